@@ -26,7 +26,6 @@ fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
         distractors: DistractorChoice::Edited,
         half: None,
         paraphrased: false,
-        match_objects: false,
     }
 }
 
@@ -37,7 +36,7 @@ fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
     let phrasings = Phrasings::read(PHRASINGS, "covr.json", world.vocab()).expect("the project's own phrasings");
     let mut stream = SetStream::new(scan, Arc::new(phrasings), rule, Some(pair)).expect("a world with all values");
     while stream.scenes.waiting_windows() < WINDOWS {
-        stream.scenes.look_further().expect("scenes without the pair");
+        stream.scenes.find_window().expect("scenes without the pair");
     }
     stream
 }

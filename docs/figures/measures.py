@@ -1,4 +1,4 @@
-"""Charts of what was measured: numbers of objects under palettes and matching, and systematicity gaps."""
+"""Charts of what was measured: numbers of objects under palettes and filters, and systematicity gaps."""
 
 from __future__ import annotations
 
@@ -43,32 +43,18 @@ def palette(folder: Path) -> Image.Image:
 
 
 def confounds(folder: Path) -> Image.Image:
-    """Numbers of objects in train and OOD images, with and without `--match objects`."""
+    """Numbers of objects in train and OOD images, if scenes were filtered and as they are."""
     figure = chart(WIDTH, 600)
     panels = figure.subplots(1, 2, sharey=True)
-    for axes, match in zip(panels, ("none", "objects"), strict=True):
-        sizes = (
-            "--train-questions",
-            "36000",
-            "--test-questions",
-            "8000",
-            "--splits",
-            "train,complex_iid,complex_ood",
-        )
-        options = (
-            "--hop",
-            "rubber_cylinder",
-            "--preset",
-            "small",
-            *sizes,
-            "--match",
-            match,
-            "--no-render",
-            "--no-json",
-        )
-        built = data.build(folder / f"match-{match}", *options)
-        train, ood = (_numbers(built, "rubber_cylinder", split) for split in ("train", "complex_ood"))
-        title = "Without matching" if match == "none" else "With --match objects"
+    options = (
+        *("--hop", "rubber_cylinder", "--preset", "small", "--train-questions", "36000"),
+        *("--test-questions", "8000", "--splits", "train,complex_iid,complex_ood", "--no-render", "--no-json"),
+    )
+    built = data.build(folder / "confounds", *options)
+    made = [_numbers(built, "rubber_cylinder", split) for split in ("train", "complex_ood")]
+    for axes, title, (train, ood) in zip(
+        panels, ("If scenes were filtered", "As they are"), (_by_pair(_AT_ONCE), made), strict=True
+    ):
         axes.set_title(title, loc="left", weight="bold", size=_LETTERS * 1.2, pad=16)
         for numbers, color, marker, name in ((train, GREEN, "o", "Train"), (ood, ORANGE, "s", "OOD test")):
             label = f"{name}: {numbers.mean():.1f} objects on average"
@@ -175,6 +161,16 @@ def _filtered(seen: set[tuple[str, ...]]) -> Sequence[int]:
             if all((item["color"], item["shape"]) in seen for item in objects):
                 passed.append(len(objects))
     return passed
+
+
+def _by_pair(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Numbers of objects in those of the pool's first n scenes without a rubber cylinder, and in those with one."""
+    found: tuple[list[int], list[int]] = ([], [])
+    for row in clevrhope.sample_scenes(range(n), seed=data.SEED).json_rows():
+        objects = json.loads(row)["objects"]
+        has_pair = any((item["material"], item["shape"]) == ("rubber", "cylinder") for item in objects)
+        found[has_pair].append(len(objects))
+    return np.array(found[0]), np.array(found[1])
 
 
 def _numbers(built: Path, hop: str, split: str) -> npt.NDArray[np.int64]:

@@ -29,10 +29,10 @@ def textless(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def matched(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One pair's train set with --match objects."""
-    out = tmp_path_factory.mktemp("audit") / "matched"
-    build_small(out, match="objects")
+def train_alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One pair's train set."""
+    out = tmp_path_factory.mktemp("audit") / "train_alone"
+    build_small(out)
     return out
 
 

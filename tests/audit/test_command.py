@@ -386,10 +386,10 @@ def test_a_value_asked_for_alone_says_in_how_many_sets(
     assert "splits.prelim_cyan.counting.sets is missing; expected a whole number" in refused(root, capsys)
 
 
-def test_a_folder_whose_constraints_are_not_said_cannot_be_matched(
-    matched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_folder_whose_constraints_are_not_said_cannot_be_checked(
+    train_alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    data = Spoilt.copy(matched, tmp_path / "data")
+    data = Spoilt.copy(train_alone, tmp_path / "data")
     data.manifest(without("world", "constraints", "max_objects"))
     assert "world.constraints.max_objects is missing" in refused(data.root, capsys)
 

@@ -161,7 +161,6 @@ def handles_of_sets(world: _core.World, tokens: dict[str, list[str]]) -> Iterato
         distractors="edited",
         half=None,
         paraphrased=False,
-        match_objects=False,
     )
     yield stream, "split some, pool test_ood"
     questions = stream.next(1).take(0, 2)

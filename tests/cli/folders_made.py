@@ -35,7 +35,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two diversities of a pair in both modes, a plain pair with some splits, not rendered."""
     out = tmp_path_factory.mktemp("limited") / "set"
-    options = [*FEW, "--no-render", "--seed", "5", "--match", "objects", "--no-json", "--out", out]
+    options = [*FEW, "--no-render", "--seed", "5", "--no-json", "--out", out]
     run("build", "--hop", "cyan_cylinder", "--diversity", "4", *options)
     run("build", "--hop", "cyan_cylinder", "--diversity", "8", "--diversity-mode", "grid", *options)
     run("build", "--hop", "red_cube", "--splits", "train,complex_ood", *options)

@@ -130,7 +130,7 @@ def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest
     assert run_command([*asked, "--seed", "1"]) == 0
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     refused = {
-        ("--match", "objects"): 'made with other question settings (match is "none" there, "objects" asked',
+        ("--minimal-pool", "shared"): 'other question settings (minimal_pool is "own" there, "shared" asked',
         ("--seed", "2"): "made with another seed (1 there, 2 asked for)",
         ("--hop", "red_blue"): "no object could ever have both",
         ("--diversity", "3"): "diversity 3 is too low",

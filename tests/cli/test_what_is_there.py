@@ -76,15 +76,15 @@ def test_what_binds_a_folder_need_not_be_said_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Pairs one after the other, or both at once: the same bytes."""
-    chosen = ["--match", "objects", "--strictness", "implied", "--train-questions", "90", "--seed", "5"]
+    chosen = ["--minimal-pool", "shared", "--strictness", "implied", "--train-questions", "90", "--seed", "5"]
     chosen += ["--test-questions", "9"]
     build(tmp_path / "twice", "--hop", "rubber_cylinder", *chosen)
     build(tmp_path / "twice", "--hop", "red_cube")
     build(tmp_path / "once", "--hop", "rubber_cylinder,red_cube", *chosen)
     assert tree(tmp_path / "twice") == tree(tmp_path / "once")
     capsys.readouterr()
-    build(tmp_path / "twice", "--hop", "red_cube", "--match", "none", code=2)
-    assert 'match is "objects" there, "none" asked for' in capsys.readouterr().err
+    build(tmp_path / "twice", "--hop", "red_cube", "--minimal-pool", "own", code=2)
+    assert 'minimal_pool is "shared" there, "own" asked for' in capsys.readouterr().err
 
 
 def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,7 +148,7 @@ def test_merge_takes_from_the_parts_what_binds_them(
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 200).root
     which = ["--hop", "rubber_cylinder", "--clevr", clevr]
     asked = [
-        *(*which, "--seed", "4", "--clevr-share", "0.4", "--match", "objects", "--strictness", "implied"),
+        *(*which, "--seed", "4", "--clevr-share", "0.4", "--minimal-pool", "shared", "--strictness", "implied"),
         *("--train-questions", "400", "--test-questions", "40", "--no-json", "--images", "png"),
     ]
     parts = [tmp_path / "1", tmp_path / "2"]
@@ -161,8 +161,8 @@ def test_merge_takes_from_the_parts_what_binds_them(
     build(tmp_path / "joined", *parts, *which, command="merge")
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole"), "the parts' choices hold there too"
     capsys.readouterr()
-    build(tmp_path / "other", *parts, *which, "--match", "none", command="merge", code=2)
-    assert "match" in capsys.readouterr().err
+    build(tmp_path / "other", *parts, *which, "--minimal-pool", "own", command="merge", code=2)
+    assert "minimal_pool" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
 
 

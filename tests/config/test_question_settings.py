@@ -29,8 +29,8 @@ class WithTexture(QuestionSettings):
 
 def test_a_new_field_is_recorded_read_and_described() -> None:
     assert WithTexture().changed_settings() == {}
-    striped = WithTexture(texture="striped", match="objects")
-    assert striped.changed_settings() == {"match": "objects", "texture": "striped"}
+    striped = WithTexture(texture="striped", minimal_pool="shared")
+    assert striped.changed_settings() == {"minimal_pool": "shared", "texture": "striped"}
     assert WithTexture.from_json({"window": 250, **striped.changed_settings()}) == striped
     assert striped.effect("texture") == "objects have stripes"
     assert WithTexture.choices()["texture"] == ["plain", "striped"]
@@ -62,7 +62,7 @@ def names_of_settings(source: str) -> Iterator[str]:
         yield from re.findall(rf'["\'](?:--)?{name}["\']', source)
 
 
-@pytest.mark.parametrize("quoted", ['questions.get("strictness")', "click.option('--match')"])
+@pytest.mark.parametrize("quoted", ['questions.get("strictness")', "click.option('--minimal_pool')"])
 def test_the_scan_finds_quoted_names(quoted: str) -> None:
     assert list(names_of_settings(quoted))
 

@@ -30,11 +30,11 @@ def of(manifest: Manifest = MANIFEST, vocab: Vocab = VOCAB, **more: Any) -> dict
 @pytest.mark.parametrize(
     "changes",
     [
-        {"version": "2"},
+        {"version": "3"},
         {"seed": 6},
         {"world": {"fingerprint": "v"}},
         {"templates": {"fingerprint": "s"}},
-        {"questions": {"window": 250, "match": "objects"}},
+        {"questions": {"window": 250, "strictness": "chain"}},
         {"rendering": {"renderer": "blender"}},
         {"palettes": {"A": {**A, "rows": [[["blue"]]]}}},
     ],

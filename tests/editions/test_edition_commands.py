@@ -93,7 +93,7 @@ def test_the_folder_says_which_edition_it_is(built: Path, editions: Path, tmp_pa
     [
         (["--train-questions", "100"], "sizes.train is 90 in the edition, 100 asked for"),
         (["--preset", "small"], "sizes.train is 90 in the edition, 5600 asked for"),
-        (["--match", "objects"], 'match is "none" in the edition, "objects" asked for'),
+        (["--minimal-pool", "shared"], 'minimal_pool is "own" in the edition, "shared" asked for'),
         (["--strictness", "implied"], "strictness"),
         (
             ["--renderer", "native", "--quality", "high"],
@@ -118,7 +118,7 @@ def test_what_contradicts_an_edition_is_refused(
 
 
 def test_what_agrees_with_an_edition_is_taken(editions: Path, tmp_path: Path, run: Any) -> None:
-    options = ("--preset", "demo", "--train-questions", 90, "--match", "none", "--seed", SEED)
+    options = ("--preset", "demo", "--train-questions", 90, "--minimal-pool", "own", "--seed", SEED)
     code, text = run("plan", "--edition", NAME, *options, "--no-render", "--out", tmp_path / "out")
     assert code == 2  # the sizes of the preset are others
     assert "sizes.val_iid" in text

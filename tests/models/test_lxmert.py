@@ -104,23 +104,24 @@ def test_64_questions_are_learned_by_heart() -> None:
     assert learn_by_heart(model, short_questions("frcnn"), rate=3e-3, most=200) == 1.0
 
 
-def test_words_are_those_of_the_question_with_its_marks() -> None:
+def test_words_are_those_of_the_question_without_its_mark() -> None:
     vocab = clevr_vocab()
-    words = WordPieces(vocab.questions(), 12)
+    words = WordPieces(vocab.questions(), 11)
     text = ["<START>", "Are", "there", "any", "cyan", "matte", "cubes", "<END>"]
     row = torch.tensor([[vocab.question_token_to_idx[word] for word in text] + [0, 0]])
     pieces, there = words(row)
     known = known_pieces()
     expected = [*known["[CLS]"], *(piece for word in text[1:-1] for piece in known[word])]
-    expected += [*known["?"], *known["[SEP]"]]
-    assert len(expected) == 12
+    expected += known["[SEP]"]
+    assert len(expected) == 11
     assert pieces.tolist() == [expected]
     assert there.all()
-    longer, _ = WordPieces(vocab.questions(), 14)(row)
+    longer, _ = WordPieces(vocab.questions(), 13)(row)
     assert longer.tolist() == [[*expected, 0, 0]]
-    assert WordPieces(vocab.questions(), 14)(row)[1].sum() == 12
-    shorter, _ = WordPieces(vocab.questions(), 5)(row)
-    assert shorter.tolist() == [expected[:5]]
+    assert WordPieces(vocab.questions(), 13)(row)[1].sum() == 11
+    shorter, there = WordPieces(vocab.questions(), 5)(row)
+    assert shorter.tolist() == [[*expected[:4], expected[-1]]]  # [SEP] is never cut
+    assert there.all()
 
 
 def test_the_longest_questions_of_the_templates_fit() -> None:
@@ -131,7 +132,7 @@ def test_the_longest_questions_of_the_templates_fit() -> None:
 def test_the_words_of_questions_about_sets_are_known_and_fit() -> None:
     phrasings = read_phrasings(default_vocabulary())
     words = WordPieces(["<START>", "<END>", *phrasings.words], LENGTH_OF_SETS)
-    # <START> and the words, and for <END> two pieces; three words of an object have two pieces each.
+    # <START>, <END> and the words; three words of an object have two pieces each.
     assert words.counts.sum() > len(phrasings.words)
     assert phrasings.question_width + 1 + words.counts.max() * 3 * 3 <= LENGTH_OF_SETS
 
@@ -206,13 +207,17 @@ def published(tmp_path: Path, **changes: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".safetensors", ".bin"])
+@pytest.mark.parametrize("suffix", [".safetensors", ".bin", ".pth"])
 def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
     path = published(tmp_path)
     weights = __import__("safetensors.torch").torch.load_file(path)
     if suffix == ".bin":
         path = tmp_path / "pytorch_model.bin"
         torch.save(weights, path)
+    elif suffix == ".pth":  # the original file has the names of its own code
+        path = tmp_path / "model_LXRT.pth"
+        body = {name: name.replace("lxmert.", "module.bert.", 1) for name in weights}
+        torch.save({body[name].replace("answer", "module.answer"): each for name, each in weights.items()}, path)
     model = LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
     model.begin()
     assert torch.equal(model.lxmert.pooler.dense.weight, weights["lxmert.pooler.dense.weight"])
@@ -235,7 +240,10 @@ def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
             LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab()).begin()
         return str(error.value)
 
-    what = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
+    what = (
+        "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin, or the original "
+        "model_LXRT.pth; none is downloaded"
+    )
     assert message("") == f"lxmert_p: no pretrained weights; set weights to {what}"
     missing = tmp_path / "nothing.safetensors"
     assert message(missing) == (

@@ -39,7 +39,7 @@ BUILDS: dict[str, str] = {
     "diversity 4": "--hop cyan_cylinder --diversity 4 --no-render",
     "CoGenT": "--hop none --palette {T}/A.json --test-palette {T}/B.json --no-render",
     "preliminary": "--prelim cyan --no-render",
-    "matched": "--hop rubber_cylinder --match objects --no-render",
+    "official": "--hop rubber_cylinder --design official --no-render",
     "implied": "--hop rubber_cylinder --strictness implied --no-render",
     "native": "--hop rubber_cylinder --renderer native --quality draft --passes mask,depth --images both",
     "CLEVR": "--hop rubber_cylinder --clevr {T}/clevr --no-render",

@@ -87,7 +87,7 @@ def test_nothing_is_implied_where_much_was(
     for folder, chosen in ((described, "description"), (strict, "implied")):
         whole = Layout(folder).datasheet.read_text()
         assert f"| `--strictness` | `{chosen}` |" in whole
-        assert "| `--match` | `none` |" in whole
+        assert "| `--minimal-pool` | `own` |" in whole
     for folder in (described, strict):
         assert audit(folder, templates=asked["templates"]).ok
 

@@ -342,7 +342,10 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
     [
         ({"seed": 6}, "dataset.seed is 5 there, 6 asked for"),
         ({"samples": 2}, "dataset.rendering.samples is 16 there, 2 asked for"),
-        ({"match": "objects"}, 'dataset.questions.match is "none" there, "objects" asked for'),
+        (
+            {"minimal_pool": "shared"},
+            'dataset.questions.minimal_pool is "own" there, "shared" asked for',
+        ),
     ],
 )
 @pytest.mark.slow

@@ -222,7 +222,6 @@ def _measured_split(
         questions=kind.rule,
         questions_per_scene=kind.questions_per_scene,
     )
-    new_stream().skip(work.windows)  # samples the scenes before the clock starts
     rates = []
     for _ in range(work.repetitions):
         stream = new_stream()

@@ -43,7 +43,6 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
         distractors="edited",
         half=kind.half,
         paraphrased=False,
-        match_objects=False,
     )
     new_stream().next(windows)  # samples the scenes before the clock starts
     words = [*SPECIAL_TOKENS, *phrasings.words]

@@ -23,7 +23,7 @@ from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, object_words
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 MOST_RELATIVES = 60
 """Maximum number of questions of a group or about the same image, and of pairs, that a page lists."""
@@ -264,9 +264,15 @@ class Views:
         if hop is None or kind is None or kind.drawn == "stream" or place.suite is not None:
             return []
         size = kind.group_of(len(hop.target))
-        reader, _ = self._folder.reader(place)
+        reader, vocab = self._folder.reader(place)
         current = int(reader.image_idxs[row])
-        rows = np.flatnonzero(reader.image_idxs // size == current // size)[:MOST_RELATIVES].tolist()
+        if reader.pool == SHARED_PLACES:
+            # Each group begins with the image that the question is true of.
+            yes = vocab.answer_token_to_idx["yes"]
+            group = np.cumsum(reader.answers == yes)
+            rows = np.flatnonzero(group == group[row]).tolist()
+        else:
+            rows = np.flatnonzero(reader.image_idxs // size == current // size)[:MOST_RELATIVES].tolist()
         lines: dict[int, list[Line]] = {}
         for each in sorted(rows, key=lambda each: int(reader.image_idxs[each])):
             lines.setdefault(int(reader.image_idxs[each]), []).append(self.line(place, each))

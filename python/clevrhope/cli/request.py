@@ -112,7 +112,13 @@ dataset_options = with_options(
             type=float,
             metavar="X",
             help="CLEVR's share of the train pool, above 0 and at most 1.  "
-            "[default: the folder's own, or 0.21 for a new folder]",
+            "[default: the folder's own, or 0.06 for a new folder]",
+        ),
+        click.option(
+            "--clevr-order",
+            type=click.Choice(["even", "first"]),
+            help="even: CLEVR's scenes are spread evenly, at their share; first: they come first, until those of a "
+            "number of objects run out, as in the original.  [default: even]",
         ),
         only_splits,
     ),
@@ -134,6 +140,12 @@ dataset_options = with_options(
             type=click.Choice(["demo", "small", "paper"]),
             help="demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
             "[default: the folder's own, or demo for a new folder]",
+        ),
+        click.option(
+            "--design",
+            metavar="NAME",
+            help="official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; other "
+            "options change single ones.",
         ),
         click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
         click.option(

@@ -5,6 +5,10 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
 
+Strictness = Literal["description", "implied", "chain"]
+"""What counts as asking for a held-out pair."""
+
+
 def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False) -> Any:
     """A field with its help text for the command line, and for each value a clause on its effect.
 
@@ -23,20 +27,22 @@ class QuestionSettings:
     and of datasheets are derived from the field.
     """
 
-    match: Literal["none", "objects"] = _setting(
-        help="objects: thin the scenes until each number of objects is equally frequent in every split.",
-        effects={
-            "none": "the numbers of objects are left as they are",
-            "objects": "scenes are thinned until all numbers of objects are equally likely in every split of "
-            "whole scenes",
-        },
-    )
-    strictness: Literal["description", "implied"] = _setting(
+    strictness: Strictness = _setting(
         help='implied: train and IID questions do not ask for the pair through "same color as" and the like '
-        "either.",
+        'either. chain: the pair is held out only of chains of filters, not across "or" and "and", as in the '
+        "original.",
         effects={
             "description": "no description in a train or IID question holds all values of a held-out pair",
             "implied": "train and IID questions do not ask for a held-out pair through likenesses either",
+            "chain": "no chain of filters in a train or IID question holds all values of a held-out pair; "
+            'a description that passes through "or" or "and" may',
+        },
+    )
+    minimal_pool: Literal["own", "shared"] = _setting(
+        help="shared: all minimal sets show their objects at the same 40 places, as in the original.",
+        effects={
+            "own": "each grid, combination and copy of a minimal set has a place of its own",
+            "shared": "all minimal sets show their objects at the same places, which also decide the wording",
         },
     )
     covr_hold: Literal["both", "words"] = _setting(

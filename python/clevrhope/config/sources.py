@@ -1,4 +1,4 @@
-"""A dataset's configuration, from a preset, the folder, a TOML file and the command line; later ones win."""
+"""A dataset's configuration: from a preset, the folder, a design, a TOML file and the command line; later ones win."""
 
 import json
 from collections.abc import Mapping
@@ -25,6 +25,9 @@ from clevrhope.runtime.settings import join_or, naming, read_settings, suggestio
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
+DESIGNS: Mapping[str, Path] = {path.stem: path for path in sorted(Path(__file__).parent.glob("designs/*.toml"))}
+"""The designs by name: settings that together follow somebody else's rules. docs/official.md explains them."""
+
 SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
 """The sizes that --test-questions sets together."""
 
@@ -32,6 +35,7 @@ SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" a
 def resolve_config(
     *,
     preset: str | None = None,
+    design: str | None = None,
     file: Path | None = None,
     before: Mapping[str, Any] | None = None,
     train_questions: int | None = None,
@@ -49,6 +53,7 @@ def resolve_config(
 
     Args:
         preset: its name.
+        design: its name, see `DESIGNS`.
         file: a TOML file.
         before: settings of the existing folder, or of the parts to be merged: fields of `Config`, to be used
             if not chosen otherwise (`preset`, `sizes` and `images` only if no preset is named), with
@@ -72,6 +77,10 @@ def resolve_config(
     if named is not None:
         _check_preset(named, "--preset" if preset else f"{file}: preset")
     config = _with_folder(named, before or {})
+    if design is not None:
+        config = _with_design(config, design)
+        if isinstance(world := raw.get("world", {}), dict):
+            raw["world"] = {**config.world, **world}
     table = raw.pop("rendering", {})
     if not isinstance(table, dict):
         raise ConfigError(f"{file}: rendering is {shown(table)}; expected a table [rendering]")
@@ -97,10 +106,12 @@ def resolve_config(
         **dict.fromkeys((SPLITS[name].size for name in VALUE_SPLITS), prelim_sets),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
-    if "clevr_share" in given and (given.get("clevr") or config.clevr) is None:
-        raise ConfigError(
-            "--clevr-share: this is the share of CLEVR's scenes, which --clevr names; give that too"
-        )
+    for option, what in (("clevr_share", "share"), ("clevr_order", "order")):
+        if option in given and (given.get("clevr") or config.clevr) is None:
+            raise ConfigError(
+                f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; give that "
+                "too"
+            )
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
@@ -134,13 +145,25 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
     return config
 
 
+def _with_design(config: Config, name: str) -> Config:
+    """Applies a design's settings; its sizes are those of preset paper, and replace no others."""
+    if name not in DESIGNS:
+        known = join_or([f'"{each}"' for each in DESIGNS])
+        raise ConfigError(f'--design is "{name}"{suggestion(name, DESIGNS)}; expected {known}')
+    raw = dict(read_toml(DESIGNS[name], "a design"))
+    if config.preset != "paper":
+        raw.pop("sizes", None)
+    return read_settings(Config, raw, where=DESIGNS[name], start=config)
+
+
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
-    if "clevr_share" in raw and "clevr" not in raw:
-        raise ConfigError(
-            f"{file}: clevr_share is the share of CLEVR's scenes, whose folder clevr names; give that too"
-        )
+    for key, what in (("clevr_share", "share"), ("clevr_order", "order")):
+        if key in raw and "clevr" not in raw:
+            raise ConfigError(
+                f"{file}: {key} is the {what} of CLEVR's scenes, whose folder clevr names; give that too"
+            )
     _check_world(raw.get("world", {}), file)
     package = read_object(blender_assets() / "look.json", "a look", error=ConfigError)
     return replace(config, look=read_changes(raw.get("look", {}), package, where=file))

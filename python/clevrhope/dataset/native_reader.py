@@ -62,9 +62,17 @@ class QuestionReader:
     """Reads rows of tokens of one folder, for one pair."""
 
     def __init__(
-        self, vocab: Vocab, pair: Sequence[Value], words: Mapping[str, Sequence[str]], vocabulary: Vocabulary
+        self,
+        vocab: Vocab,
+        pair: Sequence[Value],
+        words: Mapping[str, Sequence[str]],
+        vocabulary: Vocabulary,
+        *,
+        in_chains: bool = False,
     ) -> None:
         """`words` are those for values and for "thing" that differ from CLEVR's; `vocabulary` is the scenes'.
+
+        With `in_chains`, only a chain of filters mentions the pair, and in words only a noun phrase.
 
         Raises:
             VocabularyError: a held-out value is not in the vocabulary.
@@ -76,6 +84,7 @@ class QuestionReader:
             answers=by_number(vocab.answers),
             pair=list(pair),
             words=known_words(vocab, words, pair),
+            in_chains=in_chains,
         )
 
     def encode(

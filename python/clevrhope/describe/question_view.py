@@ -26,7 +26,7 @@ from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.scenes.sketch import object_words
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop, parse_hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
         texts["answer_text"],
         _family(manifest, vocabulary, reader, number),
         _mention(held_out, programs, vocab, vocabulary, of_sets=is_covr(split)),
-        "" if is_covr(split) else _group(held_out, split, indices[0]),
+        "" if is_covr(split) else _group(held_out, split, reader.pool, indices[0]),
         tuple(_image(layout, reader.pool, scene) for scene in scenes),
         tuple(trace(nodes, asked, vocabulary=vocabulary)),
     )
@@ -216,9 +216,11 @@ def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, o
     return f"{what} ({hop.words}) is {'' if is_there else 'not '}mentioned"
 
 
-def _group(hop: Hop, split: str, index: int) -> str:
-    """The image's position in its group, as a clause; "" if images are not grouped."""
+def _group(hop: Hop, split: str, pool: str, index: int) -> str:
+    """The image's position in its group, as a clause; "" if images are not grouped, or are in many groups."""
     kind = SPLITS[split]
+    if pool == SHARED_PLACES:
+        return ""
     size = kind.group_of(len(hop.target))
     if kind.drawn == "stream":
         return ""

@@ -26,8 +26,9 @@ class SubDataset:
     """Split -> number of its images, and of those that other sub-datasets of the folder use too."""
     manifest: Manifest
     """The folder's manifest."""
-    from_clevr: Mapping[str, int] = field(default_factory=dict)
-    """Split -> number of its images that are CLEVR's own, for each split that has any."""
+    from_clevr: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+    """Number of objects -> train images that have so many, and how many of them are CLEVR's own; empty without
+    CLEVR's scenes."""
     palette: Palette | None = None
     """The combinations that are seen; None if these are all but the pair."""
     plots: Sequence[str] = ()

@@ -110,8 +110,8 @@ def binding(config: Config, clevr: World | None) -> dict[str, Any]:
     """What the manifest records about CLEVR's scenes: their content and share, but not their path."""
     if clevr is None or clevr.clevr is None:
         return {}
-    digest, n_scenes, _ = clevr.clevr
-    return {"clevr": {"fingerprint": digest, "scenes": n_scenes, "share": config.clevr_share}}
+    digest, by_number = clevr.clevr
+    return {"clevr": {"fingerprint": digest, "scenes": sum(by_number), "share": config.clevr_share}}
 
 
 def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) -> None:

@@ -148,7 +148,6 @@ class CovrMaker:
             distractors=config.distractors,
             half=kind.half,
             paraphrased=kind.paraphrased,
-            match_objects=config.match == "objects",
         )
 
     def questions(self, job: CovrJob) -> Iterator[SetQuestions]:

@@ -33,7 +33,7 @@ from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS, TRAIN
 
 IMAGES_SHOWN = 6
 QUESTIONS_SHOWN = 5
@@ -121,14 +121,14 @@ def _sub_dataset(
     vocab = read_vocab(layout.vocab)
     splits = []
     shared = {}
-    from_clevr = {}
+    from_clevr: dict[int, tuple[int, int]] = {}
     for split, entry in manifest.splits[hop.name].items():
         rows = read_questions(layout.questions_h5(hop.name, split))
         splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
         pool, mine = images[hop.name, split]
         shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
-        if n_published := resolved.engine.n_published(pool, mine):
-            from_clevr[split] = n_published
+        if split == TRAIN.name:
+            from_clevr = resolved.engine.published_by_number(mine)
     return SubDataset(
         hop=hop,
         splits=splits,
@@ -240,7 +240,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
     group = kind.group_of(len(hop.target))
-    if kind.drawn == "places":
+    if kind.drawn == "places" and pool != SHARED_PLACES:
         places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
         shown = [index for index in by_image if index // group in places]
     else:

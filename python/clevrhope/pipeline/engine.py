@@ -1,5 +1,6 @@
 """The build's only access to the native module: worlds, templates, and batches of questions and scenes."""
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -19,6 +20,7 @@ from clevrhope._core import (
     sample_scenes,
 )
 from clevrhope.config.presets import WINDOW, Config
+from clevrhope.config.question_settings import Strictness
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionRows
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
@@ -31,7 +33,7 @@ from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_f
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.kinds import SPLITS, TRAIN, Rule
 from clevrhope.splits.palettes import Palette, parse_pool_name, pool_name
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
@@ -47,6 +49,10 @@ SETS_A_BATCH = 500
 
 RELATIONS = 3
 """The most relations in a question of CLEVR's templates; files have at least as many columns for them."""
+
+CLEVR_WORDS_SHA256 = "3c42711810f49ea4c6b2dccb849627b1b194ae74bba1f8a02bb49a2f103a7a1a"
+"""Of the words of CLEVR's own templates, sorted, one a line. Public vocabularies have an empty token besides,
+number 4, so that the numbers of all words are the same with it."""
 
 CLEVR_RANGE, MOST_RANGE = 3.0, 1000.0
 """CLEVR's `position_range`, and the largest one that a world may have."""
@@ -65,7 +71,7 @@ class Questions(Generic[Rows]):
 
 
 class Engine:
-    """Makes questions and scenes from a folder's world, templates and seed; keeps scanned scenes."""
+    """Makes questions and scenes from a folder's world, templates and seed; keeps placed scenes."""
 
     def __init__(
         self,
@@ -74,11 +80,12 @@ class Engine:
         *,
         seed: int,
         palettes: Mapping[str, Palette],
-        match_objects: bool = False,
-        implied: bool = False,
+        strictness: Strictness = "description",
+        shared_places: bool = False,
         clevr: World | None = None,
     ) -> None:
-        """`match_objects` thins scenes; `implied` also holds pairs out of "same color as" and the like."""
+        """`strictness` decides which questions ask for a pair, and with `shared_places` all pairs' minimal sets have
+        the same places; see `QuestionSettings`."""
         self.world = world
         self.clevr = clevr
         """The world of the pool `train` if that contains CLEVR's scenes."""
@@ -87,8 +94,8 @@ class Engine:
         self._worlds: dict[str, World] = {}
         self.templates = templates
         self.seed = seed
-        self._match_objects = match_objects
-        self._implied = implied
+        self._strictness = strictness
+        self._shared_places = shared_places
         self._scans: dict[str, PoolScan] = {}
         self._vocab = vocabulary(world, templates)
         self._tokens = ProgramTokens(world.vocabulary, self._vocab.programs())
@@ -115,13 +122,15 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def eligible_scenes(self, split: str, pool: str, pair: Pair | None, n: int) -> Ints:
-        """The first n scenes that a streamed split may ask about, (n,) int32; makes no questions.
+    def eligible_scenes(self, split: str, pool: str, pair: Pair | None, rule: Rule, n: int) -> Ints:
+        """The first n scenes that a streamed split may ask about, (n,) int32; places none of them.
 
         Raises:
-            SplitError: a bounded search found none.
+            SplitError: hardly any scene of some number of objects is eligible.
         """
-        return self._open(split, pool, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
+        target = None if pair is None else list(pair)
+        scenes: Rule = "any" if pair is None else rule
+        return self.scan(pool).eligible(target, scenes=scenes, split=split, n=n).astype(np.int32)
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
@@ -151,7 +160,8 @@ class Engine:
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images for a pair's types or a value's, limited to its palette if any."""
-        return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.target))
+        world = self.world_of(pool_name("minimal", hop.pools))
+        return MinimalPool(world, pair=list(hop.target), shared=self._shared_places and hop.value is None)
 
     def world_of(self, pool: str) -> World:
         """The world of a pool, with the pool's palette if it has one."""
@@ -174,6 +184,18 @@ class Engine:
         """How many of these scenes of a pool are CLEVR's."""
         return int((self.published(pool, indices) >= 0).sum())
 
+    def published_by_number(self, indices: Ints) -> dict[int, tuple[int, int]]:
+        """Number of objects -> how many of these scenes of pool `train` have so many, and how many of them are
+        CLEVR's; empty without CLEVR's scenes."""
+        if self.clevr is None:
+            return {}
+        numbers = self.clevr.n_objects(indices.astype(np.uint64), seed=self.seed, pool=TRAIN.pool)
+        published = self.published(TRAIN.pool, indices) >= 0
+        return {
+            number: (int((numbers == number).sum()), int(published[numbers == number].sum()))
+            for number in np.unique(numbers).tolist()
+        }
+
     def scene_rows(self, pool: str, indices: Ints) -> Iterator[list[bytes]]:
         """Scenes of a pool as JSON rows, in the order of `indices`, in batches."""
         for begin in range(0, len(indices), SCENES_A_BATCH):
@@ -186,12 +208,8 @@ class Engine:
             yield scenes.json_rows()
 
     def forget_scenes(self) -> None:
-        """Frees the memory of scanned scenes once all questions are made."""
+        """Frees the memory of placed scenes once all questions are made."""
         self._scans.clear()
-
-    def scanned(self) -> dict[str, int]:
-        """Pool -> number of scenes that streamed splits have scanned so far."""
-        return {pool: scan.scanned for pool, scan in self._scans.items()}
 
     def _open(self, split: str, pool: str, pair: Pair | None) -> SplitStream:
         kind = SPLITS[split]
@@ -202,9 +220,9 @@ class Engine:
             split=split,
             pair=None if pair is None else list(pair),
             scenes=rule,
-            questions="unimplied" if self._implied and rule == "without" else rule,
+            questions="unimplied" if self._strictness == "implied" and rule == "without" else rule,
             questions_per_scene=kind.questions_per_scene,
-            match_objects=self._match_objects,
+            in_chains=self._strictness == "chain",
         )
 
     def scan(self, pool: str) -> PoolScan:
@@ -308,7 +326,10 @@ def vocabulary(world: World, templates: Templates) -> Vocab:
                 f'a template uses "{function}", which no question of CLEVR does; datasets have no token for '
                 "it, so leave the template out"
             )
-    return make_vocab(templates.words, tokens.names, world.answers)
+    words = list(templates.words)
+    if hashlib.sha256("\n".join(sorted(words)).encode()).hexdigest() == CLEVR_WORDS_SHA256:
+        words.append("")
+    return make_vocab(words, tokens.names, world.answers)
 
 
 def synonyms(config: Config) -> Mapping[str, Sequence[str]]:

@@ -111,8 +111,8 @@ def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -
         inputs.templates,
         seed=seed,
         palettes=palettes,
-        match_objects=inputs.config.match == "objects",
-        implied=inputs.config.strictness == "implied",
+        strictness=inputs.config.strictness,
+        shared_places=inputs.config.minimal_pool == "shared",
         clevr=inputs.clevr,
     )
 

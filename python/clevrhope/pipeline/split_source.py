@@ -21,6 +21,7 @@ from clevrhope.pipeline.resolution import open_engine
 from clevrhope.pipeline.text import questions_of
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.kinds import SHARED_PLACES
 from clevrhope.splits.palettes import Palette
 from clevrhope.version import DATASET_VERSION
 
@@ -42,6 +43,8 @@ class SplitSource:
     @property
     def group(self) -> int:
         """Number of images that belong together, such as four in a minimal set; 1 if images stand alone."""
+        if self.job.pool == SHARED_PLACES:
+            return 1
         return self.job.kind.group_of(len(self.job.hop.target))
 
     def open_engine(self) -> Engine:

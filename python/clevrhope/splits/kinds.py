@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+SHARED_PLACES = "minimal"
+"""The pool of minimal images whose places all pairs share: at each place all objects, one an image."""
+
 Rule = Literal["any", "without", "with"]
 """For the scenes and questions of a stream: any, without the held-out pair, or with it."""
 

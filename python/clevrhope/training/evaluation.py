@@ -35,6 +35,7 @@ from clevrhope.features.device import chosen_device
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model
 from clevrhope.models.protocol import answer_methods
+from clevrhope.models.recipe import Precision
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
@@ -44,7 +45,7 @@ from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
-from clevrhope.training.device import chosen_precision, computing
+from clevrhope.training.device import computing
 from clevrhope.training.predictions import (
     BATCH,
     NO_ANSWER,
@@ -216,7 +217,7 @@ def evaluate(
         of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
         for of in ("", suite or "")
     }
-    precision = chosen_precision(None, info["precision"], where) if where.type == "cuda" else "float32"
+    precision: Precision = "float32"  # on every device, whatever was trained in: as in the original experiments
     files = []
     total = sum(len(sets[part]) for each in todo.values() for part in each)
     with (

@@ -177,12 +177,44 @@ fn numbers_of_objects_and_values_are_uniform() {
         let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
         counts.iter().map(|&n| (f64::from(n) - expected).powi(2) / expected).sum::<f64>()
     };
-    let mut counts = [0u32; 8];
-    scenes.iter().for_each(|scene| counts[scene.n_objects() - 3] += 1);
-    assert!(chi_square(&counts) < 24.3, "{counts:?}"); // 0.1% point with 7 degrees of freedom
+    // By place in a run of eight scenes and number of objects: each number once a run, in any order.
+    let mut counts = [[0u32; 8]; 8];
+    for run in scenes.chunks_exact(8) {
+        let mut numbers: Vec<usize> = run.iter().map(Scene::n_objects).collect();
+        numbers.iter().enumerate().for_each(|(place, number)| counts[place][number - 3] += 1);
+        numbers.sort_unstable();
+        assert_eq!(numbers, (3..=10).collect::<Vec<_>>());
+    }
+    // 0.1% point with 7 degrees of freedom, for each of eight places.
+    assert!(counts.iter().all(|counts| chi_square(counts) < 29.8), "{counts:?}");
     let mut colors = [0u32; 8];
     scenes.iter().flat_map(|scene| &scene.objects).for_each(|o| colors[usize::from(o.attributes[1])] += 1);
     assert!(chi_square(&colors) < 24.3, "{colors:?}");
+}
+
+#[test]
+fn what_objects_are_is_known_before_they_are_placed() {
+    let world = world(SceneConfig::default());
+    let pool = Pool::new(&world, 8, "train");
+    for scene in pool.scenes(0..200).unwrap() {
+        assert_eq!(scene.n_objects(), pool.n_objects(scene.index) as usize);
+        let attributes: Vec<_> = scene.objects.iter().map(|object| object.attributes).collect();
+        assert_eq!(attributes, pool.attributes(scene.index));
+        assert_eq!(pool.index_of(scene.index / 8, scene.n_objects() as u32), scene.index);
+    }
+}
+
+#[test]
+fn a_full_scene_has_as_many_large_objects_as_an_empty_one() {
+    // Large objects are harder to place: were values drawn again with each restart, 42% of ten objects would be large.
+    for number in [3, 10] {
+        let world = world(SceneConfig { min_objects: number, max_objects: number, ..SceneConfig::default() });
+        let scenes = Pool::new(&world, 8, "train").scenes(0..12_000 / u64::from(number)).unwrap();
+        let large = scenes.iter().flat_map(|scene| &scene.objects).filter(|object| object.attributes[0] == 0).count();
+        let all: usize = scenes.iter().map(Scene::n_objects).sum();
+        let share = large as f64 / all as f64;
+        assert!((share - 0.5).abs() < 3.3 * 0.5 / (all as f64).sqrt(), "{share} of {all}");
+    }
 }
 
 #[test]

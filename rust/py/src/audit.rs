@@ -51,6 +51,7 @@ pub fn rows_of<'a>(
 ///     pair: the held-out values; empty if nothing is held out.
 ///     words: the words for values and for objects of any kind, as (text of one or more words, index in `pair` of
 ///         the value that it names or None, whether it names a value, whether it is a noun).
+///     in_chains: whether only a chain of filters mentions the values, and in words only a noun phrase.
 ///
 /// Raises:
 ///     VocabularyError: held-out values are not in the vocabulary, or more than four.
@@ -189,7 +190,8 @@ impl PyAuditReader {
     const UNANSWERED: i8 = audit::UNANSWERED;
 
     #[new]
-    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words))]
+    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words, in_chains = false))]
+    #[allow(clippy::too_many_arguments)] // All but one are keyword arguments.
     fn new(
         vocabulary: &PyVocabulary,
         question_tokens: Vec<String>,
@@ -197,9 +199,13 @@ impl PyAuditReader {
         answers: Vec<String>,
         pair: Values,
         words: Vec<WordEntry>,
+        in_chains: bool,
     ) -> PyResult<Self> {
         let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
-        let programs = programs.map_err(raise::<VocabularyError>)?;
+        let mut programs = programs.map_err(raise::<VocabularyError>)?;
+        if in_chains {
+            programs = programs.in_chains();
+        }
         let names = Names::new(&question_tokens, &program_tokens, &answers);
         let words =
             WordReader::new(&question_tokens, &words_of(words), pair.len()).map_err(raise::<VocabularyError>)?;

@@ -6,7 +6,7 @@ use crate::errors::{TemplateError, VocabularyError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::FIRST_WINDOWS;
-use crate::splits::PyPoolScan;
+use crate::splits::{PyPoolScan, find_windows};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::covr::json::SetPlace;
 use clevrhope_core::covr::properties::{Question, Terms, property_names};
@@ -104,7 +104,6 @@ impl PyPhrasings {
 ///         without what the question describes.
 ///     half: the half of all programs (0 or 1) that the split has; None for all.
 ///     paraphrased: whether each question has the last phrasing in its list, which no other split uses.
-///     match_objects: whether scenes are thinned until all numbers of objects are equally frequent.
 ///
 /// Raises:
 ///     SplitError: the world is too poor for a template.
@@ -137,7 +136,7 @@ impl PySetStream {
 impl PySetStream {
     #[new]
     #[pyo3(signature = (
-        scan, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased, match_objects
+        scan, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased
     ))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
@@ -151,7 +150,6 @@ impl PySetStream {
         distractors: Choice<DistractorChoice>,
         half: Option<u8>,
         paraphrased: bool,
-        match_objects: bool,
     ) -> PyResult<Self> {
         conversion::same_vocabulary(&scan.vocab, &phrasings.vocab)?;
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
@@ -164,7 +162,6 @@ impl PySetStream {
             distractors: distractors.0,
             half,
             paraphrased,
-            match_objects,
         };
         let (pool, phrasings) = (scan.pool().into(), phrasings.phrasings.clone());
         let stream = SetStream::new(scan, phrasings.clone(), rule, holdout).map_err(to_python)?;
@@ -181,10 +178,7 @@ impl PySetStream {
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PySetQuestions> {
         let mut state = self.state(py);
         let State { stream, attempts, skipped } = &mut *state;
-        while stream.scenes.waiting_windows() < n_windows {
-            py.detach(|| stream.scenes.look_further()).map_err(to_python)?;
-            py.check_signals()?;
-        }
+        find_windows(py, &mut stream.scenes, n_windows)?;
         let mut made = SetQuestions::default();
         in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
             made.add(stream.ask(piece.len()).map_err(to_python)?);

@@ -10,8 +10,11 @@ use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
+use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
-use clevrhope_core::split::{MinimalKind, MinimalPool, PoolScan, SceneRule, SplitRule, SplitStream, Windows, scan};
+use clevrhope_core::split::{
+    EligibleScenes, MinimalKind, MinimalPool, PoolScan, SceneRule, SplitRule, SplitStream, Windows,
+};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -27,7 +30,7 @@ fn nanoseconds() -> u64 {
     BEGAN.elapsed().as_nanos() as u64
 }
 
-/// The scene graphs of a pool, made once for all splits of the pool.
+/// The scenes of a pool that splits ask about, each placed once for all splits of the pool.
 #[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
 pub struct PyPoolScan {
     pub scan: Arc<PoolScan>,
@@ -42,13 +45,13 @@ impl PyPoolScan {
         Self { scan: Arc::new(PoolScan::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
     }
 
-    /// The number of scenes that have been scanned.
+    /// The number of placed scenes that are kept.
     #[getter]
-    fn scanned(&self) -> u64 {
-        self.scan.scanned()
+    fn n_kept(&self) -> usize {
+        self.scan.n_kept()
     }
 
-    /// The pool's scenes at (N,) indices, in this order; scenes that the scan has kept are not made again.
+    /// The pool's scenes at (N,) indices, in this order; scenes that are kept are not made again.
     ///
     /// Raises:
     ///     SceneError: a scene could not meet the constraints.
@@ -56,25 +59,45 @@ impl PyPoolScan {
         let indices = indices.as_array().to_vec();
         let mut scenes = Vec::with_capacity(indices.len());
         in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
-            scenes.extend(self.scan.scenes(&indices[piece]).map_err(to_python)?);
+            let placed = self.scan.scenes(&indices[piece]).map_err(to_python)?;
+            scenes.extend(placed.iter().map(|each| each.scene.clone()));
             Ok(())
         })?;
         Ok(PySceneBatch::new(self.vocab.clone(), scenes))
     }
 
-    /// Scans the first `n_scenes` scenes, except those that have been scanned already.
+    /// The indices of the first `n` scenes that a split with this rule may ask about, (n,) uint64, in the split's order.
+    /// None of them is placed.
+    ///
+    /// Args:
+    ///     pair: the held-out values, if any.
+    ///     scenes: "any", or those "without" or "with" an object that has these values.
+    ///     split: the split's name, for messages.
+    ///     n: the number of scenes.
     ///
     /// Raises:
-    ///     SceneError: a scene could not meet the constraints.
-    fn look_at(&self, py: Python<'_>, n_scenes: u64) -> PyResult<()> {
-        in_pieces(py, n_scenes.div_ceil(scan::CHUNK) as usize, 1, |mut chunks| {
-            chunks.try_for_each(|chunk| self.scan.chunk(chunk as u64).map(drop)).map_err(to_python)
-        })
+    ///     SplitError: hardly any scene of some number of objects is eligible.
+    #[pyo3(signature = (pair, *, scenes, split, n))]
+    fn eligible<'py>(
+        &self,
+        py: Python<'py>,
+        pair: Option<Values>,
+        scenes: Choice<SceneRule>,
+        split: &str,
+        n: usize,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let holdout = pair.map(|pair| conversion::holdout(&self.vocab, &pair)).transpose()?;
+        let mut eligible = EligibleScenes::new(self.scan.clone(), split, scenes.0, holdout);
+        let n_windows = n.div_ceil(WINDOW);
+        find_windows(py, &mut eligible, n_windows)?;
+        let mut indices = eligible.skip_windows(n_windows);
+        indices.truncate(n);
+        Ok(PyArray1::from_vec(py, indices))
     }
 
     fn __repr__(&self) -> String {
-        let (pool, seed, scanned) = (shown(self.scan.pool()), self.scan.seed(), self.scan.scanned());
-        format!("<PoolScan of pool {pool}, seed {seed}, {scanned} scenes looked at>")
+        let (pool, seed, n_kept) = (shown(self.scan.pool()), self.scan.seed(), self.scan.n_kept());
+        format!("<PoolScan of pool {pool}, seed {seed}, {n_kept} scenes kept>")
     }
 }
 
@@ -89,7 +112,8 @@ impl PyPoolScan {
 ///     questions: which questions are asked: "any", those "without" a mention of the values, those that do not imply
 ///         them by likenesses either ("unimplied"), or those "with" a mention.
 ///     questions_per_scene: the number of questions wanted about each scene; some scenes give fewer.
-///     match_objects: whether scenes are thinned until all numbers of objects are equally frequent.
+///     in_chains: whether only a chain of filters mentions the values, not a description that passes through a union
+///         or an intersection.
 ///
 /// Raises:
 ///     SplitError: questions must mention the values, but no template can.
@@ -117,7 +141,7 @@ impl PySplitStream {
     fn ask(&self, py: Python<'_>, n_windows: usize, mut keep: impl FnMut(Windows) + Send) -> PyResult<()> {
         let mut state = self.state(py);
         let State { stream, n_scenes, work } = &mut *state;
-        self.look(py, stream, n_windows)?;
+        find_windows(py, &mut stream.scenes, n_windows)?;
         in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
             let windows = stream.ask(piece.len()).map_err(to_python)?;
             *n_scenes += windows.scenes;
@@ -126,21 +150,21 @@ impl PySplitStream {
             Ok(())
         })
     }
+}
 
-    /// Scans scenes until `n_windows` windows are complete.
-    fn look(&self, py: Python<'_>, stream: &mut SplitStream, n_windows: usize) -> PyResult<()> {
-        while stream.scenes.waiting_windows() < n_windows {
-            py.detach(|| stream.scenes.look_further()).map_err(to_python)?;
-            py.check_signals()?;
-        }
-        Ok(())
+/// Finds the scenes of `n_windows` windows.
+pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usize) -> PyResult<()> {
+    while scenes.waiting_windows() < n_windows {
+        py.detach(|| scenes.find_window()).map_err(to_python)?;
+        py.check_signals()?;
     }
+    Ok(())
 }
 
 #[pymethods]
 impl PySplitStream {
     #[new]
-    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene, match_objects = false))]
+    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene, in_chains = false))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
         scan: &PyPoolScan,
@@ -150,17 +174,17 @@ impl PySplitStream {
         scenes: Choice<SceneRule>,
         questions: Choice<QuestionRule>,
         questions_per_scene: u32,
-        match_objects: bool,
+        in_chains: bool,
     ) -> PyResult<Self> {
         conversion::same_vocabulary(&scan.vocab, &templates.vocab)?;
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
         let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+        let holdout = holdout.map(|holdout| if in_chains { holdout.in_chains() } else { holdout });
         let rule = SplitRule {
             name: split.clone(),
             scenes: scenes.0,
             questions: questions.0,
             per_scene: questions_per_scene,
-            match_objects,
         };
         let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
         let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
@@ -170,7 +194,9 @@ impl PySplitStream {
     /// The questions of the next windows. The stream cannot be used after an error or Ctrl-C.
     ///
     /// Raises:
-    ///     SplitError: no more scenes are eligible, or they give no questions; says which predicate starves the split.
+    ///     SplitError: hardly any scene of some number of objects is eligible, or they give no questions; says which
+    ///         predicate starves the split.
+    ///     SceneError: a scene could not meet the constraints.
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
         let mut questions = Vec::new();
         self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
@@ -186,33 +212,27 @@ impl PySplitStream {
         Ok(PyArray1::from_vec(py, attempt_ns))
     }
 
-    /// Finds the scenes of the next windows, so that `next` only has to make questions about them.
+    /// Finds and places the scenes of the next windows, so that `next` only has to make questions about them.
     ///
     /// Raises:
-    ///     SplitError: no more scenes are eligible.
+    ///     SplitError: hardly any scene of some number of objects is eligible.
+    ///     SceneError: a scene could not meet the constraints.
     fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
         let mut state = self.state(py);
-        self.look(py, &mut state.stream, n_windows)
+        let scenes = &mut state.stream.scenes;
+        find_windows(py, scenes, n_windows)?;
+        in_pieces(py, n_windows, 1, |mut windows| {
+            windows.try_for_each(|window| scenes.place_window(window)).map_err(to_python)
+        })
     }
 
-    /// Skips the next windows without making questions, and returns the indices of their scenes, in order.
-    ///
-    /// Raises:
-    ///     SplitError: no more scenes are eligible.
-    fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let mut state = self.state(py);
-        self.look(py, &mut state.stream, n_windows)?;
-        Ok(PyArray1::from_vec(py, state.stream.scenes.skip_windows(n_windows)))
-    }
-
-    /// Counts so far: scenes (with questions made about them), scanned, attempts, states, options, found, exhausted.
+    /// Counts so far: scenes (with questions made about them), attempts, states, options, found, exhausted.
     #[getter]
     fn work(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
         let state = self.state(py);
         let SearchStats { attempts, states, options, found, exhausted } = state.work;
         BTreeMap::from([
             ("scenes", state.n_scenes as u64),
-            ("scanned", state.stream.scenes.scanned()),
             ("attempts", attempts),
             ("states", states),
             ("options", options),
@@ -234,9 +254,11 @@ impl PySplitStream {
 /// Args:
 ///     world: the world of the images.
 ///     pair: the held-out values, which determine the pool's types; `has_pair` and `questions` use the values.
+///     shared: whether all pairs show all objects at the same places. A scene's index is then `shared place * number of
+///         objects + object`, and the shared place of a group depends on its copy and grid.
 ///
 /// Raises:
-///     SplitError: the values are not of different types, or a type has only one value.
+///     SplitError: the values are not of different types, a type has only one value, or shared places have a palette.
 #[pyclass(name = "MinimalPool", module = "clevrhope._core", frozen)]
 pub struct PyMinimalPool {
     vocab: Arc<Vocabulary>,
@@ -247,15 +269,18 @@ pub struct PyMinimalPool {
 #[pymethods]
 impl PyMinimalPool {
     #[new]
-    #[pyo3(signature = (world, *, pair))]
-    fn new(world: &PyWorld, pair: Values) -> PyResult<Self> {
+    #[pyo3(signature = (world, *, pair, shared = false))]
+    fn new(world: &PyWorld, pair: Values, shared: bool) -> PyResult<Self> {
         let vocab = world.vocab.clone();
         let holdout = conversion::value_or_pair(&vocab, &pair)?;
-        let pool = MinimalPool::new(&vocab, &holdout, world.world.palette()).map_err(to_python)?;
+        let mut pool = MinimalPool::new(&vocab, &holdout, world.world.palette()).map_err(to_python)?;
+        if shared {
+            pool = pool.shared(&vocab).map_err(to_python)?;
+        }
         Ok(Self { vocab, holdout, pool })
     }
 
-    /// `minimal_<type>_<type>`, the name that `sample_scenes` takes for this pool.
+    /// `minimal_<type>_<type>`, the name that `sample_scenes` takes for this pool; `minimal` for shared places.
     ///
     /// In a world with a palette, `-<palette>` is appended.
     #[getter]

@@ -75,8 +75,9 @@ impl PyWorld {
 
     /// The same world with CLEVR's train scenes at a share of the indices of its pool `train`.
     ///
-    /// One index in each run of 1 / `share`, drawn at random, has the next CLEVR scene in a seeded permutation.
-    /// After the last CLEVR scene, the pool has only its own scenes. Other pools do not change.
+    /// Among the indices that have scenes of one number of objects, one in each 1 / `share`, drawn at random, has the
+    /// next of CLEVR's scenes of that number in a seeded permutation; after the last of these, the pool has only its own
+    /// scenes of that number. Other pools do not change.
     ///
     /// Args:
     ///     path: a `CLEVR_train_scenes.json` as published.
@@ -96,11 +97,24 @@ impl PyWorld {
         Ok(Self { world: Arc::new(self.world.with_import(import)), vocab: self.vocab.clone() })
     }
 
-    /// Digest and number of the CLEVR scenes, and the number of pool indices that they are spread over; or None.
+    /// Digest of the CLEVR scenes, and how many of them have each number of objects, from 0 on; or None.
     #[getter]
-    fn clevr(&self) -> Option<(&str, usize, u64)> {
+    fn clevr(&self) -> Option<(&str, Vec<usize>)> {
         let import = self.world.import()?;
-        Some((import.scenes().digest(), import.scenes().n_scenes(), import.reach()))
+        Some((import.scenes().digest(), import.scenes().by_n_objects()))
+    }
+
+    /// (N,) the number of objects of the scene at each pool index.
+    #[pyo3(signature = (indices, *, seed, pool))]
+    fn n_objects<'py>(
+        &self,
+        py: Python<'py>,
+        indices: PyReadonlyArray1<'_, u64>,
+        seed: u64,
+        pool: &str,
+    ) -> Bound<'py, PyArray1<u32>> {
+        let pool = Pool::new(&self.world, seed, pool);
+        PyArray1::from_iter(py, indices.as_array().iter().map(|&index| pool.n_objects(index)))
     }
 
     /// (N,) the published index of the CLEVR scene at each pool index; -1 if the scene is the pool's own.

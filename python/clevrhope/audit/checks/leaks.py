@@ -17,7 +17,7 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    implied = "" if leaks.may_imply else ", nor does a program imply it"
+    implied = ", nor does a program imply it" if leaks.strictness == "implied" else ""
     lines = {
         kind: Check(kind.value, proves, unit)
         for kind, proves, unit in (
@@ -44,6 +44,7 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
             ),
         )
     }
+    n_described = 0
     for hop in folder.hops:
         names = [split.name for split in folder.all_splits if split.hop == hop]
         readable = [split.name for split in folder.splits if split.hop == hop]
@@ -52,11 +53,18 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
         ]
         if readable:
             only = None if readable == names else readable
-            _add(lines, leaks.check(hop, splits=only, without_json=unread))
+            report = leaks.check(hop, splits=only, without_json=unread)
+            n_described += sum(each.n_described for each in report.splits if SPLITS[each.split].asked == "never")
+            _add(lines, report)
             check_question_rows(folder, hop, lines[Kind.DISAGREEMENT])
         advance(1)
     if not lines[Kind.DISAGREEMENT].n_checked and not lines[Kind.DISAGREEMENT].n_faults:
         lines[Kind.DISAGREEMENT].skip("this folder has no question files in JSON")
+    if leaks.strictness == "chain":
+        lines[Kind.PAIR].notes.append(
+            f"made with --strictness chain; the default rule would find {n_described:,} train and IID questions "
+            'that mention a pair in a description that passes through "or" or "and"'
+        )
     if not any(hop.target for hop in folder.hops):
         lines[Kind.PAIR].skip("this folder holds nothing out")
     if not any(hop.palette for hop in folder.hops):

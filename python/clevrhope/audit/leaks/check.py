@@ -39,6 +39,8 @@ class LeakCheck:
       in its words (docs/configuration.md defines mentioning).
     - With `--strictness implied`, no question of these splits asks for the pair through likenesses ("the same
       color as") either; otherwise such questions are counted.
+    - With `--strictness chain`, a mention is a chain of filters, and in words a noun phrase. Questions that
+      mention the pair by the default rule only, in a description that passes through "or" or "and", are counted.
     - Every scene of complex_ood shows the pair; every question of an OOD split mentions it, in its program
       and its words.
     - Of the four images of minimal_ood that show an object at the same place (eight if three values are held
@@ -68,8 +70,8 @@ class LeakCheck:
         self.vocabulary = vocabulary_of(self.vocab)
         manifest = read_plainly(self.layout.manifest)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
-        self.may_imply = QuestionSettings.from_json(manifest.get("questions", {})).strictness != "implied"
-        """Whether questions may ask for a pair through likenesses."""
+        self.strictness = QuestionSettings.from_json(manifest.get("questions", {})).strictness
+        """Which questions ask for a pair."""
         self.pools = Pools(self.layout, self.vocabulary)
         """The folder's scenes, read when they are needed."""
 
@@ -100,9 +102,14 @@ class _HopCheck:
 
     def __init__(self, leaks: LeakCheck, hop: Hop, without_json: Collection[str]) -> None:
         self.layout, self.pools, self.vocab = leaks.layout, leaks.pools, leaks.vocab
-        self.may_imply, self.hop, self.without_json = leaks.may_imply, hop, without_json
+        self.strictness, self.hop, self.without_json = leaks.strictness, hop, without_json
         try:
-            self.reader = QuestionReader(leaks.vocab, hop.target, leaks.words, leaks.vocabulary)
+            by_chains, by_descriptions = (
+                QuestionReader(leaks.vocab, hop.target, leaks.words, leaks.vocabulary, in_chains=in_chains)
+                for in_chains in (True, False)
+            )
+            self.reader = by_chains if leaks.strictness == "chain" else by_descriptions
+            self.by_descriptions = by_descriptions
         except VocabularyError as error:
             raise DatasetError(f"{leaks.layout.vocab}: {error}") from error
         self.palette = PaletteCheck(
@@ -179,7 +186,7 @@ class _HopCheck:
         has_json = path.exists() and name not in self.without_json
         file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
         pool = self.pools[arrays.pool]
-        n_mentioning = n_implying = 0
+        n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             questions = arrays.tokens("questions", first, _ROWS_AT_ONCE)
             programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
@@ -187,6 +194,9 @@ class _HopCheck:
             found = self.reader.read(questions, programs, pool.native, rows)
             n_mentioning += int(found.by_program.sum())
             n_implying += int((found.implied & ~found.by_program).sum())
+            if self.strictness == "chain":
+                default = self.by_descriptions.read(questions, programs, pool.native, rows)
+                n_described += int((default.by_program & ~found.by_program).sum())
             wanted = arrays.columns["answers"][first : first + len(rows)]
             describe = self._describer(found, wanted, questions)
             self.found.add_questions(
@@ -221,9 +231,10 @@ class _HopCheck:
             n_images_with_pair=n_with_pair,
             n_mentioning=n_mentioning,
             n_implying=n_implying,
+            n_described=n_described,
             n_no=n_no,
             has_json=has_json,
-            may_imply=self.may_imply,
+            strictness=self.strictness,
         )
 
     def _asked(self, split: str) -> Literal["anywhere", "always", "never", "never implied"]:
@@ -231,7 +242,7 @@ class _HopCheck:
         asked = SPLITS[split].asked
         if not self.hop.target or asked == "in one":
             return "anywhere"
-        return "never implied" if asked == "never" and not self.may_imply else asked
+        return "never implied" if asked == "never" and self.strictness == "implied" else asked
 
     def _describer(
         self, found: AuditFindings, wanted: Ints, questions: Ints

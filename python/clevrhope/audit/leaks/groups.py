@@ -6,6 +6,7 @@ The images of a group show their objects at the same positions, with the same ro
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.audit.leaks.report import SET_SIZE, Kind, Violations
 from clevrhope.dataset.native_reader import Ints
@@ -24,17 +25,19 @@ class GroupCheck:
         self._hop, self._answers, self._text, self._found = hop, answers, text, found
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """Checks that a place's images (four for a pair) have one question, and that one shows the pair."""
+        """Checks that a group's images (four for a pair) have one question, and that one shows the pair."""
         holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
-        for group in _by_place(pool, used):
+        kinds = [kind for kind, _ in pool.types]
+        others = np.delete(pool.first_objects()[used], [kinds.index(kind) for kind, _ in self._hop.target], axis=1)
+        for group in _by_place(pool, used, others):
             shown = int(holds[group].sum())
             first = int(pool.indices[group[0]])
             if (len(group), shown) != (self._hop.corners, 1):
                 what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
-                problem = f"not one image in {self._hop.corners} of this place shows {what}"
+                problem = f"not one image in {self._hop.corners} of this group shows {what}"
                 self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
-            self._check_one_question("place", [sentences[row] for row in group], pool, first)
+            self._check_one_question("group", [sentences[row] for row in group], pool, first)
 
     def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
         """Checks that the images of a counting set have the same question, and the answers 0, 1, ... 5."""
@@ -63,9 +66,11 @@ def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, by
     return {row: each.tobytes() for row, each in zip(rows.tolist(), column, strict=True)}
 
 
-def _by_place(pool: PoolScenes, used: Rows) -> Iterable[list[int]]:
-    """The used scenes, grouped by the positions and rotations of their objects."""
-    groups: dict[int, list[int]] = {}
-    for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
-        groups.setdefault(place, []).append(row)
+def _by_place(
+    pool: PoolScenes, used: Rows, others: npt.NDArray[np.uint8] | None = None
+) -> Iterable[list[int]]:
+    """The used scenes, grouped by the positions and rotations of their objects, and by other values of the first."""
+    groups: dict[tuple[int, bytes], list[int]] = {}
+    for k, (row, place) in enumerate(zip(used.tolist(), pool.places[used].tolist(), strict=True)):
+        groups.setdefault((place, b"" if others is None else others[k].tobytes()), []).append(row)
     return groups.values()

@@ -7,6 +7,7 @@ from enum import Enum
 
 from clevrhope._core import AuditViolation
 from clevrhope.audit.report import Fault
+from clevrhope.config.question_settings import Strictness
 from clevrhope.describe.markdown import listed
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -69,12 +70,14 @@ class SplitCounts:
     """Questions whose programs mention the pair."""
     n_implying: int
     """Questions that ask for the pair only through a relation."""
+    n_described: int
+    """With `--strictness chain`, questions that mention the pair by the default rule only."""
     n_no: int
     """Questions with the answer no."""
     has_json: bool = True
     """Whether the split has a question file, which was compared with its arrays."""
-    may_imply: bool = True
-    """Whether questions may imply the pair; with `--strictness implied`, `n_implying` counts violations."""
+    strictness: Strictness = "description"
+    """With `implied`, `n_implying` counts violations."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,11 @@ class LeakReport:
         if not self.ok:
             return ()
         n_questions = sum(each.n_questions for each in self.splits)
-        found = [*(_sentence(each, self.hop) for each in self.splits), *_implied(self.splits, self.hop)]
+        found = [
+            *(_sentence(each, self.hop) for each in self.splits),
+            *_described(self.splits, self.hop),
+            *_implied(self.splits, self.hop),
+        ]
         if self.hop.palette:
             in_words = ", and no question asks for one, in its program or its words" if self.hop.pair else ""
             found.append(f"No object has a combination of values that is not in the palette{in_words}.")
@@ -147,6 +154,17 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
     )
 
 
+def _described(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
+    """With `--strictness chain`, a sentence on how many questions the default rule would not have made."""
+    without = [each for each in splits if SPLITS[each.split].rule == "without"]
+    if hop.pair and without and splits[0].strictness == "chain":
+        counted = [f"{each.n_described:,} of {each.split}" for each in without]
+        yield (
+            'Held out by --strictness chain: in a description that passes through "or" or "and", which the '
+            f"default rule forbids, {listed(counted)} ask for a {hop.noun}."
+        )
+
+
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     """A sentence on how many questions imply the pair, or that none does if these are held out."""
     counted = [
@@ -155,7 +173,7 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     if hop.pair and counted:
         how = (
             "Through a relation alone (something with one value that must be like something with the other)"
-            if splits[0].may_imply
+            if splits[0].strictness != "implied"
             else "Held out by --strictness implied: through likenesses alone (something with one value that "
             "is or may be like something with the other)"
         )

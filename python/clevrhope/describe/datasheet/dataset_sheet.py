@@ -56,9 +56,9 @@ def folder_datasheet(data: WholeDataset) -> str:
             else ", but holds no pair out. "
         )
         + "It was made by whoever ran clevrhope with the settings below; no funding is "
-        "recorded. It differs from the paper's dataset in its scenes: "
+        "recorded. It is not the authors' own release, from which it differs in its scenes: "
         + (
-            "all are newly sampled and rendered (some of the paper's train images are CLEVR's)"
+            "all are newly sampled and rendered (some of the authors' train images are CLEVR's)"
             if not shares_clevr(data.manifest)
             else "the train images that are CLEVR's were newly drawn, and the others were sampled and "
             "rendered"

@@ -104,9 +104,16 @@ def _strictness(data: SubDataset) -> str:
             "The pair is held out by `--strictness implied`: train and IID questions do not ask for it "
             f"through likenesses either, such as for {_likened(data.hop)}."
         )
+    if data.manifest.settings.strictness == "chain":
+        return (
+            "The pair is held out by `--strictness chain`, as in the original: no chain of filters in a train or "
+            'IID question has all of its values. A description that passes through "or" or "and" may, and '
+            f"questions may ask for it through likenesses, such as for {_likened(data.hop)}."
+        )
     return (
-        "The pair is held out by `--strictness description`, the default, which follows the paper: in train "
-        "and IID questions no description has all of its values. They may still ask for it through "
+        "The pair is held out by `--strictness description`, the default: in train and IID questions no "
+        'description has all of its values, not even one that passes through "or" or "and", which is stricter '
+        "than the original. They may still ask for it through "
         f"likenesses, such as for {_likened(data.hop)}; `--strictness implied` leaves these out too."
     )
 
@@ -156,11 +163,12 @@ def clevr_share(split: str, n_from_clevr: int, n_images: int) -> str:
 def _published(data: SubDataset) -> str:
     if "clevr" not in data.manifest.world or data.split(TRAIN.name) is None:
         return ""
+    n_published = sum(published for _, published in data.from_clevr.values())
     parts = [
-        clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_images)
-        for each in data.splits
-        if each.split == TRAIN.name
+        clevr_share(each.split, n_published, each.n_images) for each in data.splits if each.split == TRAIN.name
     ]
+    shares = [f"{published / n:.1%} with {n_objects}" for n_objects, (n, published) in data.from_clevr.items()]
+    parts.append(f"Their share by number of objects: {', '.join(shares)}.")
     parts.append(
         f"They and their scenes are from the train split of CLEVR ({CLEVR}), under CC BY 4.0. No other split "
         "has any, and nothing of CLEVR's val or test is in this dataset. The scenes are as published: they "

@@ -88,19 +88,11 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
     return table([f"{escape(first)}, {escape(second)}", *map(escape, values[1])], rows)
 
 
-def _why_they_differ(data: SubDataset) -> str:
-    if data.manifest.settings.match == "objects":
-        return (
-            "With `--match objects`, scenes were thinned until all numbers of objects were equally likely in "
-            "every split, so images with the pair do not have more objects than others. Questions that name "
-            "the pair still tend to be longer. A comparison across pairs should take these numbers into "
-            "account."
-        )
-    return (
-        "Holding a pair out by choosing scenes changes more than the pair: images that have it tend to have "
-        "more objects, and questions that name it tend to be longer. A comparison across pairs should take "
-        "these numbers into account."
-    )
+_WHY_THEY_DIFFER = (
+    "All numbers of objects are equally frequent in every split of whole scenes, so images with the pair do not "
+    "have more objects than others. Questions that name the pair still tend to be longer. A comparison across "
+    "pairs should take these numbers into account."
+)
 
 
 def differences(data: SubDataset) -> str:
@@ -111,7 +103,7 @@ def differences(data: SubDataset) -> str:
     if data.hop.pair is None:
         parts = ["## How do its splits differ?", *_why_plain_ones_differ(data)]
     else:
-        parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _why_they_differ(data)]
+        parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _WHY_THEY_DIFFER]
     parts += images_and_lengths(columns, data.manifest.world["attributes"], data.hop.pair or ())
     parts += [distances(a, b) for a, b in _compared(data)]
     if data.families_never:

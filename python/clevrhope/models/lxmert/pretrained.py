@@ -1,8 +1,8 @@
 """Starts LXMERT from its published weights, read from a local file. Nothing is downloaded.
 
-The file is one of `unc-nlp/lxmert-base-uncased`, in the format of safetensors or of torch, from which only
-tensors are read. Its head scores 9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's
-answers in the public list of labels.
+The file is one of `unc-nlp/lxmert-base-uncased`, in the format of safetensors or of torch, or the original
+`model_LXRT.pth`, whose names begin with "bert." instead of "lxmert."; only tensors are read. Its head scores
+9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's answers in the public list of labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,10 @@ ANSWERS: Mapping[str, int] = {
 N_PUBLISHED = 9500
 
 _HEAD = "answer_head.logit_fc.3."
-_WHAT = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
+_WHAT = (
+    "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin, or the original "
+    "model_LXRT.pth; none is downloaded"
+)
 
 
 def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None:
@@ -45,7 +48,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
         ConfigError: there is no such file, or a weight is missing or has another shape.
     """
     check_file(path)
-    weights = read_weights(Path(path), what=_WHAT)
+    weights = {_name(name): value for name, value in read_weights(Path(path), what=_WHAT).items()}
     for name in ("weight", "bias"):
         rows = weights.get(_HEAD + name)
         if rows is None:
@@ -58,6 +61,12 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
         weights[_HEAD + name] = torch.stack(chosen)
     weights |= {name: value for name, value in model.state_dict().items() if name.startswith(SET_LAYERS)}
     load_into(model, weights, path=Path(path), what=_WHAT)
+
+
+def _name(published: str) -> str:
+    """A weight's name here; the original file names the body "bert", perhaps as a part of a parallel module."""
+    name = published.removeprefix("module.")
+    return f"lxmert.{name.removeprefix('bert.')}" if name.startswith("bert.") else name
 
 
 def check_file(path: str) -> None:

@@ -29,11 +29,14 @@ def known_pieces() -> Mapping[str, tuple[int, ...]]:
 
 
 class WordPieces(nn.Module):
-    """Maps rows of tokens to WordPieces: [CLS], those of the words and of "?", [SEP], then padding.
+    """Maps rows of tokens to WordPieces: [CLS], those of the words, [SEP], then padding.
+
+    As in the original experiments, whose questions lost them before, there is no "?". Source: the official
+    code's `_as_tokens`.
 
     Args:
         words: the question tokens of vocab.json, in order.
-        length: pieces per row; longer rows are cut.
+        length: pieces per row; words of a longer row are cut, but not its [SEP].
 
     Raises:
         ConfigError: the pieces of a word are unknown.
@@ -57,21 +60,26 @@ class WordPieces(nn.Module):
         pieces, counts = self.pieces[questions], self.counts[questions]  # (B, Q, widest), (B, Q)
         mask = torch.arange(pieces.shape[2], device=pieces.device) < counts.unsqueeze(2)
         flat, mask = pieces.flatten(1), mask.flatten(1)  # (B, Q * widest)
-        # Each piece's position in its row; padding and surplus pieces go to an extra column, later cut.
-        positions = torch.where(mask, mask.cumsum(1) - 1, self.length).clamp(max=self.length)
-        rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, positions, flat)[:, : self.length]
+        # Each piece's position in its row. The last one, [SEP], is always there; padding and surplus pieces go to
+        # an extra column, later cut.
         n_pieces = mask.sum(1, keepdim=True)
+        positions = mask.cumsum(1) - 1
+        is_last = mask & (positions == n_pieces - 1)
+        is_there = mask & (positions < self.length - 1)
+        positions = torch.where(is_there, positions, self.length)
+        positions = torch.where(is_last, (n_pieces - 1).clamp(max=self.length - 1), positions)
+        rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, positions, flat)[:, : self.length]
         return rows, torch.arange(self.length, device=rows.device) < n_pieces
 
 
 def _pieces_of(word: str) -> tuple[int, ...]:
     known = known_pieces()
-    if word in (_NULL, _UNKNOWN):
+    if word in (_NULL, _UNKNOWN, ""):  # CLEVR's vocabulary has an empty token
         return ()
     if word == _START:
         return known["[CLS]"]
-    if word == _END:  # a dataset's questions have no question mark
-        return known["?"] + known["[SEP]"]
+    if word == _END:
+        return known["[SEP]"]
     if word not in known:
         raise ConfigError(
             f'lxmert: no WordPieces are known for the word "{word}"{suggestion(word, known)}; '

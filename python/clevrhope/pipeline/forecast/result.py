@@ -59,8 +59,9 @@ class Plan:
     """Sub-dataset -> number of images that its splits use."""
     images: Mapping[str, int]
     """Pool -> number of images that the request's splits use."""
-    scanned: Mapping[str, int]
-    """Pool -> scenes scanned to find them; pools of one-object images are left out."""
+    from_clevr: Mapping[int, tuple[int, int]]
+    """Number of objects -> images of pool `train` that have so many, and how many of these are CLEVR's; empty
+    without CLEVR's scenes."""
     to_render: int
     """Missing images that are not CLEVR's."""
     to_copy: int

@@ -10,7 +10,7 @@ from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
-IMAGES_OF_THE_PAPER = 408_000
+IMAGES_OF_THE_PAPER = 472_000
 """Distinct images of all 29 pairs at the paper's sizes, to which the time per image is extrapolated."""
 
 
@@ -42,7 +42,6 @@ def plan_lines(plan: Plan) -> list[str]:
             if apart > shared
             else ""
         ),
-        f"{about}{sum(plan.scanned.values()):,} scenes of several objects scanned to find them",
         *(
             f"{plan.resolved.config.effect(name)} ({plan.resolved.config.option(name)} {value})"
             for name, value in plan.resolved.config.changed_settings().items()
@@ -93,7 +92,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         **({"set_questions_per_second": round(plan.rates.sets_per_second)} if plan.set_questions else {}),
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.images),
-        "scanned": dict(plan.scanned),
+        "from_clevr": {
+            str(number): {"pictures": n, "copied": n_copied} for number, (n, n_copied) in plan.from_clevr.items()
+        },
         "hops": dict(plan.hop_images),
         "suites": suites_json(plan.resolved),
         "pairs_a_picture": round(plan.reuse, 3),
@@ -115,19 +116,19 @@ def _passes_lines(plan: Plan, about: str) -> list[str]:
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:
-    """Lines on what comes from CLEVR, and whether its scenes suffice."""
-    config, clevr = plan.resolved.config, plan.resolved.engine.clevr
-    if clevr is None or clevr.clevr is None:
+    """Lines on what comes from CLEVR, by number of objects."""
+    config = plan.resolved.config
+    if not plan.from_clevr:
         return []
-    _, n_scenes, reach = clevr.clevr
     what = "images to copy from" if plan.resolved.request.render else "scenes of"
-    share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN.pool}"
-    lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
-    if plan.scanned.get(TRAIN.pool, 0) > reach:
-        lines.append(
-            f"its {n_scenes:,} train scenes end at index {reach:,} of the pool; all later scenes are new"
-        )
-    return lines
+    n_copied = sum(copied for _, copied in plan.from_clevr.values())
+    n_images = sum(n for n, _ in plan.from_clevr.values())
+    by_number = [f"{copied / n:.1%} with {number}" for number, (n, copied) in plan.from_clevr.items()]
+    return [
+        f"{about}{plan.to_copy:,} {what} {config.clevr}, whose train scenes are {n_copied / n_images:.1%} of "
+        f"pool {TRAIN.pool}'s {n_images:,}",
+        f"CLEVR's share by number of objects: {', '.join(by_number)}",
+    ]
 
 
 def _palettes(plan: Plan) -> dict[str, Palette]:

@@ -4,7 +4,8 @@
 //! its effect, a function keeps the description of its first input, adds a value to each alternative, takes the
 //! alternatives of either input, joins each with each, or starts a new description without values. (A likeness also
 //! starts a new one, or keeps the first; `implication` handles it.) The program mentions the held-out values if an
-//! alternative of some step has all of them.
+//! alternative of some step has all of them. A reader of chains starts a new description where alternatives would be
+//! taken of either input, or joined.
 
 use super::error::{AuditError, MOST_VALUES};
 use super::token::{MOST_TOKENS, Tokens};
@@ -57,6 +58,8 @@ pub struct ProgramReader {
     pub(super) tokens: Tokens,
     /// The bits of all held-out values; 0 if nothing is held out.
     pub(super) held_out: u8,
+    /// Whether only chains of filters count as mentions.
+    in_chains: bool,
     /// By type, the bit of its held-out value; 0 for other types.
     pub(super) bits: [u8; TYPE_NAMES.len()],
     yes_no: [i32; 2],
@@ -91,12 +94,23 @@ impl ProgramReader {
                 held.iter().position(|&one| one == (kind, value)).map_or(0, |i| 1 << i)
             }),
             bits,
+            in_chains: false,
             held_out: (0..pair.len()).fold(0, |bits, i| bits | 1 << i),
             yes_no: [number("no"), number("yes")],
             numbers: (0..=usize::from(vocab.largest_count())).map(|n| number(&n.to_string())).collect(),
             values: (0..TYPE_NAMES.len()).map(values_of).collect(),
             relations: RELATION_NAMES.map(number),
         })
+    }
+
+    /// The same reader, for which only chains of filters mention the values.
+    pub fn in_chains(self) -> Self {
+        Self { in_chains: true, ..self }
+    }
+
+    /// Whether only chains of filters count as mentions.
+    pub fn is_in_chains(&self) -> bool {
+        self.in_chains
     }
 
     /// Whether the program asks some set for all held-out values.
@@ -136,6 +150,11 @@ impl ProgramReader {
             }
             Effect::Adds if token.function.arity() == 0 => added(ANYTHING, token.values as u8),
             Effect::Adds => added(self.describe(rest, found), token.values as u8),
+            Effect::TakesEither | Effect::Joins if self.in_chains => {
+                self.describe(rest, found);
+                self.describe(rest, found);
+                ANYTHING
+            }
             Effect::TakesEither => self.describe(rest, found) | self.describe(rest, found),
             Effect::Joins => joined(self.describe(rest, found), self.describe(rest, found)),
             Effect::JoinsAndAdds => {

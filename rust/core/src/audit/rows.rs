@@ -66,7 +66,9 @@ pub fn read_rows(
         Ok(Finding {
             by_program: programs.mentions(program),
             implied: programs.implies(program),
-            by_words: words.is_some_and(|words| words.mentions(question)),
+            by_words: words.is_some_and(|words| {
+                if programs.is_in_chains() { words.in_noun_phrase(question) } else { words.mentions(question) }
+            }),
             answer: view.map_or(NO_SCENE, |view| programs.answer(program, view)),
         })
     };

@@ -38,5 +38,4 @@ pub struct SetRule {
     pub half: Option<u8>,
     /// Whether questions have the phrasing reserved for the paraphrased split.
     pub paraphrased: bool,
-    pub match_objects: bool,
 }

@@ -56,9 +56,8 @@ impl SetStream {
         let mentioned = holdout.as_ref().filter(|_| rule.places.contains(&PairPlace::Mentioned));
         let mentioning = mentioned.map(|pair| schedule.mentioning(pair, world.vocab())).transpose();
         let mentioning = mentioning.map_err(|error| impossible(error.to_string()))?;
-        let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
         let (asked, skipped) = Default::default();
-        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
+        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout);
         Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0, asked, skipped })
     }
 
@@ -68,7 +67,7 @@ impl SetStream {
     /// # Errors
     /// `Impossible` if a template has no question after many attempts; names the template.
     pub fn ask(&mut self, count: usize) -> Result<SetQuestions, SplitError> {
-        let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
+        let scenes: Vec<Eligible> = self.scenes.take_windows(count)?;
         let windows = Windows {
             vocab: self.scenes.scan().world().vocab(),
             rule: &self.rule,

@@ -3,6 +3,8 @@
 //! Each node of a program that gives a set has a description, a list of alternatives, each a set of values that its
 //! members are asked to have. A question mentions the conjunction if one alternative of one node holds all of it. (The
 //! description of an object is that of its set, which matters if a value is added to it.)
+//!
+//! If only chains of filters count, as in the original generator, a union or an intersection has no description.
 
 use super::domain::Domain;
 use super::pair::Holdout;
@@ -59,12 +61,12 @@ impl Domain for Mentions<'_> {
 
     #[inline]
     fn either(&self, a: Description, b: Description) -> Description {
-        a.or(b)
+        if self.0.is_in_chains() { Description::ANYTHING } else { a.or(b) }
     }
 
     #[inline(never)] // Few programs join sets.
     fn join(&self, a: Description, b: Description) -> (Description, bool) {
-        self.judged(a.join(b))
+        if self.0.is_in_chains() { (Description::ANYTHING, false) } else { self.judged(a.join(b)) }
     }
 }
 
@@ -133,6 +135,19 @@ mod tests {
         let either = "scene; filter_shape[cylinder] 0; scene; filter_color[red] 2; filter_shape[cube] 3; union 1 4";
         assert!(mentions(&format!("{either}; filter_material[rubber] 5; count 6")));
         assert!(!mentions(&format!("{either}; filter_material[metal] 5; count 6")));
+    }
+
+    #[test]
+    fn a_chain_of_filters_ends_where_sets_are_joined() {
+        let chains = Holdout::new(&vocabulary(), &["rubber", "cylinder"]).unwrap().in_chains();
+        let mentions = |text: &str| chains.is_mentioned_in(&program(text));
+        let two = "scene; filter_shape[cylinder] 0; scene; filter_color[red] 2";
+        assert!(!mentions(&format!("{two}; union 1 3; filter_material[rubber] 4; count 5")));
+        assert!(!mentions(&format!("{two}; intersect 1 3; filter_material[rubber] 4; count 5")));
+        assert!(mentions(&format!("{two}; union 1 3; filter_material[rubber] 4; filter_shape[cylinder] 5; count 6")));
+        assert!(mentions(&format!("{two}; filter_material[rubber] 1; union 4 3; count 5")));
+        let joined = "scene; filter_shape[cylinder] 0; scene; filter_material[rubber] 2; intersect 1 3; count 4";
+        assert!(!mentions(joined) && super::tests::mentions(joined));
     }
 
     #[test]

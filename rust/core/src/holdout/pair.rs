@@ -19,6 +19,8 @@ pub struct Holdout {
     full: u8,
     /// What else questions must not name, in pools with a palette.
     absent: Option<Arc<AbsentPairs>>,
+    /// Whether a description ends where sets are united or intersected.
+    in_chains: bool,
 }
 
 impl Holdout {
@@ -37,7 +39,7 @@ impl Holdout {
 
     fn of(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
         let bits_of_types = [0; 1 << N_TYPES];
-        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0, absent: None };
+        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0, absent: None, in_chains: false };
         for (place, name) in names.iter().enumerate() {
             let (kind, value) = vocab.find_value(name)?;
             if let Some(other) = holdout.values[kind] {
@@ -62,6 +64,18 @@ impl Holdout {
     /// `Palette` for a palette of other than two types.
     pub fn within(self, vocab: &Vocabulary, palette: &Palette) -> Result<Self, HoldoutError> {
         Ok(Self { absent: Some(Arc::new(AbsentPairs::new(vocab, palette)?)), ..self })
+    }
+
+    /// The same conjunction, mentioned only by a chain of filters: one on a union or an intersection of sets starts a new
+    /// chain. This is how the original generator reads programs.
+    pub fn in_chains(self) -> Self {
+        Self { in_chains: true, ..self }
+    }
+
+    /// Whether only chains of filters mention it.
+    #[inline]
+    pub fn is_in_chains(&self) -> bool {
+        self.in_chains
     }
 
     /// What questions must not name besides the conjunction; None without a palette.
@@ -98,6 +112,12 @@ impl Holdout {
             }
         }
         set
+    }
+
+    /// Whether an object with these values has every held-out value.
+    #[inline]
+    pub fn is_met_by(&self, attributes: &[u8; N_TYPES]) -> bool {
+        self.values.iter().zip(attributes).all(|(held, &value)| held.is_none_or(|held| held == value))
     }
 
     /// The bit of the conjunction that a value has, or 0.

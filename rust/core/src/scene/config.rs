@@ -18,7 +18,7 @@ pub enum DirectionsFrom {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SceneConfig {
-    /// The number of objects is uniform in `min_objects..=max_objects`.
+    /// The number of objects is uniform in `min_objects..=max_objects`: each occurs once in a run of scenes.
     pub min_objects: u32,
     pub max_objects: u32,
     /// Minimum gap between two objects: the distance of their centres on the ground minus both radii.
@@ -66,6 +66,11 @@ impl SceneConfig {
             serde_json::from_slice(bytes).map_err(|e| SceneError::Json(crate::message::json_message(file, &e)))?;
         config.validate()?;
         Ok(config)
+    }
+
+    /// How many scenes follow each other before a number of objects comes again in a drawn order.
+    pub fn run_length(&self) -> u64 {
+        u64::from(self.max_objects - self.min_objects) + 1
     }
 
     /// Fails with the first constraint that no scene could be sampled under, and its remedy.

@@ -1,7 +1,8 @@
 //! Samples the scenes of a pool so that each meets every constraint.
 //!
-//! A scene is a function of its index alone, so any scene can be made anywhere, in any order. Constraints are tested on
-//! what the file will say: every number is rounded before it decides anything.
+//! A scene is a function of its index alone, so any scene can be made anywhere, in any order. How many objects it has and
+//! what they are is drawn before any of them is placed, and stays when a placement fails. Constraints are tested on what
+//! the file will say: every number is rounded before it decides anything.
 
 use super::clevr::{self, Places};
 use super::config::DirectionsFrom;
@@ -26,6 +27,8 @@ pub struct Pool<'w> {
     seed: u64,
     pub(super) origin: Arc<Origin>,
     scenes: StreamKey,
+    /// Orders the numbers of objects within each run.
+    runs: StreamKey,
     places: StreamKey,
     /// Which indices have scenes from elsewhere, in a pool that has some.
     imported: Option<Places<'w>>,
@@ -69,7 +72,8 @@ impl<'w> Pool<'w> {
         // Only the pool that is trained on takes scenes from CLEVR.
         let import = world.import().filter(|_| name == clevr::POOL);
         let imported = import.map(|import| Places::new(import, &stream(b"imported scene"), name));
-        Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), imported, lens }
+        let (scenes, runs, places) = (stream(b"scene"), stream(b"numbers of objects"), stream(b"place"));
+        Self { world, seed, origin, scenes, runs, places, imported, lens }
     }
 
     /// What its scenes are made of.
@@ -77,10 +81,44 @@ impl<'w> Pool<'w> {
         self.world
     }
 
+    /// The number of objects of the scene at an index. Each number that the world allows occurs once in a run of as
+    /// many scenes, in a drawn order.
+    pub fn n_objects(&self, index: u64) -> u32 {
+        let length = self.world.config().run_length();
+        self.numbers(index / length)[(index % length) as usize]
+    }
+
+    /// The index of the scene in a run that has this many objects.
+    pub fn index_of(&self, run: u64, n_objects: u32) -> u64 {
+        let place = self.numbers(run).iter().position(|&number| number == n_objects).unwrap_or(0);
+        run * self.world.config().run_length() + place as u64
+    }
+
+    /// The number of objects of each scene of a run.
+    fn numbers(&self, run: u64) -> Vec<u32> {
+        let config = self.world.config();
+        let mut numbers: Vec<u32> = (config.min_objects..=config.max_objects).collect();
+        self.runs.at(run).shuffle(&mut numbers);
+        numbers
+    }
+
+    /// The attribute values of the objects of the scene at an index, which needs no placement.
+    pub fn attributes(&self, index: u64) -> Vec<[u8; N_TYPES]> {
+        match self.imported_number(index) {
+            Some((places, number)) => places.attributes(number),
+            None => self.draw_objects(index, &mut self.scenes.at(index)),
+        }
+    }
+
     /// The published index of the CLEVR scene at this index of the pool; None for a scene of the pool's own.
     pub fn published_index(&self, index: u64) -> Option<u32> {
-        let scenes = self.world.import()?.scenes();
-        self.imported.as_ref()?.number_at(index).map(|number| scenes.published_index(number))
+        self.imported_number(index).map(|(places, number)| places.published_index(number))
+    }
+
+    fn imported_number(&self, index: u64) -> Option<(&Places<'w>, usize)> {
+        let places = self.imported.as_ref()?;
+        let run = index / self.world.config().run_length();
+        Some((places, places.number_at(run, self.n_objects(index))?))
     }
 
     /// One scene.
@@ -125,7 +163,7 @@ impl<'w> Pool<'w> {
     /// Images by index, `n_images` for each place: objects at the same positions on the ground, with one draw of
     /// rotations, camera and lights. `ground` draws the positions, `draw` the objects' values in each image of a place.
     ///
-    /// A place is drawn again until all its images satisfy every constraint.
+    /// A place keeps its values, and all else is drawn again until all its images satisfy every constraint.
     pub fn arranged(
         &self,
         indices: &[u64],
@@ -154,13 +192,11 @@ impl<'w> Pool<'w> {
         let mut rng = self.places.at(place);
         let mut workspace = Workspace::default();
         let mut rejections = Rejections::default();
-        let mut n_objects = 0;
+        let images = draw(&mut rng);
         while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
             let stage = self.draw_stage(&mut rng);
             let ground = ground(&mut rng);
-            n_objects = ground.len();
             let rotations_deg: Vec<f64> = ground.iter().map(|_| draw_rotation(&mut rng)).collect();
-            let images = draw(&mut rng);
             let mut scenes = Vec::with_capacity(images.len());
             for (image, objects) in (0..).zip(&images) {
                 let standing = objects.iter().zip(&ground).zip(&rotations_deg);
@@ -178,7 +214,7 @@ impl<'w> Pool<'w> {
                 return Ok(scenes);
             }
         }
-        Err(self.exhausted(place, n_objects, rejections))
+        Err(self.exhausted(place, images.first().map_or(0, Vec::len), rejections))
     }
 
     /// Puts objects at given positions; returns false if two of them are too near, or nearly level.
@@ -201,20 +237,16 @@ impl<'w> Pool<'w> {
     }
 
     fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<Scene, SceneError> {
-        if let Some(places) = &self.imported
-            && let Some(number) = places.number_at(index)
-        {
+        if let Some((places, number)) = self.imported_number(index) {
             return Ok(places.scene(number, index));
         }
-        let config = self.world.config();
         let mut rng = self.scenes.at(index);
-        // The number of objects and the stage stay when a scene is restarted, so that hard scenes are not replaced by
-        // easier ones.
-        let n_objects = (config.min_objects + rng.below(config.max_objects - config.min_objects + 1)) as usize;
+        // Objects and stage stay when a scene is restarted, so that hard scenes are not replaced by easier ones.
+        let objects = self.draw_objects(index, &mut rng);
         let stage = self.draw_stage(&mut rng);
         let mut rejections = Rejections::default();
-        while rejections.restarts() <= u64::from(config.max_restarts) {
-            if !self.place(n_objects, &stage.directions, &mut rng, &mut workspace.placed, &mut rejections) {
+        while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
+            if !self.place(&objects, &stage.directions, &mut rng, &mut workspace.placed, &mut rejections) {
                 rejections.placement += 1;
                 continue;
             }
@@ -223,7 +255,7 @@ impl<'w> Pool<'w> {
                 None => rejections.visibility += 1,
             }
         }
-        Err(self.exhausted(index, n_objects, rejections))
+        Err(self.exhausted(index, objects.len(), rejections))
     }
 
     fn exhausted(&self, index: u64, n_objects: usize, rejections: Rejections) -> SceneError {
@@ -247,6 +279,11 @@ impl<'w> Pool<'w> {
         }
     }
 
+    /// The attribute values of all objects of a scene, the first draws of its stream.
+    fn draw_objects(&self, index: u64, rng: &mut StreamRng) -> Vec<[u8; N_TYPES]> {
+        (0..self.n_objects(index)).map(|_| self.draw_attributes(rng)).collect()
+    }
+
     /// Size, colour, material and shape of an object: each uniform over the vocabulary, or drawn from the palette.
     fn draw_attributes(&self, rng: &mut StreamRng) -> [u8; N_TYPES] {
         if let Some(palette) = self.world.palette() {
@@ -264,15 +301,14 @@ impl<'w> Pool<'w> {
     /// Places all objects of a scene; returns false if one of them finds no position.
     fn place(
         &self,
-        n_objects: usize,
+        objects: &[[u8; N_TYPES]],
         directions: &Directions,
         rng: &mut StreamRng,
         placed: &mut Vec<Placed>,
         rejections: &mut Rejections,
     ) -> bool {
         placed.clear();
-        while placed.len() < n_objects {
-            let attributes = self.draw_attributes(rng);
+        for &attributes in objects {
             let radius = self.world.radius(attributes[SIZE]);
             let found = (0..self.world.config().tries_per_object).find_map(|_| {
                 let ground = self.draw_position(rng);

@@ -10,6 +10,10 @@
 //! If a train set sees only a palette, the grids are those with three or four corners in the palette; the fourth corner
 //! may be the held-out pair. Questions ask for what was seen, on images that show what was seen. The exception is the
 //! pair's group, whose other three images show what was seen. So there are fewer grids, and more copies of each.
+//!
+//! As in the original, places can be shared: all pairs then show all objects at the same few places, and a pair's group
+//! of a copy is at the place with the number of the copy and of the grid among the grids that have the pair. So a pair
+//! sees each grid at a place of its own. The place also decides the wording.
 
 use super::diversity::check_seen;
 use super::error::SplitError;
@@ -22,6 +26,9 @@ use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 
 /// Most places of a pool at the paper's size, which consists of whole copies of all grids and combinations.
 const GROUPS_OF_A_PAIR: usize = 960;
+
+/// The name of the pool of shared places.
+const SHARED: &str = "minimal";
 
 /// Which of the two minimal sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +51,8 @@ pub struct MinimalPool {
     copies: usize,
     /// What is seen; if None, everything but the pair.
     palette: Option<Palette>,
+    /// By type, the number of values, if places are shared with all other types.
+    shared: Option<[usize; N_TYPES]>,
 }
 
 impl MinimalPool {
@@ -59,10 +68,26 @@ impl MinimalPool {
         Self::of_types(vocab, kinds, palette)
     }
 
-    /// The pool with this name: `minimal_<type>_<type>`, or `minimal_<type>_<type>-<palette>` in a world with a
+    /// The same grids and groups, at places that are shared by all types and pairs.
+    ///
+    /// # Errors
+    /// `Impossible` with a palette, which has not all objects.
+    pub fn shared(self, vocab: &Vocabulary) -> Result<Self, SplitError> {
+        if let Some(palette) = &self.palette {
+            let problem = format!("palette {} has not all the objects that shared places show", palette.name());
+            return Err(SplitError::Impossible { split: self.name(), problem });
+        }
+        Ok(Self { shared: Some(std::array::from_fn(|kind| vocab.n_values(kind))), ..self })
+    }
+
+    /// The pool with this name: `minimal` for shared places, `minimal_<type>_<type>`, or `minimal_<type>_<type>-<palette>` in a world with a
     /// palette. None for other names.
     pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
         let (vocab, palette) = (world.vocab(), world.palette());
+        if name == SHARED {
+            // Any types will do, since all have the same scenes.
+            return Some(Self::of_types(vocab, vec![N_TYPES - 1], palette).and_then(|pool| pool.shared(vocab)));
+        }
         let name = match palette {
             Some(palette) => name.strip_suffix(palette.name())?.strip_suffix('-')?,
             None => name,
@@ -104,12 +129,15 @@ impl MinimalPool {
                 .collect();
         }
         let copies = (GROUPS_OF_A_PAIR / (grids.len() * others.len())).max(1);
-        Ok(Self { kinds, grids, others, copies, palette: palette.cloned() })
+        Ok(Self { kinds, grids, others, copies, palette: palette.cloned(), shared: None })
     }
 
     /// The pool's name: `minimal_<type>_<type>`, with the types in the order in which questions name them, then the
     /// palette.
     pub fn name(&self) -> String {
+        if self.shared.is_some() {
+            return SHARED.to_owned();
+        }
         let name = Self::name_of(&self.kinds);
         self.palette.as_ref().map_or(name.clone(), |palette| format!("{name}-{}", palette.name()))
     }
@@ -170,11 +198,39 @@ impl MinimalPool {
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
     }
 
+    /// The place of a group, which asks for a corner of a grid: its own, or a shared one.
+    fn place_of(&self, place: u64, matching: usize) -> u64 {
+        let Some(n_values) = &self.shared else { return place };
+        // By type, which of the other values the grid has besides the corner's; together, which of its grids it is.
+        let sides = self.kinds.iter().zip(self.grid(place)).enumerate();
+        let rank = |rank: usize, (bit, (&kind, pair)): (usize, (&usize, &[u8; 2]))| {
+            let (own, other) = (pair[matching >> bit & 1], pair[!matching >> bit & 1]);
+            rank * (n_values[kind] - 1) + usize::from(other - u8::from(other > own))
+        };
+        let n_grids: usize = self.kinds.iter().map(|&kind| n_values[kind] - 1).product();
+        place % self.copies as u64 * n_grids as u64 + sides.fold(0, rank) as u64
+    }
+
+    /// The index of the scene that shows a corner to the group that asks for another one, or for the same.
+    fn scene_of(&self, place: u64, matching: usize, corner: usize) -> u64 {
+        let Some(n_values) = &self.shared else { return place * self.corners() as u64 + corner as u64 };
+        let values = self.attributes(place, corner).into_iter().zip(n_values);
+        let object = values.fold(0, |object, (value, n)| object * n + usize::from(value));
+        self.place_of(place, matching) * n_values.iter().product::<usize>() as u64 + object as u64
+    }
+
     /// The scenes with these indices, in the same order.
     ///
     /// # Errors
     /// `Impossible` for an index beyond the pool.
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SplitError> {
+        if let Some(n_values) = &self.shared {
+            let objects: Vec<Vec<[u8; N_TYPES]>> =
+                (0..n_values.iter().product()).map(|object| vec![values_of(object, n_values)]).collect();
+            let pool = Pool::new(world, seed, SHARED);
+            let ground = |rng: &mut _| vec![pool.draw_position(rng)];
+            return Ok(pool.arranged(indices, objects.len() as u64, ground, |_, _| objects.clone())?);
+        }
         let corners = self.corners() as u64;
         let n_scenes = self.n_places() * corners;
         if let Some(index) = indices.iter().find(|&&index| index >= n_scenes) {
@@ -209,7 +265,11 @@ impl MinimalPool {
                 if !wanted {
                     continue;
                 }
-                let group = place * self.corners() as u64 + matching as u64;
+                // What decides the wording.
+                let group = match self.shared {
+                    Some(_) => self.place_of(place, matching),
+                    None => place * self.corners() as u64 + matching as u64,
+                };
                 let shown = self.attributes(place, matching);
                 let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
                 let question = plain_questions.question(&values, group);
@@ -218,7 +278,7 @@ impl MinimalPool {
                     if kind == MinimalKind::Iid && unseen == Some(corner) {
                         continue;
                     }
-                    questions.push(question(place * self.corners() as u64 + corner as u64, Answer::Bool(changed == 0)));
+                    questions.push(question(self.scene_of(place, matching, corner), Answer::Bool(changed == 0)));
                 }
             }
         }
@@ -230,6 +290,17 @@ impl MinimalPool {
 fn at_corner(values: [u8; N_TYPES], kinds: &[usize], grid: &[[u8; 2]], corner: usize) -> [u8; N_TYPES] {
     let sides = kinds.iter().zip(grid).enumerate();
     sides.fold(values, |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))
+}
+
+/// The values of the object with a number, which counts through those of the last type first.
+fn values_of(object: usize, n_values: &[usize; N_TYPES]) -> [u8; N_TYPES] {
+    let mut left = object;
+    let mut values = [0; N_TYPES];
+    for (value, n) in values.iter_mut().zip(n_values).rev() {
+        *value = (left % n) as u8;
+        left /= n;
+    }
+    values
 }
 
 fn with_value(mut values: [u8; N_TYPES], kind: usize, value: u8) -> [u8; N_TYPES] {

@@ -1,33 +1,30 @@
-//! The scenes of a pool as graphs, made once, in order, for all splits over the pool.
+//! The scenes of a pool that splits ask about, each placed once for all splits over the pool.
 
 use crate::scene::{Pool, Scene, SceneError, SceneGraph, World};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Scenes made at a time: enough to keep all cores busy, few enough that the work can be interrupted.
-pub const CHUNK: u64 = 250;
+/// How many placed scenes are kept, in some 700 MB: making them again for their files would take a tenth of the time of
+/// a dataset's text. Any others are made again where they are needed.
+const MOST_KEPT: usize = 600_000;
 
-/// How many of a pool's first scenes are kept whole, in some 700 MB: making them again for their files would take a
-/// tenth of the time of a dataset's text. Of later scenes, only the graphs are kept.
-const MOST_KEPT: u64 = 600_000;
-
-/// A run of consecutive scenes.
-struct Chunk {
-    graphs: Arc<Vec<SceneGraph>>,
-    /// Empty if the scenes are not kept.
-    scenes: Vec<Arc<Scene>>,
+/// A scene, and what questions see of it.
+pub struct PlacedScene {
+    pub scene: Arc<Scene>,
+    pub graph: SceneGraph,
 }
 
-/// The graphs of a pool's first scenes, shared by all splits over the pool.
+/// The scenes of a pool that have been placed, shared by all splits over the pool.
 pub struct PoolScan {
     world: Arc<World>,
     seed: u64,
     pool: String,
-    chunks: Mutex<Vec<Chunk>>,
+    placed: Mutex<HashMap<u64, Arc<PlacedScene>>>,
 }
 
 impl PoolScan {
     pub fn new(world: Arc<World>, seed: u64, pool: &str) -> Self {
-        Self { world, seed, pool: pool.to_owned(), chunks: Mutex::default() }
+        Self { world, seed, pool: pool.to_owned(), placed: Mutex::default() }
     }
 
     pub fn world(&self) -> &Arc<World> {
@@ -38,44 +35,45 @@ impl PoolScan {
         self.seed
     }
 
+    /// The pool's name.
     pub fn pool(&self) -> &str {
         &self.pool
     }
 
-    /// The graphs of the scenes from `number * CHUNK` on; they and all scenes before them are made on first use.
-    pub fn chunk(&self, number: u64) -> Result<Arc<Vec<SceneGraph>>, SceneError> {
-        // A thread that panicked while it held the lock left only whole chunks.
-        let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-        let pool = Pool::new(&self.world, self.seed, &self.pool);
-        while chunks.len() as u64 <= number {
-            let first = chunks.len() as u64 * CHUNK;
-            let look_at = |scene: Scene| (scene.graph(self.world.vocab()), Arc::new(scene));
-            let (graphs, mut scenes): (_, Vec<_>) = pool.map_scenes(first..first + CHUNK, look_at)?.into_iter().unzip();
-            if first >= MOST_KEPT {
-                scenes = Vec::new();
-            }
-            chunks.push(Chunk { graphs: Arc::new(graphs), scenes });
-        }
-        Ok(Arc::clone(&chunks[number as usize].graphs))
+    /// The pool's stream of scenes.
+    pub fn stream(&self) -> Pool<'_> {
+        Pool::new(&self.world, self.seed, &self.pool)
     }
 
-    /// Scenes by index, in the order given; scenes that were not kept are made again.
-    pub fn scenes(&self, indices: &[u64]) -> Result<Vec<Arc<Scene>>, SceneError> {
-        let kept: Vec<Option<Arc<Scene>>> = {
-            let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
-            let find = |&index: &u64| {
-                let chunk = chunks.get(usize::try_from(index / CHUNK).ok()?)?;
-                chunk.scenes.get((index % CHUNK) as usize).map(Arc::clone)
-            };
-            indices.iter().map(find).collect()
+    /// Scenes by index, in the order given; each is placed on first use.
+    pub fn scenes(&self, indices: &[u64]) -> Result<Vec<Arc<PlacedScene>>, SceneError> {
+        let kept: Vec<Option<Arc<PlacedScene>>> = {
+            let placed = self.placed();
+            indices.iter().map(|index| placed.get(index).map(Arc::clone)).collect()
         };
         let missing = indices.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(&index, _)| index);
-        let mut made = Pool::new(&self.world, self.seed, &self.pool).scenes(missing)?.into_iter();
-        Ok(kept.into_iter().filter_map(|kept| kept.or_else(|| made.next().map(Arc::new))).collect())
+        let look_at = |scene: Scene| {
+            let graph = scene.graph(self.world.vocab());
+            Arc::new(PlacedScene { scene: Arc::new(scene), graph })
+        };
+        let made = self.stream().map_scenes(missing, look_at)?;
+        let mut placed = self.placed();
+        for scene in &made {
+            if placed.len() < MOST_KEPT {
+                placed.insert(scene.scene.index, Arc::clone(scene));
+            }
+        }
+        let mut made = made.into_iter();
+        Ok(kept.into_iter().filter_map(|kept| kept.or_else(|| made.next())).collect())
     }
 
-    /// How many scenes have been looked at.
-    pub fn scanned(&self) -> u64 {
-        self.chunks.lock().unwrap_or_else(PoisonError::into_inner).len() as u64 * CHUNK
+    /// How many scenes are kept.
+    pub fn n_kept(&self) -> usize {
+        self.placed().len()
+    }
+
+    fn placed(&self) -> MutexGuard<'_, HashMap<u64, Arc<PlacedScene>>> {
+        // A thread that panicked while it held the lock left only whole scenes.
+        self.placed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

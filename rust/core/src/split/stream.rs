@@ -1,7 +1,7 @@
 //! A split as a stream: the questions of a rule on a pool's scenes, window by window.
 //!
-//! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows do not depend on
-//! each other, so they are made in parallel, and a longer split only extends a shorter one.
+//! A window is 250 consecutive places of the split, each with a scene that satisfies the rule's scene predicate. Windows
+//! do not depend on each other, so they are made in parallel, and a longer split only extends a shorter one.
 
 use super::eligible::{Eligible, EligibleScenes, SceneRule};
 use super::error::SplitError;
@@ -28,8 +28,6 @@ pub struct SplitRule {
     pub questions: QuestionRule,
     /// Questions wanted on each scene; a scene that gives fewer contributes fewer.
     pub per_scene: u32,
-    /// Whether eligible scenes are thinned until all numbers of objects are equally frequent.
-    pub match_objects: bool,
 }
 
 /// A run of windows: their questions in order, and the work that they took.
@@ -74,8 +72,7 @@ impl SplitStream {
         };
         let plans = Arc::new(templates.plans(vocab));
         let key = question_key(&scan, &templates, &rule, holdout.as_ref());
-        let matching = rule.match_objects.then(|| StreamKey::new(&[b"match objects", key.as_bytes()]));
-        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout, matching);
+        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout);
         let stream = Self { scenes, templates, plans, rule, key, empty_windows: 0, stopwatch: None };
         if stream.instantiator().usable_families().is_empty() {
             let pair = stream.scenes.holdout_text();
@@ -93,7 +90,7 @@ impl SplitStream {
     /// The questions of the next windows, at most `count` and only complete ones. Uses all cores; the result does not
     /// depend on their number.
     pub fn ask(&mut self, count: usize) -> Result<Windows, SplitError> {
-        let scenes: Vec<Eligible> = self.scenes.take_windows(count).collect();
+        let scenes: Vec<Eligible> = self.scenes.take_windows(count)?;
         let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
         let instantiator = self.instantiator();
         let made: Vec<Windows> = windows
@@ -144,6 +141,7 @@ impl SplitStream {
 /// Names the stream of a split's questions: everything that determines them except the scenes' own indices.
 fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, holdout: Option<&Holdout>) -> StreamKey {
     let vocab: &Vocabulary = scan.world().vocab();
+    let in_chains = holdout.is_some_and(Holdout::is_in_chains);
     let holdout = holdout.map(|h| h.describe(vocab)).unwrap_or_default();
     let per_scene = rule.per_scene.to_le_bytes();
     let seed = scan.seed().to_le_bytes();
@@ -160,6 +158,9 @@ fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, hold
     // The other predicates follow from the split's name.
     if rule.questions == QuestionRule::Unimplied {
         parts.push(b"unimplied");
+    }
+    if in_chains {
+        parts.push(b"in chains");
     }
     StreamKey::new(&parts)
 }

@@ -27,7 +27,6 @@ fn rule(name: &str) -> SetRule {
         distractors: DistractorChoice::Edited,
         half: None,
         paraphrased: false,
-        match_objects: false,
     }
 }
 
@@ -40,7 +39,7 @@ fn stream_of(world: &Arc<World>, rule: SetRule, pair: Option<&[&str]>) -> Result
 
 fn ask(stream: &mut SetStream, n_windows: usize) -> SetQuestions {
     while stream.scenes.waiting_windows() < n_windows {
-        stream.scenes.look_further().unwrap();
+        stream.scenes.find_window().unwrap();
     }
     stream.ask(n_windows).unwrap()
 }
@@ -327,7 +326,7 @@ fn a_template_without_questions_is_named() {
     let world = Arc::new(world.with_palette(palette));
     let mut stream = stream_of(&world, rule("covr_train"), None).unwrap();
     while stream.scenes.waiting_windows() < 3 {
-        stream.scenes.look_further().unwrap();
+        stream.scenes.find_window().unwrap();
     }
     let error = stream.ask(3).unwrap_err().to_string();
     assert!(

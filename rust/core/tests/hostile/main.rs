@@ -31,7 +31,7 @@ pub static WORLD: LazyLock<World> = LazyLock::new(|| world(PROPERTIES, LOOK).unw
 
 /// A world with CLEVR's constraints except for small images, which gives up a scene early.
 pub fn world(properties: &[u8], look: &[u8]) -> Result<World, String> {
-    let config = SceneConfig { width: 48, height: 32, min_pixels: 1, max_restarts: 3, ..SceneConfig::default() };
+    let config = SceneConfig { width: 48, height: 32, min_pixels: 1, max_restarts: 50, ..SceneConfig::default() };
     let (properties, look) =
         (Asset { file: "properties.json", bytes: properties }, Asset { file: "look.json", bytes: look });
     World::new(properties, look, config).map_err(|error| error.to_string())

@@ -292,7 +292,7 @@ fn what_implies_nothing_is_drawn_as_by_the_plain_search() {
 /// The questions of the first windows of train.
 fn questions(templates: &TemplateSet, names: &[&str], rule: QuestionRule, n_windows: usize) -> Vec<Question> {
     let name = "train".to_owned();
-    let rule = SplitRule { name, scenes: SceneRule::Without, questions: rule, per_scene: 9, match_objects: false };
+    let rule = SplitRule { name, scenes: SceneRule::Without, questions: rule, per_scene: 9 };
     let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, "train"));
     let holdout = Holdout::new(WORLD.vocab(), names).unwrap();
     let mut stream = SplitStream::new(scan, Arc::new(templates.clone()), rule, Some(holdout)).unwrap();

@@ -278,3 +278,87 @@ fn a_places_images_differ_in_the_values_alone_and_answers_hold() {
         }
     }
 }
+
+#[test]
+fn shared_places_are_40_for_all_pairs_and_decide_the_wording() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let templates = Templates::own(vocab);
+    let mut all_images = BTreeSet::new();
+    let mut texts_of_cubes = Vec::new();
+    for ((_, pairs), (row, n_places)) in PAIRS.iter().zip(TABLE.iter().zip([40u64, 40, 35, 28])) {
+        for pair in *pairs {
+            let holdout = Holdout::new(vocab, pair).unwrap();
+            let pool = MinimalPool::new(vocab, &holdout, None).unwrap().shared(vocab).unwrap();
+            assert_eq!(pool.name(), "minimal");
+            let places: Vec<u64> = (0..pool.n_places()).collect();
+            let ask = |kind| pool.questions(&templates.set, 3, &holdout, kind, &places).unwrap();
+            let (ood, iid) = (ask(MinimalKind::Ood), ask(MinimalKind::Iid));
+            assert_eq!((ood.len(), iid.len()), (row.ood_questions, row.iid_questions), "{pair:?}");
+            let shared: BTreeSet<u64> = ood.iter().map(|question| question.scene / 96).collect();
+            assert!(shared.iter().copied().eq(0..n_places), "{pair:?}: {shared:?}");
+            // At each place a group for each combination of the other values, with one wording.
+            let mut groups: BTreeMap<u64, Vec<&[Question]>> = BTreeMap::new();
+            ood.chunks_exact(4).for_each(|group| groups.entry(group[0].scene / 96).or_default().push(group));
+            for (place, groups) in &groups {
+                assert_eq!(groups.len(), row.combinations);
+                for group in groups {
+                    assert!(group.iter().all(|question| question.scene / 96 == *place));
+                    assert!(group.iter().all(|question| question.text == groups[0][0].text));
+                    assert_eq!(group.iter().map(|question| question.scene).collect::<BTreeSet<_>>().len(), 4);
+                }
+            }
+            all_images.extend(images(&ood).into_iter().chain(images(&iid)));
+            if pair.contains(&"cube") {
+                let text = |group: &[Question]| group[0].text.replace(pair[0], "").replace("block", "cube");
+                texts_of_cubes.push((pair[0], text(groups[&0][0])));
+            }
+        }
+    }
+    assert!(all_images.into_iter().eq(0..3_840), "all pairs together show every object at every place");
+    // Pairs of a place are asked for in the same words.
+    let words = |text: &str| text.split(' ').count();
+    assert!(texts_of_cubes.iter().all(|(_, text)| words(text) == words(&texts_of_cubes[0].1)), "{texts_of_cubes:?}");
+}
+
+#[test]
+fn an_image_of_a_shared_place_shows_what_is_asked_for() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let templates = Templates::own(vocab);
+    for pair in [&["rubber", "cylinder"], &["cyan", "cylinder"]] {
+        let holdout = Holdout::new(vocab, pair).unwrap();
+        let pool = MinimalPool::new(vocab, &holdout, None).unwrap().shared(vocab).unwrap();
+        let places: Vec<u64> = (0..pool.n_places()).step_by(7).collect();
+        let ood = pool.questions(&templates.set, 3, &holdout, MinimalKind::Ood, &places).unwrap();
+        let iid = pool.questions(&templates.set, 3, &holdout, MinimalKind::Iid, &places).unwrap();
+        let indices: Vec<u64> = images(&ood).into_iter().chain(images(&iid)).collect();
+        let scenes = MinimalPool::named(&world, "minimal").unwrap().unwrap().scenes_at(&world, 3, &indices).unwrap();
+        let scenes: BTreeMap<u64, _> = scenes.into_iter().map(|scene| (scene.index, scene)).collect();
+        for question in ood.iter().chain(&iid) {
+            let graph = scenes[&question.scene].graph(vocab);
+            assert_eq!(execute(&question.program, graph.view(), vocab), Ok(question.answer), "{}", question.text);
+        }
+        let has_pair = |question: &&Question| holdout.members(vocab, scenes[&question.scene].graph(vocab).view()) != 0;
+        assert_eq!(ood.iter().filter(has_pair).count(), ood.len() / 4);
+        assert_eq!(iid.iter().filter(has_pair).count(), 0);
+        for (a, b) in scenes.values().zip(scenes.values().skip(1)) {
+            let same_place = a.index / 96 == b.index / 96;
+            let at = |scene: &clevrhope_core::Scene| (scene.objects[0].position[..2].to_vec(), scene.staging.clone());
+            assert_eq!(at(a) == at(b), same_place);
+        }
+    }
+    let palette = seen_palette(
+        vocab,
+        &Holdout::new(vocab, &["cyan", "cylinder"]).unwrap(),
+        8,
+        DiversityMode::Nested,
+        1,
+        "p",
+    )
+    .unwrap();
+    let holdout = Holdout::new(vocab, &["cyan", "cylinder"]).unwrap();
+    let pool = MinimalPool::new(vocab, &holdout, Some(&palette)).unwrap();
+    let error = pool.shared(vocab).unwrap_err().to_string();
+    assert!(error.contains("palette p has not all the objects that shared places show"), "{error}");
+}

@@ -101,7 +101,7 @@ fn questions(world: &Arc<World>, pair: &[&str; 2], with: bool) -> Vec<Question> 
     } else {
         ("train", SceneRule::Without, QuestionRule::Without, 9)
     };
-    let rule = SplitRule { name: name.to_owned(), scenes, questions, per_scene, match_objects: false };
+    let rule = SplitRule { name: name.to_owned(), scenes, questions, per_scene };
     let scan = Arc::new(PoolScan::new(Arc::clone(world), SEED, name));
     let holdout = Holdout::new(WORLD.vocab(), pair).unwrap();
     let mut stream = SplitStream::new(scan, Arc::new(TEMPLATES.set.clone()), rule, Some(holdout)).unwrap();

@@ -65,6 +65,13 @@ pub struct Wanted<'a> {
     pub holdout: Option<&'a Holdout>,
 }
 
+/// Where a question must mention the pair: at a node that names all of it, or where no node does that alone.
+#[derive(Clone, Copy, PartialEq)]
+enum Slot {
+    Node(usize),
+    Across,
+}
+
 /// A template on a scene.
 pub struct Plain<'a> {
     vocab: &'a Vocabulary,
@@ -127,6 +134,7 @@ struct Attempt<'r> {
     offered: BTreeMap<(usize, Value), Vec<Choice>>,
     states: u64,
     most: u64,
+    slot: Option<Slot>,
 }
 
 impl<'a> Plain<'a> {
@@ -180,11 +188,59 @@ impl<'a> Plain<'a> {
     /// Makes a depth-first search in random order; returns the question found, if any, and the number of states
     /// visited, or None if these were more than `most`.
     pub fn search(&self, wanted: &Wanted<'_>, rng: &mut StreamRng, most: u64) -> Option<(Option<Found>, u64)> {
-        let mut attempt = Attempt { rng, offered: BTreeMap::new(), states: 0, most };
-        let mut state = self.start();
-        let is_found = self.descend(wanted, &mut attempt, &mut state);
-        let found = is_found.then(|| Found { answer: state.answer(), choices: state.choices });
+        let mut slots = vec![None];
+        if let (QuestionRule::With, Some(holdout)) = (wanted.rule, wanted.holdout) {
+            let named = |node: &Node| (1..5).filter(|kind| node.params.iter().any(|(_, slot)| slot == kind)).collect();
+            let can_name_all = |named: Vec<usize>| {
+                (0..4).all(|kind| holdout.values()[kind].is_none() || named.contains(&(kind + 1)))
+            };
+            slots = (0..self.nodes.len())
+                .filter(|&at| !self.nodes[at].params.is_empty() && can_name_all(named(&self.nodes[at])))
+                .map(|at| Some(Slot::Node(at)))
+                .collect();
+            slots.push(Some(Slot::Across));
+            rng.shuffle(&mut slots);
+        }
+        let mut attempt = Attempt { rng, offered: BTreeMap::new(), states: 0, most, slot: None };
+        let mut found = None;
+        for slot in slots {
+            attempt.slot = slot;
+            let mut state = self.start();
+            if found.is_none() && self.descend(wanted, &mut attempt, &mut state) {
+                found = Some(Found { answer: state.answer(), choices: state.choices });
+            }
+        }
         (attempt.states < most).then_some((found, attempt.states))
+    }
+
+    /// Whether a complete question mentions the pair in a slot.
+    fn is_in_slot(&self, state: &State, slot: Slot, holdout: &Holdout) -> bool {
+        let program = state.program();
+        let mut choices = state.choices.iter();
+        let names_all: Vec<bool> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let choice = (!node.params.is_empty()).then(|| choices.next().unwrap());
+                choice.is_some_and(|choice| {
+                    (0..4).all(|kind| holdout.values()[kind].is_none_or(|value| choice[kind + 1] == Some(value)))
+                })
+            })
+            .collect();
+        if let Slot::Node(at) = slot {
+            return names_all[at];
+        }
+        // Nodes other than those that name all of it, and whether one of their steps is described by all of it.
+        let mut first = 0;
+        (0..self.nodes.len()).any(|at| {
+            let steps = first..=state.step_of[at];
+            first = state.step_of[at] + 1;
+            let is_described =
+                |step| holdout.description(&program, step).is_some_and(|each| holdout.is_mentioned_by(each));
+            // A node that only passes on what another one was described by adds nothing.
+            let own = program.steps[*steps.start()].sources().iter().all(|&input| !is_described(usize::from(input)));
+            !names_all[at] && own && steps.into_iter().any(is_described)
+        })
     }
 
     /// Every question that some search could find.
@@ -204,7 +260,7 @@ impl<'a> Plain<'a> {
         }
         attempt.states += 1;
         let at = state.step_of.len();
-        let Some(node) = self.nodes.get(at) else { return self.is_wanted(wanted, state) };
+        let Some(node) = self.nodes.get(at) else { return self.is_wanted(wanted, state, attempt.slot) };
         if node.params.is_empty() {
             return self.take(state, &[None; 5]) && self.descend(wanted, attempt, state) || self.undo(state, at);
         }
@@ -320,7 +376,7 @@ impl<'a> Plain<'a> {
     }
 
     /// Whether a complete question may be kept.
-    fn is_wanted(&self, wanted: &Wanted<'_>, state: &State) -> bool {
+    fn is_wanted(&self, wanted: &Wanted<'_>, state: &State, slot: Option<Slot>) -> bool {
         let mentions = || wanted.holdout.is_some_and(|holdout| state.mentions(holdout));
         (wanted.answers)(state.answer())
             && !self.is_degenerate(state)
@@ -328,7 +384,10 @@ impl<'a> Plain<'a> {
                 QuestionRule::Any => true,
                 QuestionRule::Without => !mentions(),
                 QuestionRule::Unimplied => !wanted.holdout.is_some_and(|h| h.is_implied_in(&state.program())),
-                QuestionRule::With => mentions(),
+                QuestionRule::With => {
+                    mentions()
+                        && slot.zip(wanted.holdout).is_none_or(|(slot, holdout)| self.is_in_slot(state, slot, holdout))
+                }
             }
     }
 

@@ -14,7 +14,7 @@ use clevrhope_core::split::{PoolScan, SceneRule, SplitRule, SplitStream};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
 use rayon::ThreadPoolBuilder;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, LazyLock};
 
 const SEED: u64 = 11;
@@ -32,7 +32,7 @@ fn holdout(vocab: &Vocabulary) -> Holdout {
 /// The first windows of a split, taken in steps of `at_a_time` windows.
 fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n_threads: usize) -> Vec<Vec<Question>> {
     let (pool, scenes, questions, per_scene) = split;
-    let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene, match_objects: false };
+    let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
     let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
     let templates = Arc::new(TEMPLATES.set.clone());
     let holdout = holdout(WORLD.vocab());
@@ -43,20 +43,31 @@ fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n
     })
 }
 
-/// The split's first scenes, found by examining each object of each scene of the pool.
+/// The split's first scenes, found by examining each object of each scene of the pool: for each place the first scene
+/// with as many objects as the pool's scene there that has, or has not, the pair, and that no place before it has.
 fn eligible(split: (&str, SceneRule, QuestionRule, u32), n: usize) -> Vec<(u64, SceneGraph)> {
     let vocab = WORLD.vocab();
     let (rubber, cylinder) = (vocab.value(2, "rubber").unwrap() as u8, vocab.value(3, "cylinder").unwrap() as u8);
     let pool = Pool::new(&WORLD, SEED, split.0);
-    (0..)
-        .map(|index| (index, pool.scene(index).unwrap()))
-        .filter(|(_, scene)| {
-            let has = scene.objects.iter().any(|o| o.attributes[2] == rubber && o.attributes[3] == cylinder);
-            has == (split.1 == SceneRule::With)
-        })
-        .map(|(index, scene)| (index, scene.graph(vocab)))
-        .take(n)
-        .collect()
+    let mut queues: BTreeMap<usize, VecDeque<(u64, SceneGraph)>> = BTreeMap::new();
+    let mut places = VecDeque::new();
+    let mut found = Vec::new();
+    for index in 0.. {
+        let scene = pool.scene(index).unwrap();
+        let has = scene.objects.iter().any(|o| o.attributes[2] == rubber && o.attributes[3] == cylinder);
+        places.push_back(scene.n_objects());
+        if has == (split.1 == SceneRule::With) {
+            queues.entry(scene.n_objects()).or_default().push_back((index, scene.graph(vocab)));
+        }
+        while let Some(next) = places.front().and_then(|n_objects| queues.get_mut(n_objects)?.pop_front()) {
+            places.pop_front();
+            found.push(next);
+            if found.len() == n {
+                return found;
+            }
+        }
+    }
+    found
 }
 
 #[test]
@@ -94,60 +105,65 @@ fn skip_windows(stream: &mut SplitStream, count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_matched_split_that_a_number_of_objects_starves_says_so() {
+fn a_split_that_a_number_of_objects_starves_says_so() {
     let world = Arc::new(rare_world());
     let templates = Arc::new(Templates::own(world.vocab()).set);
     let holdout = Holdout::new(world.vocab(), &["c0", "m0", "s0"]).unwrap();
     let (pool, scenes, questions, per_scene) = OOD;
     let scan = Arc::new(PoolScan::new(world, SEED, pool));
-    let rule = SplitRule { name: "complex_ood".to_owned(), scenes, questions, per_scene, match_objects: true };
+    let rule = SplitRule { name: "complex_ood".to_owned(), scenes, questions, per_scene };
     let mut stream = SplitStream::new(Arc::clone(&scan), templates, rule, Some(holdout)).unwrap();
     let error = next_windows(&mut stream, 1).unwrap_err().to_string();
     assert_eq!(
         error,
-        "split complex_ood: of 50 blocks of 2000 scenes of pool test_ood in a row, from scene 0 on, none has scenes of \
-         every number of objects that hold c0 m0 s0, so none is left with equal numbers of objects; 50 of these blocks \
-         have none with 1 object"
+        "split complex_ood: of 100000 scenes of 1 object in a row of pool test_ood, none holds c0 m0 s0, and each \
+         number of objects must be equally frequent; hold out another pair, or change world.min_objects or \
+         world.max_objects"
     );
-    assert_eq!(scan.scanned(), 100_000);
+    assert_eq!(scan.n_kept(), 0, "no scene is placed to find this out");
 }
 
 #[test]
-fn matched_splits_have_each_number_of_objects_equally_often() {
-    let vocab = WORLD.vocab();
+fn each_place_takes_the_next_scene_that_has_its_number_of_objects() {
     for (pool, scenes, questions, per_scene) in [TRAIN, OOD] {
-        let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene, match_objects: true };
+        let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
         let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
         let templates = Arc::new(TEMPLATES.set.clone());
-        let open = || SplitStream::new(scan.clone(), templates.clone(), rule.clone(), Some(holdout(vocab))).unwrap();
-        let indices = skip_windows(&mut open(), 8);
-        assert!(indices.is_sorted());
+        let held = holdout(WORLD.vocab());
+        let open = || SplitStream::new(scan.clone(), templates.clone(), rule.clone(), Some(held.clone())).unwrap();
+        let indices = skip_windows(&mut open(), 4);
+        let wanted: Vec<u64> = eligible((pool, scenes, questions, per_scene), 1000).iter().map(|(i, _)| *i).collect();
+        assert_eq!(indices, wanted);
         let mut counts = BTreeMap::new();
         for &index in &indices {
-            let chunk = scan.chunk(index / 250).unwrap();
-            let scene = chunk[(index % 250) as usize].view();
-            assert_eq!(holdout(vocab).members(vocab, scene) != 0, scenes == SceneRule::With);
-            *counts.entry(scene.n_objects()).or_insert(0) += 1;
+            *counts.entry(scan.stream().n_objects(index)).or_insert(0) += 1;
         }
-        assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (3..=10).collect::<Vec<_>>());
-        // A cut in the middle of the last block of 2,000 scenes shifts the counts by the few of that block.
-        assert!(counts.values().all(|n| (230..=270).contains(n)), "{counts:?}");
-        let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 8)[750..].to_vec()].concat();
+        assert_eq!(counts, (3..=10).map(|number| (number, 125)).collect());
+        let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 4)[750..].to_vec()].concat();
         assert_eq!(in_two, indices);
-        let question_scenes: BTreeSet<u64> =
-            next_windows(&mut open(), 1).unwrap().questions.iter().map(|q| q.scene).collect();
-        assert!(question_scenes.iter().all(|scene| indices[..WINDOW].contains(scene)));
+        let window = next_windows(&mut open(), 1).unwrap();
+        assert!(window.questions.iter().all(|question| indices[..WINDOW].contains(&question.scene)));
+        assert_eq!(scan.n_kept(), WINDOW, "only what is asked about is placed");
     }
 }
 
 #[test]
-fn scenes_come_in_order_with_at_most_as_many_questions_as_wanted() {
+fn if_all_scenes_are_eligible_each_place_takes_its_own() {
+    let rule = SplitRule { name: "val".to_owned(), scenes: SceneRule::Any, questions: QuestionRule::Any, per_scene: 9 };
+    let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, "val"));
+    let mut stream = SplitStream::new(scan, Arc::new(TEMPLATES.set.clone()), rule, None).unwrap();
+    assert!(skip_windows(&mut stream, 2).into_iter().eq(0..500));
+}
+
+#[test]
+fn scenes_come_in_the_order_of_places_with_at_most_as_many_questions_as_wanted() {
     for split in [TRAIN, OOD] {
         let made = questions(split, &[1, 1], 2);
         let scenes = eligible(split, 2 * WINDOW);
         for (window, made) in made.iter().enumerate() {
-            let own: BTreeSet<u64> = scenes[window * WINDOW..][..WINDOW].iter().map(|(index, _)| *index).collect();
-            assert!(made.is_sorted_by_key(|question| question.scene));
+            let own: Vec<u64> = scenes[window * WINDOW..][..WINDOW].iter().map(|(index, _)| *index).collect();
+            let places: Vec<_> = made.iter().map(|each| own.iter().position(|&index| index == each.scene)).collect();
+            assert!(places.is_sorted(), "{places:?}");
             let mut families: BTreeMap<u64, Vec<u16>> = BTreeMap::new();
             for question in made {
                 assert!(own.contains(&question.scene), "scene {} is not of window {window}", question.scene);

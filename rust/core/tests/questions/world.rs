@@ -29,10 +29,10 @@ pub fn tiny() -> Vocabulary {
     Vocabulary::from_properties_json(TINY.as_bytes(), "properties.json", 10).unwrap()
 }
 
-/// Scans for a split's scenes until `count` windows are complete.
+/// Finds the scenes of a split's next `count` windows.
 pub fn look_for(stream: &mut SplitStream, count: usize) -> Result<(), SplitError> {
     while stream.scenes.waiting_windows() < count {
-        stream.scenes.look_further()?;
+        stream.scenes.find_window()?;
     }
     Ok(())
 }

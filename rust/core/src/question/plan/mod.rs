@@ -9,7 +9,7 @@ mod likeness;
 mod node;
 
 pub use ending::Ending;
-pub use node::{AnswerSet, PlanNode};
+pub use node::{AnswerSet, PlanNode, Slot};
 
 use crate::holdout::{Description, Domain, Holdout, Mentions};
 use crate::program::catalogue::{Effect, Function, Type};
@@ -96,6 +96,27 @@ impl Plan {
             Effect::StartsAnew | Effect::TakesEither => false,
             Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
         })
+    }
+
+    /// Lists where questions of the family can mention the conjunction: each choice that can name all of it, and across
+    /// nodes if a node may add to what others named.
+    pub fn list_slots(&self, holdout: &Holdout, slots: &mut Vec<Slot>) {
+        slots.clear();
+        let mut descriptions = [Description::ANYTHING; MAX_NODES];
+        let mut across = false;
+        for (at, node) in self.nodes.iter().enumerate() {
+            let most = holdout.bits_of_types(node.added_types);
+            let (before, is_mentioned_before) = node.before(&Mentions(holdout), &descriptions);
+            descriptions[at] = node.describe(&Mentions(holdout), most, &descriptions).0;
+            let adds = node.is_choice && most != 0 && before != Description::ANYTHING;
+            across |= is_mentioned_before || adds;
+            if node.is_choice && most == holdout.full() {
+                slots.push(Slot::Choice(at as u8));
+            }
+        }
+        if across {
+            slots.push(Slot::Across);
+        }
     }
 
     /// Whether any question of the family can mention the conjunction.

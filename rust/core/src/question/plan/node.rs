@@ -45,6 +45,15 @@ impl AnswerSet {
     }
 }
 
+/// Where a question mentions the conjunction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// At this node's choice, which names all of it.
+    Choice(u8),
+    /// In a description to which several nodes add.
+    Across,
+}
+
 /// A node as the search sees it.
 #[derive(Clone, Debug)]
 pub struct PlanNode {

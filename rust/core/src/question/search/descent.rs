@@ -4,7 +4,7 @@ use super::choice::{Candidate, Choice, chosen_values};
 use super::searcher::{LiveOutcomes, OWN, Searcher, State, numbers};
 use super::source::{Criteria, Source};
 use super::task::{QuestionRule, SearchStats, Task, Verdict};
-use crate::holdout::{Implications, Mentions};
+use crate::holdout::{Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
 use crate::question::memo::Memo;
 use crate::question::param::MAX_PARAMS;
@@ -27,14 +27,37 @@ impl Searcher {
     /// Runs an attempt on the scene loaded in `options`. After `Found`, the choices are in `choices`.
     pub fn attempt(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
         self.attempt_seed = rng.word();
-        self.memo.clear();
-        self.params = [None; MAX_PARAMS];
         self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
-        let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
-        let verdict = self.enter(&mut Attempt { task, rng }, State { at: 0, rows, mentioned: false });
+        let verdict = match task.holdout.filter(|_| task.rule == QuestionRule::With) {
+            Some(holdout) => self.try_slots(task, holdout, rng),
+            None => self.begin(task, rng),
+        };
         self.stats.found += u64::from(verdict == Verdict::Found);
         self.stats.exhausted += u64::from(verdict == Verdict::Exhausted);
         verdict
+    }
+
+    /// Tries the slots of the mention in random order until one leads to a question.
+    fn try_slots(&mut self, task: &Task<'_>, holdout: &Holdout, rng: &mut StreamRng) -> Verdict {
+        let mut slots = std::mem::take(&mut self.slots);
+        task.plan.list_slots(holdout, &mut slots);
+        rng.shuffle(&mut slots);
+        let mut verdict = Verdict::None;
+        for &slot in &slots {
+            verdict = self.begin(&Task { slot: Some(slot), ..*task }, rng);
+            if verdict != Verdict::None {
+                break;
+            }
+        }
+        self.slots = slots;
+        verdict
+    }
+
+    fn begin(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
+        self.memo.clear();
+        self.params = [None; MAX_PARAMS];
+        let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
+        self.enter(&mut Attempt { task, rng }, State { at: 0, rows, mentioned: false })
     }
 
     /// Evaluates the nodes from the state up to the next choice, then makes that choice.

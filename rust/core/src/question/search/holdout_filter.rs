@@ -7,7 +7,7 @@ use super::source::Criteria;
 use super::task::Task;
 use crate::holdout::{AbsentPairs, Description, Domain, Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
-use crate::question::plan::PlanNode;
+use crate::question::plan::{PlanNode, Slot};
 use crate::question::template::NodeKind;
 
 impl Searcher {
@@ -22,11 +22,17 @@ impl Searcher {
             if mentions && task.rule.forbids() {
                 return None;
             }
-            mentioned = mentions;
+            mentioned = mentions && task.counts(at, true, 0, self.described_before(node));
         }
         let is_forbidden = task.implied.is_some_and(|holdout| self.learn(holdout, node, at))
             || task.absent.is_some_and(|absent| self.name(absent, node, at));
         (!is_forbidden).then_some(mentioned)
+    }
+
+    /// The descriptions of a node's inputs, as alternatives.
+    fn described_before(&self, node: &PlanNode) -> Description {
+        let inputs = &node.inputs[..node.kind.inputs().len()];
+        inputs.iter().fold(Description(0), |all, &input| all.or(self.descriptions[usize::from(input)]))
     }
 
     /// Describes a choice; `chosen` describes the objects that it chooses from, with its values.
@@ -84,13 +90,20 @@ impl Searcher {
         self.known[at] = node.describe(&domain, bits, &self.known).0;
     }
 
+    /// Whether a question that has not mentioned the conjunction in its slot yet can do so from a choice on.
     pub(super) fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
+        if let Some(Slot::Choice(node)) = task.slot {
+            return at <= usize::from(node);
+        }
         let mut descriptions = self.descriptions;
         task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at, &mut descriptions, holdout))
     }
 
     /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
     pub(super) fn must_mention_at(&self, task: &Task<'_>, at: usize) -> bool {
+        if let Some(Slot::Choice(node)) = task.slot {
+            return at == usize::from(node);
+        }
         let node = &task.plan.nodes[at];
         if node.output == Type::Set {
             // A later node may complete a set's description, unless none chooses, joins descriptions or adds a value.
@@ -119,6 +132,7 @@ impl Criteria<'_> {
         }
         let (description, mentions) =
             self.task.holdout.map_or((self.base, false), |holdout| Mentions(holdout).add(self.base, bits));
+        let mentions = self.task.counts(self.at, mentions, bits, self.base);
         let is_wanted = (mentions || !self.mention)
             && self.live.has(output, self.mentioned || mentions)
             && !self.names_absent(choice)

@@ -1,5 +1,9 @@
 //! The search for a question of a family on a scene that has a wanted answer, drawn uniformly.
 //!
+//! A question that must mention the conjunction does so in a slot that is drawn before the search: a choice that can
+//! name all of it, or several nodes together. If no question has it there, the next slot in a drawn order is tried.
+//! Otherwise, as choices are undone from the end, the last slots would have nearly all mentions.
+//!
 //! The search is depth first in random order, as in the CLEVR generator: each node with a choice takes one of the
 //! options that lead to an acceptable question, each equally likely. The shortcuts lose nothing that the plain search
 //! could find:

@@ -6,7 +6,7 @@ use crate::holdout::{Description, Holdout, Knowledge, ValueSet};
 use crate::question::memo::Memo;
 use crate::question::options::SceneOptions;
 use crate::question::param::MAX_PARAMS;
-use crate::question::plan::Plan;
+use crate::question::plan::{Plan, Slot};
 use crate::question::template::{MAX_NODES, MAX_RELATES};
 use crate::vocab::Vocabulary;
 
@@ -40,6 +40,7 @@ pub struct Searcher {
     pub(super) params: [Option<Option<u8>>; MAX_PARAMS],
     pub(super) levels: Vec<Level>,
     pub(super) attempt_seed: u64,
+    pub(super) slots: Vec<Slot>,
 }
 
 /// Buffers of one choice.
@@ -73,6 +74,7 @@ impl Searcher {
             params: [None; MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
             attempt_seed: 0,
+            slots: Vec::with_capacity(MAX_NODES + 1),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::holdout::{AbsentPairs, Description, Holdout, Knowledge, ValueSet};
 use crate::program::catalogue::Function;
 use crate::question::groups::Key;
 use crate::question::options::{is_option, shuffle_front};
+use crate::question::plan::Slot;
 use crate::question::template::{NodeKind, Tail};
 use crate::rng::{StateRng, StreamRng};
 use crate::vocab::RELATION_NAMES;
@@ -119,8 +120,10 @@ impl Searcher {
         listed.clear();
         match source.kind {
             SourceKind::Keys { .. } => {
-                // A choice that starts a description mentions the conjunction only through keys that name all of it.
-                let held_only = wanted.mention && wanted.base == Description::ANYTHING;
+                // A choice that starts a description mentions the conjunction only through keys that name all of it, and
+                // so does one that is the slot of the mention.
+                let names_all = matches!(wanted.task.slot, Some(Slot::Choice(_)));
+                let held_only = wanted.mention && (names_all || wanted.base == Description::ANYTHING);
                 self.list_keys(wanted, held_only, (0, source.input), |_| true, listed);
             }
             SourceKind::Relations(tail) => {

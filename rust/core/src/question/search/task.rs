@@ -1,9 +1,9 @@
 //! The task of a search, its verdict and its statistics.
 
-use crate::holdout::{AbsentPairs, Holdout};
+use crate::holdout::{AbsentPairs, Description, Holdout};
 use crate::program::Program;
 use crate::program::catalogue::Function;
-use crate::question::plan::{AnswerSet, Plan};
+use crate::question::plan::{AnswerSet, Plan, Slot};
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 
@@ -85,6 +85,8 @@ pub struct Task<'a> {
     pub(super) absent: Option<&'a AbsentPairs>,
     /// What questions must not imply.
     pub(super) implied: Option<&'a Holdout>,
+    /// Where the conjunction must be mentioned; if None, any mention counts.
+    pub(super) slot: Option<Slot>,
 }
 
 impl<'a> Task<'a> {
@@ -100,7 +102,19 @@ impl<'a> Task<'a> {
     ) -> Self {
         let absent = holdout.filter(|_| rule != QuestionRule::Any).and_then(Holdout::absent);
         let implied = holdout.filter(|_| rule == QuestionRule::Unimplied);
-        Self { scene, vocab, plan, accept, rule, max_options, holdout, absent, implied }
+        Self { scene, vocab, plan, accept, rule, max_options, holdout, absent, implied, slot: None }
+    }
+
+    /// Whether a mention by a node is in the wanted slot. The node itself names these bits of the conjunction, and
+    /// `base` is what its objects were described by before.
+    #[inline(always)]
+    pub(super) fn counts(&self, at: usize, mentions: bool, bits: u8, base: Description) -> bool {
+        let (Some(slot), Some(holdout)) = (self.slot, self.holdout) else { return mentions };
+        let names_all = bits == holdout.full();
+        match slot {
+            Slot::Choice(node) => usize::from(node) == at && names_all,
+            Slot::Across => mentions && !names_all && !holdout.is_mentioned_by(base),
+        }
     }
 
     /// A function's output for an argument, if it has one.

@@ -1,8 +1,10 @@
 //! CLEVR's published train scenes, and the places of a train pool that they take.
 //!
-//! Some of the paper's train images come from CLEVR. Here a pool's places are divided into runs of `1 / share`; in each
-//! run, one place, drawn at random, has a published scene, the next in a seeded permutation. So every prefix of the
-//! pool holds the same share of published scenes, give or take one, whatever size was asked for.
+//! Some of the paper's train images come from CLEVR. Here the pool's places for scenes of one number of objects are
+//! divided into stretches of `1 / share`; in each, one place, drawn at random, has a published scene of that number, the
+//! next in a seeded permutation, until all of them are placed. So every prefix of the pool holds the same share of
+//! published scenes of each number, give or take one, whatever size was asked for. With a share of 1, published scenes
+//! come first, as in the original.
 
 mod read;
 
@@ -11,7 +13,7 @@ pub use read::read_clevr;
 use super::relation::Directions;
 use super::{Object, Origin, Scene, SceneError};
 use crate::rng::{Permutation, StreamKey};
-use crate::vocab::Vocabulary;
+use crate::vocab::{N_TYPES, Vocabulary};
 use std::sync::Arc;
 
 /// The only pool that published scenes go into.
@@ -24,12 +26,14 @@ pub const SPLIT: &str = "train";
 pub struct ClevrScenes {
     /// Objects of the scenes with their published indices, which ascend.
     scenes: Vec<(u32, Vec<Object>)>,
+    /// For each number of objects from 0 on, the numbers of the scenes that have so many.
+    with_objects: Vec<Vec<usize>>,
     /// The directions of the camera before its jitter, which all published scenes have.
     directions: Directions,
     digest: String,
 }
 
-/// Scenes to be mixed into a pool, and how many of its places they take.
+/// Scenes to be mixed into a pool, and the share of its places that they take while there are any.
 #[derive(Clone, Debug)]
 pub struct ClevrImport {
     scenes: Arc<ClevrScenes>,
@@ -40,8 +44,8 @@ pub struct ClevrImport {
 #[derive(Clone, Debug)]
 pub(super) struct Places<'w> {
     import: &'w ClevrImport,
-    order: Permutation,
-    draws: StreamKey,
+    /// By number of objects: the order of its published scenes, and the draws of their places.
+    of_number: Vec<(Permutation, StreamKey)>,
     origin: Arc<Origin>,
 }
 
@@ -73,11 +77,10 @@ impl ClevrScenes {
                 }
             }
         }
-        Self { scenes, directions, digest: hasher.finalize().to_hex().to_string() }
-    }
-
-    pub fn n_scenes(&self) -> usize {
-        self.scenes.len()
+        let most = scenes.iter().map(|(_, objects)| objects.len()).max().unwrap_or(0);
+        let mut with_objects = vec![Vec::new(); most + 1];
+        scenes.iter().enumerate().for_each(|(number, (_, objects))| with_objects[objects.len()].push(number));
+        Self { scenes, with_objects, directions, digest: hasher.finalize().to_hex().to_string() }
     }
 
     /// BLAKE3 of the scenes' content, in hex: the same in any order of scenes and keys.
@@ -85,9 +88,9 @@ impl ClevrScenes {
         &self.digest
     }
 
-    /// The published index of the scene with this number.
-    pub fn published_index(&self, number: usize) -> u32 {
-        self.scenes[number].0
+    /// For each number of objects from 0 on, how many scenes have so many.
+    pub fn by_n_objects(&self) -> Vec<usize> {
+        self.with_objects.iter().map(Vec::len).collect()
     }
 }
 
@@ -114,14 +117,10 @@ impl ClevrImport {
         self.share_ppm
     }
 
-    /// How many of a pool's first places the scenes are spread over; later places have none.
-    pub fn reach(&self) -> u64 {
-        self.run_begins(self.scenes.n_scenes() as u64)
-    }
-
-    /// The first place of a run; in each run one place has a published scene.
-    fn run_begins(&self, run: u64) -> u64 {
-        (run * MILLION).div_ceil(u64::from(self.share_ppm))
+    /// The first place of a stretch, counted among a pool's places for one number of objects; in each stretch one place
+    /// has a published scene.
+    fn begin(&self, stretch: u64) -> u64 {
+        (stretch * MILLION).div_ceil(u64::from(self.share_ppm))
     }
 }
 
@@ -130,24 +129,38 @@ const MILLION: u64 = 1_000_000;
 impl<'w> Places<'w> {
     /// `key` names the pool's stream, which decides the places and the order.
     pub(super) fn new(import: &'w ClevrImport, key: &StreamKey, pool: &str) -> Self {
+        let of_number = |(n_objects, scenes): (usize, &Vec<usize>)| {
+            let key = |kind: &[u8]| StreamKey::new(&[kind, key.as_bytes(), &n_objects.to_le_bytes()]);
+            (Permutation::new(&key(b"order"), scenes.len() as u32), key(b"place in stretch"))
+        };
         Self {
             import,
-            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.n_scenes() as u32),
-            draws: StreamKey::new(&[b"place in run", key.as_bytes()]),
+            of_number: import.scenes.with_objects.iter().enumerate().map(of_number).collect(),
             origin: Arc::new(Origin { pool: pool.to_owned(), stream: None, lights: Vec::new() }),
         }
     }
 
-    /// The number of the published scene at a pool's index; None for a place of the pool's own.
-    pub(super) fn number_at(&self, index: u64) -> Option<usize> {
-        if index >= self.import.reach() {
+    /// The number of the published scene at the pool's place with this number of objects in a run; None if the scene
+    /// there is the pool's own.
+    pub(super) fn number_at(&self, run: u64, n_objects: u32) -> Option<usize> {
+        let scenes = self.import.scenes.with_objects.get(n_objects as usize)?;
+        let stretch = run * u64::from(self.import.share_ppm) / MILLION;
+        if stretch >= scenes.len() as u64 {
             return None;
         }
-        let run = index * u64::from(self.import.share_ppm) / MILLION;
-        let begin = self.import.run_begins(run);
-        let length = self.import.run_begins(run + 1) - begin;
-        let place = begin + u64::from(self.draws.at(run).below(length as u32));
-        (place == index).then(|| self.order.at(run as u32) as usize)
+        let (order, draws) = &self.of_number[n_objects as usize];
+        let begin = self.import.begin(stretch);
+        let length = self.import.begin(stretch + 1) - begin;
+        let place = begin + u64::from(draws.at(stretch).below(length as u32));
+        (place == run).then(|| scenes[order.at(stretch as u32) as usize])
+    }
+
+    pub(super) fn published_index(&self, number: usize) -> u32 {
+        self.import.scenes.scenes[number].0
+    }
+
+    pub(super) fn attributes(&self, number: usize) -> Vec<[u8; N_TYPES]> {
+        self.import.scenes.scenes[number].1.iter().map(|object| object.attributes).collect()
     }
 
     /// A published scene, as the pool has it at an index.

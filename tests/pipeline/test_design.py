@@ -1,0 +1,118 @@
+"""`--design official`: the original's rules, each an option of its own; data made by them pass their own audit."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from building import Make, request
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.config.presets import PRESETS
+from clevrhope.config.sources import DESIGNS, resolve_config
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError, SplitError
+from clevrhope.pipeline.forecast import make_plan
+from clevrhope.splits.hops import paper_hops
+
+
+def test_it_is_the_originals_rules_with_the_papers_sizes_only() -> None:
+    official = resolve_config(preset="paper", design="official")
+    assert official.changed_settings() == {"strictness": "chain", "minimal_pool": "shared"}
+    assert official.clevr_order == "first"
+    assert official.world == {"directions": "clevr", "min_pixels": 200}
+    sizes, paper = official.sizes, PRESETS["paper"].sizes
+    assert (sizes.train, sizes.complex_iid) == (567_000, 121_500)
+    assert (sizes.complex_ood, sizes.val_iid) == (paper.complex_ood, paper.val_iid)
+    assert resolve_config(preset="small", design="official").sizes == PRESETS["small"].sizes
+
+
+def test_a_file_and_an_option_override_it(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('minimal_pool = "own"\n[world]\nmin_pixels = 100\n')
+    config = resolve_config(design="official", file=file, strictness="implied")
+    assert (config.strictness, config.minimal_pool) == ("implied", "own")
+    assert config.world == {"directions": "clevr", "min_pixels": 100}
+
+
+def test_an_unknown_design_gets_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ["build", "--hop", "rubber_cylinder", "--design", "offical", "--out", str(tmp_path / "out")]
+    assert run_command(asked) == 2
+    assert '--design is "offical" (did you mean "official"?); expected "official"' in capsys.readouterr().err
+    assert list(DESIGNS) == ["official"]
+
+
+def test_orders_of_clevrs_scenes_get_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    asked = ["build", "--hop", "rubber_cylinder", "--out", str(tmp_path / "out")]
+    assert run_command([*asked, "--clevr-order", "first"]) == 2
+    assert "--clevr-order: this is the order of CLEVR's scenes, which --clevr names" in capsys.readouterr().err
+    with pytest.raises(ConfigError, match=r"clevr-share is 0.5, but with clevr_order first .* leave one"):
+        resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
+    with pytest.raises(ConfigError, match="--templates: .* is not a folder"):
+        resolve_config(design="official", templates=tmp_path / "nothing")
+
+
+def test_a_pair_that_leaves_too_few_scenes_of_a_number_gets_a_sentence(tmp_path: Path, make: Make) -> None:
+    # Half of all objects are the pair, so 1 scene of 30 objects in 10^9 is without it.
+    properties = tmp_path / "properties.json"
+    shapes = {"shapes": {"cube": "cube"}, "materials": {"rubber": "rubber"}, "sizes": {"small": 0.35}}
+    colors = {"colors": {"red": [200, 0, 0], "blue": [0, 0, 200]}}
+    properties.write_text(json.dumps({**shapes, **colors}))
+    file = tmp_path / "mine.toml"
+    file.write_text(f'properties = "{properties}"\n[world]\nmin_objects = 30\nmax_objects = 30\n')
+    config = resolve_config(file=file)
+    with pytest.raises(SplitError, match=r"of 100000 scenes of 30 objects in a row of pool train, none is without"):
+        make_plan(request(tmp_path / "out", hops=("red_cube",), splits=("train",), config=config, render=False))
+
+
+@pytest.mark.slow
+def test_data_by_the_official_design_pass_their_audit(tmp_path: Path, make: Make) -> None:
+    config = resolve_config(preset="small", design="official")
+    out = tmp_path / "out"
+    make(out, hops=("large_rubber", "rubber_cylinder"), config=config, render=False)
+    report = audit(out)
+    assert report.ok
+    (line,) = (each for each in report.checks if each.name == "held-out pair")
+    (note,) = line.notes
+    assert note.startswith("made with --strictness chain; the default rule would find ")
+    assert int(note.split("would find ")[1].split(" ")[0]) > 10
+    assert "by `--strictness chain`, as in the original" in Layout(out).hop_datasheet("large_rubber").read_text()
+    # By the default rule there are none, and the audit says nothing.
+    make(tmp_path / "default", hops=("large_rubber",), config=PRESETS["small"], render=False)
+    (line,) = (each for each in audit(tmp_path / "default").checks if each.name == "held-out pair")
+    assert line.notes == []
+
+
+@pytest.mark.slow
+def test_all_pairs_share_40_places_at_the_papers_size(tmp_path: Path, make: Make) -> None:
+    config = resolve_config(preset="paper", design="official")
+    names = tuple(hop.name for hop in paper_hops())
+    splits = ("minimal_iid", "minimal_ood")
+    make(tmp_path / "out", hops=names, config=config, splits=splits, render=False, question_json=False)
+    layout = Layout(tmp_path / "out")
+    used = set()
+    for name in names:
+        for split in splits:
+            pool, indices = read_scenes_in_use(layout.questions_h5(name, split))
+            assert pool == "minimal"
+            used.update(indices.tolist())
+    assert used == set(range(3_840))
+
+
+def test_clevrs_own_words_have_the_public_numbers(tmp_path: Path, make: Make, test_data: Path) -> None:
+    templates = tmp_path / "templates"
+    shutil.copytree(test_data / "clevr_v1" / "templates", templates)
+    shutil.copy(test_data / "clevr_v1" / "synonyms.json", templates)
+    config = resolve_config(preset="demo", design="official", templates=templates)
+    make(tmp_path / "out", config=config, splits=("train",), render=False)
+    vocab = read_vocab(Layout(tmp_path / "out").vocab)
+    words = vocab.question_token_to_idx
+    assert len(words) == 93
+    # Of the public vocabularies of CLEVR's models.
+    assert {word: words[word] for word in ("", ";", "Are", "yellow")} == {
+        **{"": 4, ";": 5, "Are": 6, "yellow": 92}
+    }
+    assert (len(vocab.program_token_to_idx), len(vocab.answer_token_to_idx)) == (44, 32)
