@@ -242,7 +242,7 @@ def another_image(data: Dataset) -> None:
             two_matches_in_a_group,
             "scenes/minimal_material_shape",
             0,
-            "not one image in 4 of this place",
+            "not one image in 4 of this group",
             Kind.GROUP,
         ),
         (

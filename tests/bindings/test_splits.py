@@ -50,19 +50,22 @@ def test_batches_do_not_show(scan: PoolScan, templates: _core.Templates) -> None
     parts = [one_by_one.next(1) for _ in range(3)]
     assert sum(map(len, parts)) == len(at_once)
     assert [row for part in parts for row in part.texts] == at_once.texts
-    skipping = stream(scan, templates)
-    skipping.skip(2)
-    assert skipping.next(1).to_json(split="train") == parts[2].to_json(split="train")
 
 
-def test_scenes_that_were_looked_at_are_those_of_the_pool(world: _core.World) -> None:
-    looked_at = PoolScan(world, seed=7, pool="train")
-    looked_at.look_at(500)
-    assert looked_at.scanned == 500
+def test_scenes_that_are_kept_are_those_of_the_pool(world: _core.World) -> None:
+    kept = PoolScan(world, seed=7, pool="train")
+    kept.scenes(np.arange(500, dtype=np.uint64))
+    assert kept.n_kept == 500
     indices = np.asarray([499, 3, 700, 0, 250, 3, 10_000], dtype=np.uint64)
     pool = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
-    assert looked_at.scenes(indices).json_rows() == pool.json_rows()
-    assert looked_at.scanned == 500
+    assert kept.scenes(indices).json_rows() == pool.json_rows()
+    assert kept.n_kept == 502
+
+
+def test_a_prepared_stream_gives_the_same_questions(scan: PoolScan, templates: _core.Templates) -> None:
+    prepared = stream(scan, templates)
+    prepared.prepare(2)
+    assert prepared.next(2).texts == stream(scan, templates).next(2).texts
 
 
 def test_threads_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from building import request
@@ -212,7 +213,9 @@ def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
 
 def test_some_images_missing(tmp_path: Path) -> None:
     copy = made(tmp_path / "copy", images="png")
-    gone = sorted((copy / "images" / "train").iterdir())[4]
+    with h5py.File(copy / "hops" / HOP / "train.h5") as file:
+        last = int(file["image_idxs"][-1])  # images are in the order of places, not of indices
+    gone = copy / "images" / "train" / f"HOPE_train_{last:06}.png"
     gone.unlink()
     with pytest.raises(DatasetError, match=rf"1 of 18 images are missing, first {gone.name}"):
         load(copy, HOP, "train")

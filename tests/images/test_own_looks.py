@@ -147,7 +147,7 @@ def test_scenes_are_sampled_for_the_looks_camera_and_lights() -> None:
         for number, passes in renderer.passes(enumerate(scenes[:5])):
             counted = [each["visible_pixels"] for each in scenes[number]["objects"]]
             seen = np.bincount(passes.mask.ravel(), minlength=256)[: len(counted)]
-            assert np.abs(seen - counted).max() <= 12
+            assert (np.abs(seen - counted) <= 12 + 0.005 * np.asarray(counted)).all()
 
 
 BAD = [

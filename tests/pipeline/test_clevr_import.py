@@ -179,7 +179,7 @@ def test_a_folder_keeps_its_share_where_none_is_asked_for(
     planned = make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None)))
     assert "train scenes are 0.3 of pool train" in "\n".join(plan_lines(planned))
     make(tmp_path / "new", **asked(clevr, clevr_share=None))
-    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.21
+    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.06
 
 
 def test_a_palette_beside_clevrs_scenes_is_sent_to_another_folder_at_once(
@@ -207,7 +207,7 @@ def test_no_other_run_begins_between_the_first_look_at_a_folder_and_its_end(
 
     monkeypatch.setattr(run, "try_each_split", begun_meanwhile)
     make(out, **asked(clevr, clevr_share=None))
-    assert json.loads(Layout(out).manifest.read_text())["world"]["clevr"]["share"] == 0.21
+    assert json.loads(Layout(out).manifest.read_text())["world"]["clevr"]["share"] == 0.06
 
 
 def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
@@ -284,12 +284,13 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     assert not large.exact
     assert large.to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
     assert large.to_copy + large.to_render == sum(large.images.values())
-    assert f"scenes of {clevr.root}, whose train scenes are 0.3 of pool train" in "\n".join(plan_lines(large))
+    said = "\n".join(plan_lines(large))
+    assert f"scenes of {clevr.root}, whose train scenes are 30.0% of pool train's 6,000" in said
+    assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in said
+    assert plan_json(large)["from_clevr"]["10"] == {"pictures": 750, "copied": 225}
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.to_copy == pytest.approx(3_000, rel=0.1)
-    assert "its 3,000 train scenes end at index 10,000 of the pool; all later scenes are new" in plan_lines(
-        longer
-    )
+    assert "CLEVR's share by number of objects: 15.0% with 3, " in "\n".join(plan_lines(longer))
     assert plan_json(longer)["pictures_to_copy"] == 0
 
 
@@ -297,8 +298,13 @@ def test_scenes_of_clevr_that_are_used_up_are_followed_by_our_own(tmp_path: Path
     few = make_clevr(tmp_path / "few", 10)
     make(tmp_path / "out", **asked(few, hops=("none",), clevr_share=1.0))
     rows = train_scenes(tmp_path / "out")
-    assert [row["image_index"] for row in rows if "source" in row] == list(range(10))
     assert len(rows) > 15
+    # Of each number of objects, CLEVR's scenes come first.
+    for number in range(3, 11):
+        of_number = [row for row in rows if len(row["objects"]) == number]
+        theirs = ["source" in row for row in sorted(of_number, key=lambda row: row["image_index"])]
+        assert theirs == sorted(theirs, reverse=True)
+    assert 8 <= sum("source" in row for row in rows) <= 10
 
 
 def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None:
@@ -405,7 +411,7 @@ def test_real_train_scenes_go_in_and_real_val_scenes_do_not(
     real = MadeClevr(tmp_path / "CLEVR", {})
     make(tmp_path / "out", **asked(real, hops=("none",), clevr_share=1.0))
     theirs, rows = published(real), [row for row in train_scenes(tmp_path / "out") if "source" in row]
-    assert len(rows) > 15
+    assert len(rows) > 10
     for row in rows:
         for key in ("objects", "relationships", "directions"):
             assert row[key] == theirs[row["source"]][key]

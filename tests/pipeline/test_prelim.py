@@ -243,11 +243,11 @@ def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make
     assert "Configs `prelim_...` hold nothing out" in card
 
 
-def test_without_json_and_with_equal_numbers_of_objects_elsewhere(tmp_path: Path, make: Make) -> None:
+def test_without_json_and_with_shared_places_elsewhere(tmp_path: Path, make: Make) -> None:
     """Neither option concerns sets whose images have one object or five."""
     plain, other = tmp_path / "plain", tmp_path / "other"
     make(plain, hops=(), prelim=("small",), sizes=SMALL)
-    make(other, hops=(), prelim=("small",), sizes=SMALL, question_json=False, match="objects")
+    make(other, hops=(), prelim=("small",), sizes=SMALL, question_json=False, minimal_pool="shared")
     assert not list(other.glob("hops/*/*.json"))
     for split in ("existence", "counting"):
         name = Layout(plain).questions_h5("prelim_small", split).relative_to(plain)

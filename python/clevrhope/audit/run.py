@@ -141,7 +141,7 @@ def audit(
     n_splits = len(opened.splits)
     stage("Comparing splits", n_splits, "splits", partial(check_object_counts, opened, pools))
     # A total of 0 means unknown: only the scenes tell how many of them are CLEVR's.
-    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, cameras))
+    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, pools, cameras))
     stage("Looking at objects", MOST_SCENES, "scenes", partial(check_visibility, opened, pools, cameras))
     stage("Parsing texts into programs", n_questions, "questions", partial(check_text, opened, pools))
     stage(

@@ -9,12 +9,15 @@ Strictness = Literal["description", "implied", "chain"]
 """What counts as asking for a held-out pair."""
 
 
-def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False) -> Any:
+def _setting(
+    *, help: str, effects: Mapping[str, str], of_sets: bool = False, of_pairs: bool = False
+) -> Any:
     """A field with its help text for the command line, and for each value a clause on its effect.
 
-    The first value is the default. A setting `of_sets` applies only to questions over several images.
+    The first value is the default. A setting `of_sets` applies only to questions over several images, one
+    `of_pairs` only to sub-datasets that hold a pair out.
     """
-    metadata = {"help": help, "effects": effects, "of_sets": of_sets}
+    metadata = {"help": help, "effects": effects, "of_sets": of_sets, "of_pairs": of_pairs}
     return field(default=next(iter(effects)), metadata=metadata)
 
 
@@ -44,6 +47,7 @@ class QuestionSettings:
             "own": "each grid, combination and copy of a minimal set has a place of its own",
             "shared": "all minimal sets show their objects at the same places, which also decide the wording",
         },
+        of_pairs=True,
     )
     covr_hold: Literal["both", "words"] = _setting(
         help="words: a pair is held out of questions over several images, but not of their images.",
@@ -73,6 +77,11 @@ class QuestionSettings:
     def names_of_sets(cls) -> list[str]:
         """The settings that affect only questions over several images."""
         return [each.name for each in fields(cls) if each.metadata.get("of_sets")]
+
+    @classmethod
+    def names_of_pairs(cls) -> list[str]:
+        """The settings that affect only sub-datasets that hold a pair out."""
+        return [each.name for each in fields(cls) if each.metadata.get("of_pairs")]
 
     @classmethod
     def from_json(cls, recorded: Mapping[str, Any]) -> Self:

@@ -6,7 +6,6 @@ jitter projects their objects' centres to the stated pixels. All other scenes ha
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from clevrhope.audit.checks.cameras import Cameras
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
 from clevrhope.dataset.clevr_json import parse_row
+from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
 
@@ -31,7 +31,7 @@ _SHARE = re.compile(r"([\d,]+) of the ([\d,]+) (?:images|pictures) of `train` ar
 """The datasheet's sentence, in its current form and in that of older folders."""
 
 
-def check_clevr_scenes(folder: AuditFolder, cameras: Cameras, advance: Advance) -> Check:
+def check_clevr_scenes(folder: AuditFolder, pools: Pools, cameras: Cameras, advance: Advance) -> Check:
     """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest.
 
     Raises:
@@ -70,31 +70,50 @@ def check_clevr_scenes(folder: AuditFolder, cameras: Cameras, advance: Advance) 
         if problem is not None:
             check.fault(file, index, *problem)
     if has_clevr:
-        _check_share(folder, ours, check)
+        _check_share(folder, pools, ours, check)
     _check_datasheets(folder, ours if has_clevr else None, check)
     if not has_clevr and not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
     return check
 
 
-def _check_share(folder: AuditFolder, ours: set[int], check: Check) -> None:
-    """Checks that one scene in each run of 1 / share indices is CLEVR's, until CLEVR's are used up.
+def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check) -> None:
+    """Checks that among places for scenes of a number of objects, one in 1 / share is CLEVR's until they run out.
 
-    Files have only the scenes that splits use, so a run has at most one scene from CLEVR, and exactly one if
-    all of its scenes are used.
+    Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene from
+    CLEVR, and exactly one if all of its scenes are used. The first stretch that has none ends CLEVR's scenes of this
+    number of objects.
     """
     clevr = folder.manifest.world["clevr"]
-    millionths, n_runs = round(float(clevr["share"]) * 1e6), int(clevr["scenes"])
+    constraints = folder.manifest.world["constraints"]
+    length = int(constraints["max_objects"]) - int(constraints["min_objects"]) + 1
+    millionths = round(float(clevr["share"]) * 1e6)
     used = {index for split in folder.splits if split.pool == POOL for index in folder.used(split).tolist()}
-    n_ours: Counter[int] = Counter(index * millionths // 1_000_000 for index in ours)
-    n_used: Counter[int] = Counter(index * millionths // 1_000_000 for index in used)
-    for run, n in sorted(n_used.items()):
-        first, end = (-(-each * 1_000_000 // millionths) for each in (run, run + 1))
-        wanted = 1 if run < n_runs else 0
-        places = f"scenes {first} to {end - 1}" if end - first > 1 else f"scene {first}"
-        if n_ours[run] > wanted or (n == end - first and n_ours[run] != wanted):
-            problem = f"not {wanted} of {places} is CLEVR's, as a share of {clevr['share']} of {n_runs} gives"
-            check.fault(f"scenes/{POOL}", first, problem, n_ours[run])
+    if not used:
+        return
+    pool, indices = pools[POOL], np.asarray(sorted(used), np.int64)
+    rows = pool.rows(indices)
+    numbers = pool.native.n_objects[rows[rows >= 0]].astype(np.int64)  # another check reports missing scenes
+    indices = indices[rows >= 0]
+    for number in np.unique(numbers).tolist():
+        of_number = indices[numbers == number].tolist()
+        stretches: dict[int, list[int]] = {}
+        for index in of_number:
+            stretches.setdefault(index // length * millionths // 1_000_000, []).append(index)
+        ended = False
+        for stretch, there in sorted(stretches.items()):
+            n_ours = len(ours.intersection(there))
+            first, end = (-(-each * 1_000_000 // millionths) for each in (stretch, stretch + 1))
+            ended |= len(there) == end - first and not n_ours
+            if n_ours > (not ended):
+                wanted = "none is left" if ended else "one is"
+                problem = (
+                    f"{n_ours} of the scenes with {number} objects at places {first} to {end - 1} are CLEVR's, but "
+                    f"{wanted} by a share of {clevr['share']}"
+                )
+                check.fault(f"scenes/{POOL}", there[0], problem, n_ours)
+    if len(ours) > int(clevr["scenes"]):
+        check.fault(f"scenes/{POOL}", None, f"more scenes of CLEVR than the {clevr['scenes']} there are", len(ours))
 
 
 def marked_scenes(folder: AuditFolder) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -107,9 +107,11 @@ def balancing(splits: Collection[str]) -> str:
 
 
 def _settings(manifest: Manifest) -> list[str]:
-    """The settings that determine the folder's content, including those for several images if it has any."""
-    of_sets = () if manifest.covr else manifest.settings.names_of_sets()
-    return [name for name in manifest.settings.choices() if name not in of_sets]
+    """The settings that determine the folder's content: those for pairs or several images only if it has any."""
+    left_out = [] if manifest.covr else manifest.settings.names_of_sets()
+    has_places = any(SPLITS[name].drawn == "places" for splits in manifest.splits.values() for name in splits)
+    left_out += [] if has_places else manifest.settings.names_of_pairs()
+    return [name for name in manifest.settings.choices() if name not in left_out]
 
 
 def _binding(manifest: Manifest) -> str:
