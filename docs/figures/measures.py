@@ -48,7 +48,14 @@ def confounds(folder: Path) -> Image.Image:
     panels = figure.subplots(1, 2, sharey=True)
     options = (
         *("--hop", "rubber_cylinder", "--preset", "small", "--train-questions", "36000"),
-        *("--test-questions", "8000", "--splits", "train,complex_iid,complex_ood", "--no-render", "--no-json"),
+        *(
+            "--test-questions",
+            "8000",
+            "--splits",
+            "train,complex_iid,complex_ood",
+            "--no-render",
+            "--no-json",
+        ),
     )
     built = data.build(folder / "confounds", *options)
     made = [_numbers(built, "rubber_cylinder", split) for split in ("train", "complex_ood")]
@@ -164,7 +171,7 @@ def _filtered(seen: set[tuple[str, ...]]) -> Sequence[int]:
 
 
 def _by_pair(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Numbers of objects in those of the pool's first n scenes without a rubber cylinder, and in those with one."""
+    """Numbers of objects of the pool's first n scenes without a rubber cylinder, and of those with one."""
     found: tuple[list[int], list[int]] = ([], [])
     for row in clevrhope.sample_scenes(range(n), seed=data.SEED).json_rows():
         objects = json.loads(row)["objects"]

@@ -233,7 +233,10 @@ def test_an_object_that_is_recoloured_in_its_scene_is_named(rendered: Path, tmp_
 
         data.scenes("train", recolour)
         faults = of_objects(data.root).faults
-        assert all(f"object {number}, a " in fault.problem and fault.index == first["image_index"] for fault in faults)
+        assert all(
+            f"object {number}, a " in fault.problem and fault.index == first["image_index"]
+            for fault in faults
+        )
         n_seen += len(faults)
     # One or two may show too few pixels to be looked at.
     assert n_seen >= n_objects - 2 > 0

@@ -148,7 +148,17 @@ def test_merge_takes_from_the_parts_what_binds_them(
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 200).root
     which = ["--hop", "rubber_cylinder", "--clevr", clevr]
     asked = [
-        *(*which, "--seed", "4", "--clevr-share", "0.4", "--minimal-pool", "shared", "--strictness", "implied"),
+        *(
+            *which,
+            "--seed",
+            "4",
+            "--clevr-share",
+            "0.4",
+            "--minimal-pool",
+            "shared",
+            "--strictness",
+            "implied",
+        ),
         *("--train-questions", "400", "--test-questions", "40", "--no-json", "--images", "png"),
     ]
     parts = [tmp_path / "1", tmp_path / "2"]

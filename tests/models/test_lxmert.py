@@ -217,7 +217,9 @@ def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
     elif suffix == ".pth":  # the original file has the names of its own code
         path = tmp_path / "model_LXRT.pth"
         body = {name: name.replace("lxmert.", "module.bert.", 1) for name in weights}
-        torch.save({body[name].replace("answer", "module.answer"): each for name, each in weights.items()}, path)
+        torch.save(
+            {body[name].replace("answer", "module.answer"): each for name, each in weights.items()}, path
+        )
     model = LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
     model.begin()
     assert torch.equal(model.lxmert.pooler.dense.weight, weights["lxmert.pooler.dense.weight"])

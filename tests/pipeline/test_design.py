@@ -1,4 +1,4 @@
-"""`--design official`: the original's rules, each an option of its own; data made by them pass their own audit."""
+"""`--design official`: the original's rules, each an option; data made by them pass their own audit."""
 
 import json
 import shutil
@@ -48,10 +48,12 @@ def test_an_unknown_design_gets_a_sentence(capsys: pytest.CaptureFixture[str], t
 def test_orders_of_clevrs_scenes_get_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     asked = ["build", "--hop", "rubber_cylinder", "--out", str(tmp_path / "out")]
     assert run_command([*asked, "--clevr-order", "first"]) == 2
-    assert "--clevr-order: this is the order of CLEVR's scenes, which --clevr names" in capsys.readouterr().err
+    assert (
+        "--clevr-order: this is the order of CLEVR's scenes, which --clevr names" in capsys.readouterr().err
+    )
     with pytest.raises(ConfigError, match=r"clevr-share is 0.5, but with clevr_order first .* leave one"):
         resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
-    with pytest.raises(ConfigError, match="--templates: .* is not a folder"):
+    with pytest.raises(ConfigError, match=r"--templates: .* is not a folder"):
         resolve_config(design="official", templates=tmp_path / "nothing")
 
 
@@ -64,8 +66,12 @@ def test_a_pair_that_leaves_too_few_scenes_of_a_number_gets_a_sentence(tmp_path:
     file = tmp_path / "mine.toml"
     file.write_text(f'properties = "{properties}"\n[world]\nmin_objects = 30\nmax_objects = 30\n')
     config = resolve_config(file=file)
-    with pytest.raises(SplitError, match=r"of 100000 scenes of 30 objects in a row of pool train, none is without"):
-        make_plan(request(tmp_path / "out", hops=("red_cube",), splits=("train",), config=config, render=False))
+    with pytest.raises(
+        SplitError, match=r"of 100000 scenes of 30 objects in a row of pool train, none is without"
+    ):
+        make_plan(
+            request(tmp_path / "out", hops=("red_cube",), splits=("train",), config=config, render=False)
+        )
 
 
 @pytest.mark.slow
@@ -79,7 +85,9 @@ def test_data_by_the_official_design_pass_their_audit(tmp_path: Path, make: Make
     (note,) = line.notes
     assert note.startswith("made with --strictness chain; the default rule would find ")
     assert int(note.split("would find ")[1].split(" ")[0]) > 10
-    assert "by `--strictness chain`, as in the original" in Layout(out).hop_datasheet("large_rubber").read_text()
+    assert (
+        "by `--strictness chain`, as in the original" in Layout(out).hop_datasheet("large_rubber").read_text()
+    )
     # By the default rule there are none, and the audit says nothing.
     make(tmp_path / "default", hops=("large_rubber",), config=PRESETS["small"], render=False)
     (line,) = (each for each in audit(tmp_path / "default").checks if each.name == "held-out pair")

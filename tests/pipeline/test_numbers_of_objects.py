@@ -1,4 +1,4 @@
-"""Every split of every pair has all numbers of objects equally often, and takes only scenes that it asks about."""
+"""Every split of every pair has all numbers of objects equally often, and places only what it asks about."""
 
 import json
 from collections import Counter

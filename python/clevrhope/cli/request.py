@@ -117,8 +117,8 @@ dataset_options = with_options(
         click.option(
             "--clevr-order",
             type=click.Choice(["even", "first"]),
-            help="even: CLEVR's scenes are spread evenly, at their share; first: they come first, until those of a "
-            "number of objects run out, as in the original.  [default: even]",
+            help="even: CLEVR's scenes are spread evenly, at their share; first: they come first, until "
+            "those of a number of objects run out, as in the original.  [default: even]",
         ),
         only_splits,
     ),
@@ -144,8 +144,8 @@ dataset_options = with_options(
         click.option(
             "--design",
             metavar="NAME",
-            help="official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; other "
-            "options change single ones.",
+            help="official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; "
+            "other options change single ones.",
         ),
         click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
         click.option(

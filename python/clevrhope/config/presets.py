@@ -23,8 +23,8 @@ Directions = Literal["camera", "clevr"]
 """The camera that defines left, right, front and behind: the image's own, or CLEVR's before jitter."""
 
 CLEVR_SHARE = 0.06
-"""CLEVR's default share of a train pool: the largest that holds for every pair, number of objects and size up to
-the paper's. CLEVR has some 490 scenes of ten objects without a large rubber one, for 7,778 places."""
+"""CLEVR's default share of a train pool: the largest that holds for every pair, number of objects and size up
+to the paper's. CLEVR has some 490 scenes of ten objects without a large rubber one, for 7,778 places."""
 
 TRAIN_PREFIXES = (25_000, 200_000)
 """The paper's smaller train sets: prefixes of the largest, in questions."""
@@ -93,8 +93,8 @@ class Config(QuestionSettings):
     clevr_share: float | None = None
     """CLEVR's share of the train pool, above 0 and at most 1; None for the folder's own, or `CLEVR_SHARE`."""
     clevr_order: Literal["even", "first"] | None = None
-    """How CLEVR's scenes are spread: evenly, at their share, or first, until those of a number of objects run out;
-    None for the folder's own, or even."""
+    """How CLEVR's scenes are spread: evenly, at their share, or first, until those of a number of objects run
+    out; None for the folder's own, or even."""
 
     def __post_init__(self) -> None:
         share = self.clevr_share
@@ -107,8 +107,8 @@ class Config(QuestionSettings):
         if self.clevr_order == "first":
             if share not in (None, 1):
                 raise ConfigError(
-                    f"clevr_share is {share}, but with clevr_order first CLEVR's scenes take all places until they "
-                    "run out; leave one of the two out"
+                    f"clevr_share is {share}, but with clevr_order first CLEVR's scenes take all places "
+                    "until they run out; leave one of the two out"
                 )
             object.__setattr__(self, "clevr_share", 1.0)
         if self.templates is not None and not self.templates.is_dir():

@@ -4,14 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Self
 
-
 Strictness = Literal["description", "implied", "chain"]
 """What counts as asking for a held-out pair."""
 
 
-def _setting(
-    *, help: str, effects: Mapping[str, str], of_sets: bool = False, of_pairs: bool = False
-) -> Any:
+def _setting(*, help: str, effects: Mapping[str, str], of_sets: bool = False, of_pairs: bool = False) -> Any:
     """A field with its help text for the command line, and for each value a clause on its effect.
 
     The first value is the default. A setting `of_sets` applies only to questions over several images, one
@@ -30,7 +27,7 @@ class QuestionSettings:
     and of datasheets are derived from the field.
     """
 
-    strictness: Strictness = _setting(
+    strictness: Literal["description", "implied", "chain"] = _setting(
         help='implied: train and IID questions do not ask for the pair through "same color as" and the like '
         'either. chain: the pair is held out only of chains of filters, not across "or" and "and", as in the '
         "original.",

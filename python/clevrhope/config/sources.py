@@ -1,4 +1,4 @@
-"""A dataset's configuration: from a preset, the folder, a design, a TOML file and the command line; later ones win."""
+"""A dataset's configuration, from a preset, its folder, a design, a TOML file and options; later ones win."""
 
 import json
 from collections.abc import Mapping
@@ -25,8 +25,11 @@ from clevrhope.runtime.settings import join_or, naming, read_settings, suggestio
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
-DESIGNS: Mapping[str, Path] = {path.stem: path for path in sorted(Path(__file__).parent.glob("designs/*.toml"))}
-"""The designs by name: settings that together follow somebody else's rules. docs/official.md explains them."""
+DESIGNS: Mapping[str, Path] = {
+    path.stem: path for path in sorted(Path(__file__).parent.glob("designs/*.toml"))
+}
+"""The designs by name: settings that together follow somebody else's rules. docs/official.md explains
+them."""
 
 SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
 """The sizes that --test-questions sets together."""
@@ -109,8 +112,8 @@ def resolve_config(
     for option, what in (("clevr_share", "share"), ("clevr_order", "order")):
         if option in given and (given.get("clevr") or config.clevr) is None:
             raise ConfigError(
-                f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; give that "
-                "too"
+                f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; "
+                "give that too"
             )
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:

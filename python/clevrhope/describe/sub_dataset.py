@@ -27,8 +27,8 @@ class SubDataset:
     manifest: Manifest
     """The folder's manifest."""
     from_clevr: Mapping[int, tuple[int, int]] = field(default_factory=dict)
-    """Number of objects -> train images that have so many, and how many of them are CLEVR's own; empty without
-    CLEVR's scenes."""
+    """Number of objects -> train images that have so many, and how many of them are CLEVR's own; empty
+    without CLEVR's scenes."""
     palette: Palette | None = None
     """The combinations that are seen; None if these are all but the pair."""
     plots: Sequence[str] = ()

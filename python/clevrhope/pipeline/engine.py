@@ -84,8 +84,7 @@ class Engine:
         shared_places: bool = False,
         clevr: World | None = None,
     ) -> None:
-        """`strictness` decides which questions ask for a pair, and with `shared_places` all pairs' minimal sets have
-        the same places; see `QuestionSettings`."""
+        """`strictness` and `shared_places` (of minimal sets) are explained in `QuestionSettings`."""
         self.world = world
         self.clevr = clevr
         """The world of the pool `train` if that contains CLEVR's scenes."""
@@ -185,8 +184,10 @@ class Engine:
         return int((self.published(pool, indices) >= 0).sum())
 
     def published_by_number(self, indices: Ints) -> dict[int, tuple[int, int]]:
-        """Number of objects -> how many of these scenes of pool `train` have so many, and how many of them are
-        CLEVR's; empty without CLEVR's scenes."""
+        """Number of objects -> how many of these train scenes have so many, and how many of them are CLEVR's.
+
+        Empty without CLEVR's scenes.
+        """
         if self.clevr is None:
             return {}
         numbers = self.clevr.n_objects(indices.astype(np.uint64), seed=self.seed, pool=TRAIN.pool)

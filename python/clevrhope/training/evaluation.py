@@ -217,7 +217,9 @@ def evaluate(
         of: _notes(info["features"]["note"], [asked[part] for part in sets if part.suite == of])
         for of in ("", suite or "")
     }
-    precision: Precision = "float32"  # on every device, whatever was trained in: as in the original experiments
+    precision: Precision = (
+        "float32"  # on every device, whatever was trained in: as in the original experiments
+    )
     files = []
     total = sum(len(sets[part]) for each in todo.values() for part in each)
     with (

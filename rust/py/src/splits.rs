@@ -180,12 +180,8 @@ impl PySplitStream {
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
         let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
         let holdout = holdout.map(|holdout| if in_chains { holdout.in_chains() } else { holdout });
-        let rule = SplitRule {
-            name: split.clone(),
-            scenes: scenes.0,
-            questions: questions.0,
-            per_scene: questions_per_scene,
-        };
+        let rule =
+            SplitRule { name: split.clone(), scenes: scenes.0, questions: questions.0, per_scene: questions_per_scene };
         let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
         let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
         Ok(Self { scan, templates: templates.clone(), vocab, name: split, state })

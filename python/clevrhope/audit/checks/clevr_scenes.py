@@ -78,11 +78,11 @@ def check_clevr_scenes(folder: AuditFolder, pools: Pools, cameras: Cameras, adva
 
 
 def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check) -> None:
-    """Checks that among places for scenes of a number of objects, one in 1 / share is CLEVR's until they run out.
+    """Checks that of the places for each number of objects, one in 1 / share is CLEVR's until they run out.
 
-    Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene from
-    CLEVR, and exactly one if all of its scenes are used. The first stretch that has none ends CLEVR's scenes of this
-    number of objects.
+    Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene
+    from CLEVR, and exactly one if all of its scenes are used. The first stretch that has none ends CLEVR's
+    scenes of this number of objects.
     """
     clevr = folder.manifest.world["clevr"]
     constraints = folder.manifest.world["constraints"]
@@ -108,12 +108,14 @@ def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check
             if n_ours > (not ended):
                 wanted = "none is left" if ended else "one is"
                 problem = (
-                    f"{n_ours} of the scenes with {number} objects at places {first} to {end - 1} are CLEVR's, but "
-                    f"{wanted} by a share of {clevr['share']}"
+                    f"{n_ours} of the scenes with {number} objects at places {first} to {end - 1} are "
+                    f"CLEVR's, but {wanted} by a share of {clevr['share']}"
                 )
                 check.fault(f"scenes/{POOL}", there[0], problem, n_ours)
     if len(ours) > int(clevr["scenes"]):
-        check.fault(f"scenes/{POOL}", None, f"more scenes of CLEVR than the {clevr['scenes']} there are", len(ours))
+        check.fault(
+            f"scenes/{POOL}", None, f"more scenes of CLEVR than the {clevr['scenes']} there are", len(ours)
+        )
 
 
 def marked_scenes(folder: AuditFolder) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -54,7 +54,9 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
         if readable:
             only = None if readable == names else readable
             report = leaks.check(hop, splits=only, without_json=unread)
-            n_described += sum(each.n_described for each in report.splits if SPLITS[each.split].asked == "never")
+            n_described += sum(
+                each.n_described for each in report.splits if SPLITS[each.split].asked == "never"
+            )
             _add(lines, report)
             check_question_rows(folder, hop, lines[Kind.DISAGREEMENT])
         advance(1)
@@ -62,8 +64,8 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
         lines[Kind.DISAGREEMENT].skip("this folder has no question files in JSON")
     if leaks.strictness == "chain":
         lines[Kind.PAIR].notes.append(
-            f"made with --strictness chain; the default rule would find {n_described:,} train and IID questions "
-            'that mention a pair in a description that passes through "or" or "and"'
+            f"made with --strictness chain; the default rule would find {n_described:,} train and IID "
+            'questions that mention a pair in a description that passes through "or" or "and"'
         )
     if not any(hop.target for hop in folder.hops):
         lines[Kind.PAIR].skip("this folder holds nothing out")

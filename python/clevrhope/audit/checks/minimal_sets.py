@@ -1,8 +1,9 @@
 """The check of minimal sets: the images of a group differ only in the pair's values, and one answer is yes.
 
 A group shows an object at one place, once for each corner of a grid, which has two values of each held-out
-attribute. Its questions and their answers follow from CLEVR-HOPE, section 3: each sentence is true of one of its
-images. In a pool of shared places, all pairs' groups are at the same places; elsewhere a place has one grid.
+attribute. Its questions and their answers follow from CLEVR-HOPE, section 3: each sentence is true of one of
+its images. In a pool of shared places, all pairs' groups are at the same places; elsewhere a place has one
+grid.
 """
 
 from collections import defaultdict
@@ -48,8 +49,8 @@ class MinimalSets:
     def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[GroupImage]]) -> None:
         """Checks that a place's images differ in the values of the pair's attributes, and in nothing else.
 
-        Corners may be missing if only minimal_iid uses the pool, or if a set has few places. A shared place shows
-        all objects, each once.
+        Corners may be missing if only minimal_iid uses the pool, or if a set has few places. A shared place
+        shows all objects, each once.
         """
         kinds = range(len(TYPES)) if pool == SHARED_PLACES else _kinds(hop)
         for images in places:
@@ -60,7 +61,9 @@ class MinimalSets:
                 problem = "images of one place differ in more than the pair's types"
             elif len(held) != len(images):
                 problem = "two images of one place show the same values"
-            elif pool != SHARED_PLACES and any(len({corner[k] for corner in held}) > 2 for k in range(len(kinds))):
+            elif pool != SHARED_PLACES and any(
+                len({corner[k] for corner in held}) > 2 for k in range(len(kinds))
+            ):
                 problem = f"not a grid of {hop.corners} images"
             if problem:
                 values = "; ".join(" ".join(each.values) for each in images)
@@ -106,8 +109,9 @@ class MinimalSets:
     ) -> None:
         """Checks that a question is asked once about each image of a grid, and is true of one of them.
 
-        In distribution, the image that shows the pair, or what a palette does not have, is left out. `questions` have
-        their number, the values of the pair's types in their image, the image, and the answer.
+        In distribution, the image that shows the pair, or what a palette does not have, is left out.
+        `questions` have their number, the values of the pair's types in their image, the image, and the
+        answer.
         """
         ood = SPLITS[split.name].shown == "in one"
         shown = [values for _, values, _, _ in questions]

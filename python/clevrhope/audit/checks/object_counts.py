@@ -1,8 +1,8 @@
 """The check of the numbers of objects in the images of a split.
 
-Each number must be one that scenes can have, from 3 to 10, and all are equally frequent: each place of a split
-has the number of the pool's scene at that place, and a pool has each number once in a run of as many scenes. So
-they differ by no more than the last run, and by scenes that gave no question and are in no file.
+Each number must be one that scenes can have, from 3 to 10, and all are equally frequent: each place of a
+split has the number of the pool's scene at that place, and a pool has each number once in a run of as many
+scenes. So they differ by no more than the last run, and by scenes that gave no question and are in no file.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 
 WITHOUT_QUESTIONS, SHARE_WITHOUT = 4, 0.03
-"""How many scenes of one number of objects may be missing because they gave no question: so many, and so large a
-share of them. In splits that ask for a pair some scenes do, and hardly any in others."""
+"""How many scenes of one number of objects may be missing because they gave no question: so many, and so
+large a share of them. In splits that ask for a pair some scenes do, and hardly any in others."""
 
 UNEVEN_VERSIONS = ("1",)
 """Dataset versions in which numbers of objects depended on the pair."""
@@ -63,7 +63,7 @@ def check_object_counts(folder: AuditFolder, pools: Pools, advance: Advance) -> 
 
 
 def uneven(n_objects: npt.NDArray[np.int64], least: int, most: int) -> list[tuple[str, str]]:
-    """The problem and the numbers if some numbers of objects are too frequent; `n_objects` (N,) are an image each."""
+    """The problem and the counts if numbers of objects are not even; `n_objects` (N,) is by image."""
     counts = np.bincount(n_objects - least, minlength=most - least + 1)
     allowed = 1 + WITHOUT_QUESTIONS + SHARE_WITHOUT * counts.max()
     if np.ptp(counts) <= allowed:

@@ -40,7 +40,8 @@ class LeakCheck:
     - With `--strictness implied`, no question of these splits asks for the pair through likenesses ("the same
       color as") either; otherwise such questions are counted.
     - With `--strictness chain`, a mention is a chain of filters, and in words a noun phrase. Questions that
-      mention the pair by the default rule only, in a description that passes through "or" or "and", are counted.
+      mention the pair by the default rule only, in a description that passes through "or" or "and", are
+      counted.
     - Every scene of complex_ood shows the pair; every question of an OOD split mentions it, in its program
       and its words.
     - Of the four images of minimal_ood that show an object at the same place (eight if three values are held

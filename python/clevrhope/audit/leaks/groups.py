@@ -29,7 +29,9 @@ class GroupCheck:
         holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         kinds = [kind for kind, _ in pool.types]
-        others = np.delete(pool.first_objects()[used], [kinds.index(kind) for kind, _ in self._hop.target], axis=1)
+        others = np.delete(
+            pool.first_objects()[used], [kinds.index(kind) for kind, _ in self._hop.target], axis=1
+        )
         for group in _by_place(pool, used, others):
             shown = int(holds[group].sum())
             first = int(pool.indices[group[0]])
@@ -69,7 +71,7 @@ def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, by
 def _by_place(
     pool: PoolScenes, used: Rows, others: npt.NDArray[np.uint8] | None = None
 ) -> Iterable[list[int]]:
-    """The used scenes, grouped by the positions and rotations of their objects, and by other values of the first."""
+    """The used scenes, grouped by positions and rotations of their objects, and by `others` of the first."""
     groups: dict[tuple[int, bytes], list[int]] = {}
     for k, (row, place) in enumerate(zip(used.tolist(), pool.places[used].tolist(), strict=True)):
         groups.setdefault((place, b"" if others is None else others[k].tobytes()), []).append(row)

@@ -136,7 +136,9 @@ class _SuiteChecks:
         palette = self._palette(place, vocab)
         if source is not None:
             check_foils(place, arrays, sides, source, questions, vocab, lines.foils)
-        questions.check_mentions(sides, mentions, may_imply=self._leaks.strictness != "implied", palette=palette)
+        questions.check_mentions(
+            sides, mentions, may_imply=self._leaks.strictness != "implied", palette=palette
+        )
         answers = AnswerCheck(vocab)
         answers.check_relations(place, arrays, sides, lines.answers)
         answers.check_offers(place, arrays, lines.answers)

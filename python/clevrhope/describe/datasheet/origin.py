@@ -107,7 +107,7 @@ def balancing(splits: Collection[str]) -> str:
 
 
 def _settings(manifest: Manifest) -> list[str]:
-    """The settings that determine the folder's content: those for pairs or several images only if it has any."""
+    """The settings that determine the content: those for pairs or several images only if there are any."""
     left_out = [] if manifest.covr else manifest.settings.names_of_sets()
     has_places = any(SPLITS[name].drawn == "places" for splits in manifest.splits.values() for name in splits)
     left_out += [] if has_places else manifest.settings.names_of_pairs()

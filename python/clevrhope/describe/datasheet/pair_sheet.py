@@ -106,14 +106,14 @@ def _strictness(data: SubDataset) -> str:
         )
     if data.manifest.settings.strictness == "chain":
         return (
-            "The pair is held out by `--strictness chain`, as in the original: no chain of filters in a train or "
-            'IID question has all of its values. A description that passes through "or" or "and" may, and '
+            "The pair is held out by `--strictness chain`, as in the original: no chain of filters in a "
+            'train or IID question has all of its values. A description that passes through "or" or "and" may, and '
             f"questions may ask for it through likenesses, such as for {_likened(data.hop)}."
         )
     return (
         "The pair is held out by `--strictness description`, the default: in train and IID questions no "
-        'description has all of its values, not even one that passes through "or" or "and", which is stricter '
-        "than the original. They may still ask for it through "
+        'description has all of its values, not even one that passes through "or" or "and", which is '
+        "stricter than the original. They may still ask for it through "
         f"likenesses, such as for {_likened(data.hop)}; `--strictness implied` leaves these out too."
     )
 
@@ -165,9 +165,13 @@ def _published(data: SubDataset) -> str:
         return ""
     n_published = sum(published for _, published in data.from_clevr.values())
     parts = [
-        clevr_share(each.split, n_published, each.n_images) for each in data.splits if each.split == TRAIN.name
+        clevr_share(each.split, n_published, each.n_images)
+        for each in data.splits
+        if each.split == TRAIN.name
     ]
-    shares = [f"{published / n:.1%} with {n_objects}" for n_objects, (n, published) in data.from_clevr.items()]
+    shares = [
+        f"{published / n:.1%} with {n_objects}" for n_objects, (n, published) in data.from_clevr.items()
+    ]
     parts.append(f"Their share by number of objects: {', '.join(shares)}.")
     parts.append(
         f"They and their scenes are from the train split of CLEVR ({CLEVR}), under CC BY 4.0. No other split "

@@ -89,9 +89,9 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
 
 
 _WHY_THEY_DIFFER = (
-    "All numbers of objects are equally frequent in every split of whole scenes, so images with the pair do not "
-    "have more objects than others. Questions that name the pair still tend to be longer. A comparison across "
-    "pairs should take these numbers into account."
+    "All numbers of objects are equally frequent in every split of whole scenes, so images with the pair do "
+    "not have more objects than others. Questions that name the pair still tend to be longer. A comparison "
+    "across pairs should take these numbers into account."
 )
 
 

@@ -2,7 +2,8 @@
 
 The file is one of `unc-nlp/lxmert-base-uncased`, in the format of safetensors or of torch, or the original
 `model_LXRT.pth`, whose names begin with "bert." instead of "lxmert."; only tensors are read. Its head scores
-9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's answers in the public list of labels.
+9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's answers in the public list of
+labels.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,7 +65,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
 
 
 def _name(published: str) -> str:
-    """A weight's name here; the original file names the body "bert", perhaps as a part of a parallel module."""
+    """A weight's name here; the original file names the body "bert", perhaps within a parallel module."""
     name = published.removeprefix("module.")
     return f"lxmert.{name.removeprefix('bert.')}" if name.startswith("bert.") else name
 

@@ -60,8 +60,8 @@ class WordPieces(nn.Module):
         pieces, counts = self.pieces[questions], self.counts[questions]  # (B, Q, widest), (B, Q)
         mask = torch.arange(pieces.shape[2], device=pieces.device) < counts.unsqueeze(2)
         flat, mask = pieces.flatten(1), mask.flatten(1)  # (B, Q * widest)
-        # Each piece's position in its row. The last one, [SEP], is always there; padding and surplus pieces go to
-        # an extra column, later cut.
+        # Each piece's position in its row. The last one, [SEP], is always there; padding and surplus pieces
+        # go to an extra column, later cut.
         n_pieces = mask.sum(1, keepdim=True)
         positions = mask.cumsum(1) - 1
         is_last = mask & (positions == n_pieces - 1)

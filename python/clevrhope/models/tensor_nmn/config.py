@@ -30,8 +30,8 @@ class TensorNmnConfig(MapsConfig):
         stages: "all" for the three stages of the public code, or "engine" for an engine on true programs and
             no generator.
         generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without
-            attention. The paper's number of parameters, 42 million, matches the last two, but no public class as
-            published; the public trainer can use the first two.
+            attention. The paper's number of parameters, 42 million, matches the last two, but no public class
+            as published; the public trainer can use the first two.
         generator_words: size of the generator's embeddings.
         generator_hidden: units of the generator's LSTMs, in each direction.
         longest_program: the most tokens of a program that the generator predicts, including <START> and

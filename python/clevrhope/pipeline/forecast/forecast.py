@@ -68,4 +68,3 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         rates=rates,
         no_forecast_because=problem,
     )
-

@@ -1,8 +1,8 @@
 """The images that splits use, counted.
 
 Which scenes a split takes is known before they are placed. So the images of a large split are counted as the
-first scenes that it may ask about, as many as it needs if each yields all of its questions; those of a small one
-are counted after its questions were made in memory.
+first scenes that it may ask about, as many as it needs if each yields all of its questions; those of a small
+one are counted after its questions were made in memory.
 """
 
 from collections.abc import Mapping

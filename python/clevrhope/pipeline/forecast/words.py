@@ -93,7 +93,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.images),
         "from_clevr": {
-            str(number): {"pictures": n, "copied": n_copied} for number, (n, n_copied) in plan.from_clevr.items()
+            str(number): {"pictures": n, "copied": n_copied}
+            for number, (n, n_copied) in plan.from_clevr.items()
         },
         "hops": dict(plan.hop_images),
         "suites": suites_json(plan.resolved),

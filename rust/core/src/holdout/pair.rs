@@ -39,7 +39,14 @@ impl Holdout {
 
     fn of(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
         let bits_of_types = [0; 1 << N_TYPES];
-        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0, absent: None, in_chains: false };
+        let mut holdout = Self {
+            values: [None; N_TYPES],
+            bits: [0; N_TYPES],
+            bits_of_types,
+            full: 0,
+            absent: None,
+            in_chains: false,
+        };
         for (place, name) in names.iter().enumerate() {
             let (kind, value) = vocab.find_value(name)?;
             if let Some(other) = holdout.values[kind] {

@@ -59,7 +59,10 @@ fn undamaged_documents_are_read() {
     assert_eq!(json::read_scenes(scenes.as_bytes(), "s.json", &VOCAB).unwrap().len(), 2);
     assert_eq!(json::read_graphs(scenes.as_bytes(), "s.json", &VOCAB).unwrap().len(), 2);
     assert_eq!(FinishedScenes::from_json(scenes.as_bytes(), "s.json", &VOCAB).unwrap().0.len(), 2);
-    assert_eq!(read_clevr(CLEVR.1.to_string().as_bytes(), "s.json", &CLEVR.0).unwrap().by_n_objects().iter().sum::<usize>(), 2);
+    assert_eq!(
+        read_clevr(CLEVR.1.to_string().as_bytes(), "s.json", &CLEVR.0).unwrap().by_n_objects().iter().sum::<usize>(),
+        2
+    );
     for document in [palette(), cogent()] {
         Palette::from_json(&VOCAB, "p", document.to_string().as_bytes(), "p.json").unwrap();
     }

@@ -348,15 +348,9 @@ fn an_image_of_a_shared_place_shows_what_is_asked_for() {
             assert_eq!(at(a) == at(b), same_place);
         }
     }
-    let palette = seen_palette(
-        vocab,
-        &Holdout::new(vocab, &["cyan", "cylinder"]).unwrap(),
-        8,
-        DiversityMode::Nested,
-        1,
-        "p",
-    )
-    .unwrap();
+    let palette =
+        seen_palette(vocab, &Holdout::new(vocab, &["cyan", "cylinder"]).unwrap(), 8, DiversityMode::Nested, 1, "p")
+            .unwrap();
     let holdout = Holdout::new(vocab, &["cyan", "cylinder"]).unwrap();
     let pool = MinimalPool::new(vocab, &holdout, Some(&palette)).unwrap();
     let error = pool.shared(vocab).unwrap_err().to_string();

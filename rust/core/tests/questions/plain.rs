@@ -191,9 +191,8 @@ impl<'a> Plain<'a> {
         let mut slots = vec![None];
         if let (QuestionRule::With, Some(holdout)) = (wanted.rule, wanted.holdout) {
             let named = |node: &Node| (1..5).filter(|kind| node.params.iter().any(|(_, slot)| slot == kind)).collect();
-            let can_name_all = |named: Vec<usize>| {
-                (0..4).all(|kind| holdout.values()[kind].is_none() || named.contains(&(kind + 1)))
-            };
+            let can_name_all =
+                |named: Vec<usize>| (0..4).all(|kind| holdout.values()[kind].is_none() || named.contains(&(kind + 1)));
             slots = (0..self.nodes.len())
                 .filter(|&at| !self.nodes[at].params.is_empty() && can_name_all(named(&self.nodes[at])))
                 .map(|at| Some(Slot::Node(at)))
