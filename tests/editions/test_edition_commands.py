@@ -301,7 +301,7 @@ def test_an_engine_with_other_pixels_says_so(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("version", "the version of datasets is 0 there and 1 here"),
+        ("version", "the version of datasets is 0 there and 2 here"),
         ("world", "the fingerprint of the world is 0 there"),
         ("templates", "the fingerprint of the question templates is 0 there"),
     ],

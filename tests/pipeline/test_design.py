@@ -9,12 +9,13 @@ from building import Make, request
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
-from clevrhope.config.presets import PRESETS
+from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import DESIGNS, resolve_config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, SplitError
+from clevrhope.pipeline.clevr import with_share
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.hops import paper_hops
 
@@ -55,6 +56,26 @@ def test_orders_of_clevrs_scenes_get_a_sentence(capsys: pytest.CaptureFixture[st
         resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
     with pytest.raises(ConfigError, match=r"--templates: .* is not a folder"):
         resolve_config(design="official", templates=tmp_path / "nothing")
+
+
+def test_an_order_or_a_share_beside_the_design_replaces_its_own(tmp_path: Path) -> None:
+    def share(**chosen: object) -> float | None:
+        return with_share(resolve_config(design="official", clevr=tmp_path, **chosen), None).clevr_share
+
+    assert share() == 1.0
+    assert share(clevr_order="even") == CLEVR_SHARE
+    assert share(clevr_share=0.2) == 0.2
+    assert share(clevr_order="even", clevr_share=0.3) == 0.3
+
+
+def test_shared_places_and_fewer_combinations_get_a_sentence(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    asked = ["build", "--hop", "rubber_cylinder", "--diversity", "4", "--no-render", "--quiet"]
+    out = ["--out", str(tmp_path / "out")]
+    assert run_command([*asked, "--design", "official", *out]) == 2
+    assert "--design official has, shows all of them; give --minimal-pool own" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_pair_that_leaves_too_few_scenes_of_a_number_gets_a_sentence(tmp_path: Path, make: Make) -> None:

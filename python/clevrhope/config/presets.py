@@ -104,13 +104,11 @@ class Config(QuestionSettings):
                     f"clevr_share is {share}; expected a number above 0 and at most 1, such as {CLEVR_SHARE}"
                 )
             object.__setattr__(self, "clevr_share", round(float(share), 6))
-        if self.clevr_order == "first":
-            if share not in (None, 1):
-                raise ConfigError(
-                    f"clevr_share is {share}, but with clevr_order first CLEVR's scenes take all places "
-                    "until they run out; leave one of the two out"
-                )
-            object.__setattr__(self, "clevr_share", 1.0)
+        if self.clevr_order == "first" and self.clevr_share not in (None, 1):
+            raise ConfigError(
+                f"clevr_share is {self.clevr_share}, but with clevr_order first CLEVR's scenes take all "
+                "places until they run out; leave one of the two out"
+            )
         if self.templates is not None and not self.templates.is_dir():
             raise ConfigError(
                 f"templates: {self.templates} is not a folder; expected one with question templates (JSON)"

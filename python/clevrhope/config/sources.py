@@ -115,6 +115,11 @@ def resolve_config(
                 f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; "
                 "give that too"
             )
+    # An option replaces what a design or the folder says of the other.
+    if "clevr_share" in given and "clevr_order" not in given:
+        config = replace(config, clevr_order=None)
+    elif "clevr_order" in given and "clevr_share" not in given:
+        config = replace(config, clevr_share=None)
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
@@ -154,9 +159,10 @@ def _with_design(config: Config, name: str) -> Config:
         known = join_or([f'"{each}"' for each in DESIGNS])
         raise ConfigError(f'--design is "{name}"{suggestion(name, DESIGNS)}; expected {known}')
     raw = dict(read_toml(DESIGNS[name], "a design"))
-    if config.preset != "paper":
+    if config.sizes != PRESETS["paper"].sizes:
         raw.pop("sizes", None)
-    return read_settings(Config, raw, where=DESIGNS[name], start=config)
+    start = replace(config, clevr_share=None) if "clevr_order" in raw else config
+    return read_settings(Config, raw, where=DESIGNS[name], start=start)
 
 
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:

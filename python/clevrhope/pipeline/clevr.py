@@ -54,11 +54,15 @@ def constraints(config: Config) -> Mapping[str, Any]:
 
 
 def with_share(config: Config, existing: Manifest | None) -> Config:
-    """Fills in CLEVR's share from the folder, or else the default."""
+    """Fills in CLEVR's share: 1 if its scenes come first, or else that of the folder, or the default."""
     if config.clevr is None or config.clevr_share is not None:
         return config
+    if config.clevr_order == "first":
+        return replace(config, clevr_share=1.0)
     there = (existing.world.get("clevr") if existing else None) or {}
-    return replace(config, clevr_share=there.get("share", CLEVR_SHARE))
+    share = there.get("share", CLEVR_SHARE)
+    # A share of 1 is the order first, which was not asked for again.
+    return replace(config, clevr_share=CLEVR_SHARE if config.clevr_order == "even" and share == 1 else share)
 
 
 def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop], out: Path) -> None:

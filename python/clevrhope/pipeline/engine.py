@@ -159,8 +159,15 @@ class Engine:
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images for a pair's types or a value's, limited to its palette if any."""
-        world = self.world_of(pool_name("minimal", hop.pools))
-        return MinimalPool(world, pair=list(hop.target), shared=self._shared_places and hop.value is None)
+        shared = self._shared_places and hop.value is None
+        if shared and hop.pools:
+            raise ConfigError(
+                f"{hop.name}: a palette or a diversity shows some objects only, and --minimal-pool shared, "
+                "which --design official has, shows all of them; give --minimal-pool own"
+            )
+        return MinimalPool(
+            self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.target), shared=shared
+        )
 
     def world_of(self, pool: str) -> World:
         """The world of a pool, with the pool's palette if it has one."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
 from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.pipeline.forecast.suites import suite_lines, suites_json
@@ -45,6 +46,7 @@ def plan_lines(plan: Plan) -> list[str]:
         *(
             f"{plan.resolved.config.effect(name)} ({plan.resolved.config.option(name)} {value})"
             for name, value in plan.resolved.config.changed_settings().items()
+            if any(hop.pair for hop in plan.resolved.hops) or name not in QuestionSettings.names_of_pairs()
         ),
         f"{about}{plan.to_render:,} images to render" if request.render else "no images (--no-render)",
         *_passes_lines(plan, about),
