@@ -257,7 +257,8 @@ impl ScenesOrSets<'_> {
 
 /// The scenes at (N,) indices of a pool; each depends only on the world, the seed, the pool and its index.
 ///
-/// The pools `minimal_<type>_<type>` and `minimal` are those of `MinimalPool`, `counting_<type>` those of `CountingPool`.
+/// The pools `minimal_<type>_<type>` and `minimal` are those of `MinimalPool`, `counting_<type>` those of
+/// `CountingPool`.
 ///
 /// Raises:
 ///     SceneError: a scene could not meet the constraints; says which of them failed, and how often.

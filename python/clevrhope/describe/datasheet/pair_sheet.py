@@ -107,8 +107,8 @@ def _strictness(data: SubDataset) -> str:
     if data.manifest.settings.strictness == "chain":
         return (
             "The pair is held out by `--strictness chain`, as in the original: no chain of filters in a "
-            'train or IID question has all of its values. A description that passes through "or" or "and" may, '
-            f"and questions may ask for it through likenesses, such as for {_likened(data.hop)}."
+            'train or IID question has all of its values. A description that passes through "or" or "and" '
+            f"may, and questions may ask for it through likenesses, such as for {_likened(data.hop)}."
         )
     return (
         "The pair is held out by `--strictness description`, the default: in train and IID questions no "

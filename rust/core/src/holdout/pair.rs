@@ -73,8 +73,8 @@ impl Holdout {
         Ok(Self { absent: Some(Arc::new(AbsentPairs::new(vocab, palette)?)), ..self })
     }
 
-    /// The same conjunction, mentioned only by a chain of filters: one on a union or an intersection of sets starts a new
-    /// chain. This is how the original generator reads programs.
+    /// The same conjunction, mentioned only by a chain of filters: one on a union or an intersection of sets starts a
+    /// new chain. This is how the original generator reads programs.
     pub fn in_chains(self) -> Self {
         Self { in_chains: true, ..self }
     }

@@ -1,8 +1,8 @@
 //! Samples the scenes of a pool so that each meets every constraint.
 //!
-//! A scene is a function of its index alone, so any scene can be made anywhere, in any order. How many objects it has and
-//! what they are is drawn before any of them is placed, and stays when a placement fails. Constraints are tested on what
-//! the file will say: every number is rounded before it decides anything.
+//! A scene is a function of its index alone, so any scene can be made anywhere, in any order. How many objects it has
+//! and what they are is drawn before any of them is placed, and stays when a placement fails. Constraints are tested on
+//! what the file will say: every number is rounded before it decides anything.
 
 use super::clevr::{self, Places};
 use super::config::DirectionsFrom;

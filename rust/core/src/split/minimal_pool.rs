@@ -80,8 +80,8 @@ impl MinimalPool {
         Ok(Self { shared: Some(std::array::from_fn(|kind| vocab.n_values(kind))), ..self })
     }
 
-    /// The pool with this name: `minimal` for shared places, `minimal_<type>_<type>`, or `minimal_<type>_<type>-<palette>` in a world with a
-    /// palette. None for other names.
+    /// The pool with this name: `minimal` for shared places, `minimal_<type>_<type>`, or
+    /// `minimal_<type>_<type>-<palette>` in a world with a palette. None for other names.
     pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
         let (vocab, palette) = (world.vocab(), world.palette());
         if name == SHARED {
