@@ -16,6 +16,8 @@ from style import BLUE, GREEN, INK, NOTE, ORANGE, SOFT, WIDTH, chart, drawn
 
 import clevrhope
 import data
+from clevrhope import _core
+from clevrhope.scenes import read_world
 
 _OBJECTS = np.arange(3, 11)
 _LETTERS = NOTE * 0.72  # points, of 100 to the inch, as a chart counts letters
@@ -163,17 +165,23 @@ def _filtered(seen: set[tuple[str, ...]]) -> Sequence[int]:
     """Numbers of objects in the scenes of which each object has a seen combination of color and shape."""
     passed = []
     for start in range(0, _FILTERED, _AT_ONCE):
-        for row in clevrhope.sample_scenes(range(start, start + _AT_ONCE), seed=data.SEED).json_rows():
+        for row in _rows(range(start, start + _AT_ONCE)):
             objects = json.loads(row)["objects"]
             if all((item["color"], item["shape"]) in seen for item in objects):
                 passed.append(len(objects))
     return passed
 
 
+def _rows(indices: range) -> Sequence[bytes]:
+    """Scenes of the pool train as JSON."""
+    numbers = np.asarray(indices, dtype=np.uint64)
+    return _core.sample_scenes(read_world(), seed=data.SEED, pool="train", indices=numbers).json_rows()
+
+
 def _by_pair(n: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Numbers of objects of the pool's first n scenes without a rubber cylinder, and of those with one."""
     found: tuple[list[int], list[int]] = ([], [])
-    for row in clevrhope.sample_scenes(range(n), seed=data.SEED).json_rows():
+    for row in _rows(range(n)):
         objects = json.loads(row)["objects"]
         has_pair = any((item["material"], item["shape"]) == ("rubber", "cylinder") for item in objects)
         found[has_pair].append(len(objects))
