@@ -185,7 +185,7 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=54, complex_iid=18, complex_ood=4, minimal_places=1)
     config = replace(config, sizes=sizes)
-    request = Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=3)
+    request = Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=60)
     build(request, make_renderer=lambda settings, workers: NativeRenderer(quality="standard"))
     return out
 

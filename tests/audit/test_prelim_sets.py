@@ -165,11 +165,11 @@ FAULTS: dict[str, tuple[Plant, set[str]]] = {
     "material in a group": (in_scene("minimal_color", 0, other_material), {"preliminary sets"}),
     "one more": (
         in_scene("counting_color", 2, one_more),
-        {"preliminary sets", "programs", "text", "twin scenes"},
+        {"preliminary sets", "programs", "text"},
     ),
     "not shown": (not_shown, {"preliminary sets", "programs", "text", "minimal answers"}),
     "an object fewer": (
-        in_scene("counting_color", 2, fewer_objects),
+        in_scene("counting_color", 5, fewer_objects),
         {"preliminary sets", "programs", "text", "minimal answers"},
     ),
     "other words": (other_words("counting"), {"preliminary sets", "minimal answers"}),

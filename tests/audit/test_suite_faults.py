@@ -209,7 +209,8 @@ def changed_original(data: SpoiltSuite) -> None:
     """The words of an original are not those of its row in the split's file."""
 
     def change(arrays: dict[str, Any]) -> None:
-        arrays["questions"][0, 1] = arrays["questions"][0, 2]
+        row = next(k for k in range(0, len(arrays["questions"]), 2) if arrays["orig_idxs"][k] >= 0)
+        arrays["questions"][row, 1] = arrays["questions"][row, 2]
 
     data.pairs(change, "carets")
 

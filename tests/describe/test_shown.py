@@ -197,12 +197,12 @@ def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> N
 @pytest.mark.parametrize("places", ["own", "shared"])
 @pytest.mark.parametrize("strictness", ["description", "implied", "chain"])
 def test_a_datasheet_says_what_its_folder_is_bound_to(places: str, strictness: str) -> None:
-    sheet = provenance_sections(manifest(minimal_pool=places, strictness=strictness))
+    sheet = provenance_sections(manifest("train", "minimal_ood", minimal_pool=places, strictness=strictness))
     for option, choice in (("minimal-pool", places), ("strictness", strictness)):
         assert f"| `--{option}` | `{choice}` |" in sheet
         assert f"ith `--{option} {choice}` " in sheet
     assert "--covr-hold" not in sheet  # which nothing in the folder depends on
-    with_sets = replace(manifest(minimal_pool=places, strictness=strictness), covr={"none": {}})
+    with_sets = replace(manifest("train", "minimal_ood", minimal_pool=places, strictness=strictness), covr={"none": {}})
     assert "ith `--covr-hold both` " in provenance_sections(with_sets)
 
 

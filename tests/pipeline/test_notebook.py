@@ -53,7 +53,7 @@ def test_the_notebook_runs_and_shows_what_it_says(tmp_path: Path) -> None:
     )
     cells = run(notebook, tmp_path)
     scene = output_of(cells, "sample_scenes([3]")
-    assert scene["text/plain"] == "Scene(6 objects)"
+    assert scene["text/plain"] == "Scene(8 objects)"
     assert {"text/html", "image/svg+xml"} <= scene.keys()
     assert "image/png" in output_of(cells, "scene.render()")
     assert output_of(cells, "questions = ")["text/plain"].count("Question(") == 5

@@ -57,7 +57,7 @@ def test_baselines_answer_both_questions_of_every_pair(
         assert all(each[split].overall.mean.n_missing == 0 for each in found.values())
         guessed = {part.name: part.mean for part in found["majority_by_value"][split].parts["test"]}
         balanced = [test for test in guessed if test == "exactly" or test.startswith(("is_there", "verify_"))]
-        assert bool(balanced) == (suite == "rad")
+        assert suite == "rad" or not balanced
         assert all(guessed[test].partner_accuracy.value == 50.0 for test in balanced)
         coin = found["coin"][split].overall.mean.partner_accuracy.value
         assert coin is not None

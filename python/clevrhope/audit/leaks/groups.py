@@ -13,6 +13,7 @@ from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SHARED_PLACES
 
 
 class GroupCheck:
@@ -28,10 +29,11 @@ class GroupCheck:
         """Checks that a group's images (four for a pair) have one question, and that one shows the pair."""
         holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
-        kinds = [kind for kind, _ in pool.types]
-        others = np.delete(
-            pool.first_objects()[used], [kinds.index(kind) for kind, _ in self._hop.target], axis=1
-        )
+        others = None
+        if pool.name == SHARED_PLACES:  # where a place has a group for each of the other values
+            kinds = [kind for kind, _ in pool.types]
+            of_pair = [kinds.index(kind) for kind, _ in self._hop.target]
+            others = np.delete(pool.first_objects()[used], of_pair, axis=1)
         for group in _by_place(pool, used, others):
             shown = int(holds[group].sum())
             first = int(pool.indices[group[0]])
