@@ -180,12 +180,12 @@ def test_after_many_faults_no_more_scenes_are_rendered(
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few images by the native renderer; a brown metal cylinder in the first one seems to be yellow."""
+    """A few images by the native renderer; a brown metal cube in the fourth one seems to be of another color."""
     out = tmp_path_factory.mktemp("pictures") / "rendered"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=54, complex_iid=18, complex_ood=4, minimal_places=1)
     config = replace(config, sizes=sizes)
-    request = Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=60)
+    request = Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=33)
     build(request, make_renderer=lambda settings, workers: NativeRenderer(quality="standard"))
     return out
 

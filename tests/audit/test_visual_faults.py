@@ -124,7 +124,8 @@ def other_relation(row: Row) -> None:
 
 
 def loose_box(row: Row) -> None:
-    row["edit"]["box"][0] = max(0, row["edit"]["box"][0] - 40)
+    box = row["edit"]["box"]
+    box[0] += -40 if box[0] >= 40 else 20
 
 
 def other_sigma(row: Row) -> None:
