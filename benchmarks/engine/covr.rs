@@ -9,7 +9,7 @@ use clevrhope_core::covr::{
 };
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::scene::World;
-use clevrhope_core::split::{PoolScan, SceneRule};
+use clevrhope_core::split::{PoolScenes, SceneRule};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::sync::Arc;
 
@@ -31,10 +31,11 @@ fn rule(name: &str, scenes: SceneRule, places: &[PairPlace]) -> SetRule {
 
 /// A stream with enough scenes for all windows.
 fn stream(world: &Arc<World>, rule: SetRule) -> SetStream {
-    let scan = Arc::new(PoolScan::new(world.clone(), 0, "train"));
+    let pool_scenes = Arc::new(PoolScenes::new(world.clone(), 0, "train"));
     let pair = Holdout::new(world.vocab(), &["rubber", "cylinder"]).expect("values of different types");
     let phrasings = Phrasings::read(PHRASINGS, "covr.json", world.vocab()).expect("the project's own phrasings");
-    let mut stream = SetStream::new(scan, Arc::new(phrasings), rule, Some(pair)).expect("a world with all values");
+    let mut stream =
+        SetStream::new(pool_scenes, Arc::new(phrasings), rule, Some(pair)).expect("a world with all values");
     while stream.scenes.waiting_windows() < WINDOWS {
         stream.scenes.find_window().expect("scenes without the pair");
     }

@@ -23,7 +23,7 @@ __all__ = [
     "NativeStudio",
     "Pairs",
     "Phrasings",
-    "PoolScan",
+    "PoolScenes",
     "ProgramTokens",
     "Programs",
     "QuestionBatch",
@@ -246,8 +246,8 @@ class QuestionBatch:
     def to_json(self, *, split: str, start_index: int = 0) -> bytes: ...
 
 @final
-class PoolScan:
-    def __new__(cls, world: World, *, seed: int, pool: str) -> PoolScan: ...
+class PoolScenes:
+    def __new__(cls, world: World, *, seed: int, pool: str) -> PoolScenes: ...
     @property
     def n_kept(self) -> int: ...
     def scenes(self, indices: npt.NDArray[np.uint64]) -> SceneBatch: ...
@@ -259,7 +259,7 @@ class PoolScan:
 class SplitStream:
     def __new__(
         cls,
-        scan: PoolScan,
+        pool_scenes: PoolScenes,
         templates: Templates,
         *,
         split: str,
@@ -293,7 +293,7 @@ class Phrasings:
 class SetStream:
     def __new__(
         cls,
-        scan: PoolScan,
+        pool_scenes: PoolScenes,
         phrasings: Phrasings,
         *,
         split: str,

@@ -180,7 +180,7 @@ def test_after_many_faults_no_more_scenes_are_rendered(
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few images by the native renderer; a brown metal cube in the fourth one seems to be of another color."""
+    """A few images by the native renderer; a brown metal cube in the fourth seems of another color."""
     out = tmp_path_factory.mktemp("pictures") / "rendered"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=54, complex_iid=18, complex_ood=4, minimal_places=1)

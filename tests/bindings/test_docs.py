@@ -45,7 +45,7 @@ def test_class_docs_say_what_constructors_raise() -> None:
     made = [each for _, each in public_names() if isinstance(each, type) and each.__text_signature__]
     assert len(made) > 10
     assert [
-        each for each in made if each is not _core.PoolScan and "Raises:" not in (each.__doc__ or "")
+        each for each in made if each is not _core.PoolScenes and "Raises:" not in (each.__doc__ or "")
     ] == []
 
 
@@ -118,13 +118,15 @@ def handles(world: _core.World) -> Iterator[tuple[object, str]]:
     yield _core.Programs.from_json(vocabulary, program.encode(), file="p.json"), "1, 2 steps"
     yield _core.ProgramTokens(vocabulary, NAMES), '6, the last "exist"'
     yield _core.SceneSets(scenes.graphs, np.zeros((1, 1), np.int32)), "1, 1 images in all"
-    scan = _core.PoolScan(world, seed=3, pool="test_ood")
-    yield scan, "pool test_ood, seed 3, 0 scenes"
+    pool_scenes = _core.PoolScenes(world, seed=3, pool="test_ood")
+    yield pool_scenes, "pool test_ood, seed 3, 0 scenes"
     stream = _core.SplitStream(
-        scan, templates, split="some", pair=None, scenes="any", questions="any", questions_per_scene=1
+        pool_scenes, templates, split="some", pair=None, scenes="any", questions="any", questions_per_scene=1
     )
     yield stream, "split some, pool test_ood"
     yield _core.MinimalPool(world, pair=PAIR), "minimal_material_shape of 960 places, 4 images"
+    shared = _core.MinimalPool(world, pair=PAIR, shared=True)
+    yield shared, "minimal of 40 places that all pairs share"
     yield _core.CountingPool(world, value=VALUE), "counting_color of sets of 6 images"
     yield (
         _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json"),
@@ -151,7 +153,7 @@ def handles_of_sets(world: _core.World, tokens: dict[str, list[str]]) -> Iterato
     phrasings = _core.Phrasings(sentences, vocabulary, file="covr.json")
     yield phrasings, f"<Phrasings {phrasings.fingerprint[:8]}"
     stream = _core.SetStream(
-        _core.PoolScan(world, seed=3, pool="test_ood"),
+        _core.PoolScenes(world, seed=3, pool="test_ood"),
         phrasings,
         split="some",
         pair=None,

@@ -12,7 +12,7 @@ import pytest
 from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
 from clevrhope.programs import answer_text
 from clevrhope.questions import read_templates
-from clevrhope.splits import MinimalPool, PoolScan, SplitStream
+from clevrhope.splits import MinimalPool, PoolScenes, SplitStream
 
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
 SPECIAL = ["<NULL>", "<START>", "<END>", "<UNK>"]
@@ -24,11 +24,11 @@ def templates(world: _core.World) -> _core.Templates:
 
 
 @pytest.fixture(scope="module")
-def scan(world: _core.World) -> PoolScan:
-    return PoolScan(world, seed=7, pool="train")
+def pool_scenes(world: _core.World) -> PoolScenes:
+    return PoolScenes(world, seed=7, pool="train")
 
 
-def stream(scan: PoolScan, templates: _core.Templates, **changes: Any) -> SplitStream:
+def stream(pool_scenes: PoolScenes, templates: _core.Templates, **changes: Any) -> SplitStream:
     settings: dict[str, Any] = {
         "split": "train",
         "pair": PAIR,
@@ -36,7 +36,7 @@ def stream(scan: PoolScan, templates: _core.Templates, **changes: Any) -> SplitS
         "questions": "without",
         "questions_per_scene": 9,
     }
-    return SplitStream(scan, templates, **{**settings, **changes})
+    return SplitStream(pool_scenes, templates, **{**settings, **changes})
 
 
 def rows(batch: _core.QuestionBatch) -> list[dict[str, Any]]:
@@ -44,16 +44,16 @@ def rows(batch: _core.QuestionBatch) -> list[dict[str, Any]]:
     return questions
 
 
-def test_batches_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:
-    at_once = stream(scan, templates).next(3)
-    one_by_one = stream(scan, templates)
+def test_batches_do_not_show(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
+    at_once = stream(pool_scenes, templates).next(3)
+    one_by_one = stream(pool_scenes, templates)
     parts = [one_by_one.next(1) for _ in range(3)]
     assert sum(map(len, parts)) == len(at_once)
     assert [row for part in parts for row in part.texts] == at_once.texts
 
 
 def test_scenes_that_are_kept_are_those_of_the_pool(world: _core.World) -> None:
-    kept = PoolScan(world, seed=7, pool="train")
+    kept = PoolScenes(world, seed=7, pool="train")
     kept.scenes(np.arange(500, dtype=np.uint64))
     assert kept.n_kept == 500
     indices = np.asarray([499, 3, 700, 0, 250, 3, 10_000], dtype=np.uint64)
@@ -62,21 +62,23 @@ def test_scenes_that_are_kept_are_those_of_the_pool(world: _core.World) -> None:
     assert kept.n_kept == 502
 
 
-def test_a_prepared_stream_gives_the_same_questions(scan: PoolScan, templates: _core.Templates) -> None:
-    prepared = stream(scan, templates)
+def test_a_prepared_stream_gives_the_same_questions(
+    pool_scenes: PoolScenes, templates: _core.Templates
+) -> None:
+    prepared = stream(pool_scenes, templates)
     prepared.prepare(2)
-    assert prepared.next(2).texts == stream(scan, templates).next(2).texts
+    assert prepared.next(2).texts == stream(pool_scenes, templates).next(2).texts
 
 
-def test_threads_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:
+def test_threads_do_not_show(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
     script = """
 import sys
 from bindings.test_splits import PAIR, stream
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
-from clevrhope.splits import PoolScan
+from clevrhope.splits import PoolScenes
 world = read_world()
-batch = stream(PoolScan(world, seed=7, pool="train"), read_templates(world)).next(2)
+batch = stream(PoolScenes(world, seed=7, pool="train"), read_templates(world)).next(2)
 sys.stdout.buffer.write(batch.to_json(split="train"))
 """
     alone = subprocess.run(
@@ -85,10 +87,12 @@ sys.stdout.buffer.write(batch.to_json(split="train"))
         capture_output=True,
         env={"RAYON_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
     )
-    assert alone.stdout == stream(scan, templates).next(2).to_json(split="train")
+    assert alone.stdout == stream(pool_scenes, templates).next(2).to_json(split="train")
 
 
-def test_a_shorter_split_is_a_prefix(world: _core.World, scan: PoolScan, templates: _core.Templates) -> None:
+def test_a_shorter_split_is_a_prefix(
+    world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
+) -> None:
     def texts(n: int) -> list[str]:
         batches = select_split(
             n,
@@ -100,7 +104,7 @@ def test_a_shorter_split_is_a_prefix(world: _core.World, scan: PoolScan, templat
             pair=PAIR,
             scenes="without",
             questions="without",
-            scan=scan,
+            pool_scenes=pool_scenes,
         )
         return [text for batch in batches for text in batch.texts]
 
@@ -110,9 +114,9 @@ def test_a_shorter_split_is_a_prefix(world: _core.World, scan: PoolScan, templat
 
 
 def test_answers_are_those_of_the_executor(
-    world: _core.World, scan: PoolScan, templates: _core.Templates
+    world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
 ) -> None:
-    batch = stream(scan, templates).next(1)
+    batch = stream(pool_scenes, templates).next(1)
     indices = np.unique(batch.image_idxs).astype(np.uint64)
     sampled = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
     scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
@@ -133,9 +137,9 @@ def test_first_questions_are_golden(
     world: _core.World, templates: _core.Templates, split: str, pool: str, rule: Any, a_scene: int
 ) -> None:
     """A change here is a change of every dataset: `DATASET_VERSION` goes up, and CHANGELOG says so."""
-    scan = PoolScan(world, seed=7, pool=pool)
+    pool_scenes = PoolScenes(world, seed=7, pool=pool)
     batch = (
-        stream(scan, templates, split=split, scenes=rule, questions=rule, questions_per_scene=a_scene)
+        stream(pool_scenes, templates, split=split, scenes=rule, questions=rule, questions_per_scene=a_scene)
         .next(1)
         .take(0, 18)
     )
@@ -147,9 +151,9 @@ def test_first_questions_are_golden(
 
 
 def test_rows_columns_and_tokens_say_the_same(
-    world: _core.World, scan: PoolScan, templates: _core.Templates
+    world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
 ) -> None:
-    batch = stream(scan, templates).next(1).take(100, 400)
+    batch = stream(pool_scenes, templates).next(1).take(100, 400)
     assert len(batch) == 300
     questions = rows(batch)
     assert [row["question"] for row in questions] == batch.texts
@@ -174,8 +178,8 @@ def test_rows_columns_and_tokens_say_the_same(
     assert len(parsed) == 300
 
 
-def test_what_does_not_fit_a_row_is_named(scan: PoolScan, templates: _core.Templates) -> None:
-    batch = stream(scan, templates).next(1)
+def test_what_does_not_fit_a_row_is_named(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
+    batch = stream(pool_scenes, templates).next(1)
     with pytest.raises(TemplateError, match="is not among the question tokens"):
         batch.question_tokens(SPECIAL, templates.question_width)
     with pytest.raises(TemplateError, match="the row has room for 5"):
@@ -223,11 +227,11 @@ def test_questions_on_published_scenes(
 
 @pytest.mark.parametrize(("folder", "n_families"), [("clevr_v1/templates", 90), ("closure_templates", 48)])
 def test_templates_of_others_load_and_ask(
-    world: _core.World, scan: PoolScan, test_data: Path, folder: str, n_families: int
+    world: _core.World, pool_scenes: PoolScenes, test_data: Path, folder: str, n_families: int
 ) -> None:
     theirs = read_templates(world, test_data / folder)
     assert theirs.n_families == n_families
-    batch = stream(scan, theirs).next(2)
+    batch = stream(pool_scenes, theirs).next(2)
     assert set(batch.question_families) > set(range(0, n_families, 10))
 
 
@@ -240,7 +244,7 @@ def test_a_folder_without_templates_is_named(world: _core.World, tmp_path: Path)
 
 
 def test_what_no_template_can_mention_is_said_at_once(
-    world: _core.World, scan: PoolScan, tmp_path: Path
+    world: _core.World, pool_scenes: PoolScenes, tmp_path: Path
 ) -> None:
     nodes = [{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]}]
     template = {"text": ["How many things are there?"], "nodes": nodes, "params": [], "constraints": []}
@@ -248,7 +252,7 @@ def test_what_no_template_can_mention_is_said_at_once(
     bare = read_templates(world, tmp_path)
     assert bare.families_that_can_mention(PAIR) == []
     with pytest.raises(SplitError, match="split complex_ood: no template can mention rubber cylinder"):
-        stream(scan, bare, split="complex_ood", questions="with")
+        stream(pool_scenes, bare, split="complex_ood", questions="with")
 
 
 @pytest.mark.parametrize(
@@ -260,12 +264,12 @@ def test_what_no_template_can_mention_is_said_at_once(
     ],
 )
 def test_what_is_no_pair_is_named(
-    scan: PoolScan, templates: _core.Templates, pair: tuple[tuple[str, str], ...], message: str
+    pool_scenes: PoolScenes, templates: _core.Templates, pair: tuple[tuple[str, str], ...], message: str
 ) -> None:
     with pytest.raises(SplitError, match=message):
-        stream(scan, templates, pair=pair)
+        stream(pool_scenes, templates, pair=pair)
 
 
-def test_rules_are_named(scan: PoolScan, templates: _core.Templates) -> None:
+def test_rules_are_named(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
     with pytest.raises(ValueError, match='scenes: unknown value "some"; known: any, without, with'):
-        stream(scan, templates, scenes="some")
+        stream(pool_scenes, templates, scenes="some")

@@ -202,7 +202,9 @@ def test_a_datasheet_says_what_its_folder_is_bound_to(places: str, strictness: s
         assert f"| `--{option}` | `{choice}` |" in sheet
         assert f"ith `--{option} {choice}` " in sheet
     assert "--covr-hold" not in sheet  # which nothing in the folder depends on
-    with_sets = replace(manifest("train", "minimal_ood", minimal_pool=places, strictness=strictness), covr={"none": {}})
+    with_sets = replace(
+        manifest("train", "minimal_ood", minimal_pool=places, strictness=strictness), covr={"none": {}}
+    )
     assert "ith `--covr-hold both` " in provenance_sections(with_sets)
 
 

@@ -2,19 +2,23 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from building import Make, request
+from clevr_making import make_clevr
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import DESIGNS, resolve_config
+from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError, SplitError
+from clevrhope.errors import BindingError, ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.hops import paper_hops
@@ -66,6 +70,45 @@ def test_an_order_or_a_share_beside_the_design_replaces_its_own(tmp_path: Path) 
     assert share(clevr_order="even") == CLEVR_SHARE
     assert share(clevr_share=0.2) == 0.2
     assert share(clevr_order="even", clevr_share=0.3) == 0.3
+
+
+@pytest.mark.slow
+def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_ones(
+    tmp_path: Path, make: Make
+) -> None:
+    clevr = make_clevr(tmp_path / "CLEVR_v1.0", 400).root
+    config = resolve_config(preset="demo", design="official", clevr=clevr)
+    config = replace(config, sizes=replace(config.sizes, train=1_800))
+    layout = Layout(tmp_path / "out")
+    make(layout.root, config=config, splits=("train", "complex_ood"), render=False)
+    rows = {
+        row["image_index"]: row
+        for path in sorted((layout.root / "scenes" / "train").glob("*.json"))
+        for row in read_rows(path)
+    }
+    _, used = read_scenes_in_use(layout.questions_h5("rubber_cylinder", "train"))
+    assert len(used) == 200
+    is_clevrs: dict[int, list[bool]] = {}
+    for index in sorted(used.tolist()):
+        is_clevrs.setdefault(len(rows[index]["objects"]), []).append("source" in rows[index])
+    assert {number: len(images) for number, images in is_clevrs.items()} == dict.fromkeys(range(3, 11), 25)
+    for images in is_clevrs.values():
+        assert images == sorted(images, reverse=True)
+    # Of some 50 scenes of three objects, over half have no rubber cylinder; of ten objects, an eighth.
+    assert all(is_clevrs[3])
+    assert {False, True} == set(is_clevrs[10])
+    assert not any("source" in row for row in read_rows(layout.root / "scenes/test_ood/0000.json"))
+    report = audit(layout.root)
+    assert report.ok, [fault for check in report.checks for fault in check.faults]
+    shown = ", ".join(f"{np.mean(images):.1%} with {number}" for number, images in sorted(is_clevrs.items()))
+    assert shown in layout.hop_datasheet("rubber_cylinder").read_text()
+    even = replace(config, clevr_order="even")
+    with pytest.raises(
+        BindingError, match=r"made with --clevr-order first, not --clevr-share 0\.06; choose another"
+    ):
+        make(layout.root, config=even, render=False)
+    # The order need not be given again.
+    make(layout.root, config=replace(config, clevr_order=None), render=False)
 
 
 def test_shared_places_and_fewer_combinations_get_a_sentence(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from building import Make, request
 
-from clevrhope._core import PoolScan
+from clevrhope._core import PoolScenes
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
@@ -26,16 +26,16 @@ def test_the_papers_pairs_have_uniform_numbers_at_the_papers_size() -> None:
     n_images = {"train": 62_223, "test_iid": 13_334, "test_ood": 15_000}
     union: dict[str, set[int]] = {pool: set() for pool in n_images}
     for pool, n in n_images.items():
-        scan = PoolScan(world, seed=1, pool=pool)
+        pool_scenes = PoolScenes(world, seed=1, pool=pool)
         for hop in paper_hops():
             rule = "with" if pool == "test_ood" else "without"
-            indices = scan.eligible(list(hop.pair or ()), scenes=rule, split="train", n=n)
+            indices = pool_scenes.eligible(list(hop.pair or ()), scenes=rule, split="train", n=n)
             assert len(set(indices.tolist())) == n
             counts = np.bincount(world.n_objects(indices, seed=1, pool=pool))[3:]
             assert len(counts) == 8
             assert np.ptp(counts) <= 1, (hop.name, pool, counts)
             union[pool].update(indices.tolist())
-        assert scan.n_kept == 0  # nothing is placed to find them
+        assert pool_scenes.n_kept == 0  # nothing is placed to find them
     # Pairs share images: the trial gave 319,000, 69,000 and 64,000.
     assert [round(len(each), -3) for each in union.values()] == [319_000, 68_000, 64_000]
 

@@ -35,7 +35,7 @@ from clevrhope.images.renderer import parse_device
 from clevrhope.questions import read_templates
 from clevrhope.runtime.resources import available_cores
 from clevrhope.scenes import read_world
-from clevrhope.splits import PoolScan, SplitStream
+from clevrhope.splits import PoolScenes, SplitStream
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind
 
 SEED = 0
@@ -157,11 +157,11 @@ def run(
     advance("scenes")
     numbers["scenes_per_second"] = _scenes_per_second(world, work)
     # One pool serves both splits, because scenes take most of the time but only questions are measured.
-    scan = PoolScan(world, seed=SEED, pool="bench")
+    pool_scenes = PoolScenes(world, seed=SEED, pool="bench")
     advance("questions")
-    found, questions = _measured_split(scan, templates, TRAIN, work)
+    found, questions = _measured_split(pool_scenes, templates, TRAIN, work)
     numbers |= found
-    found, _ = _measured_split(scan, templates, SPLITS[OOD], work)
+    found, _ = _measured_split(pool_scenes, templates, SPLITS[OOD], work)
     numbers |= {f"ood_{name}": number for name, number in found.items()}
     advance("programs")
     numbers |= _programs_per_second(world, questions, work)
@@ -209,12 +209,12 @@ def text_rows(result: BenchResult) -> list[tuple[str, str]]:
 
 
 def _measured_split(
-    scan: PoolScan, templates: _core.Templates, kind: SplitKind, work: Work
+    pool_scenes: PoolScenes, templates: _core.Templates, kind: SplitKind, work: Work
 ) -> tuple[dict[str, float], _core.QuestionBatch]:
     """The numbers of a split by their names in `ROWS`, and its questions; scenes are sampled once."""
     new_stream = partial(
         SplitStream,
-        scan,
+        pool_scenes,
         templates,
         split=kind.name,
         pair=PAIR,

@@ -33,7 +33,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
     kind = COVR_KINDS[COVR_TRAIN]
     new_stream = partial(
         _core.SetStream,
-        _core.PoolScan(world, seed=SEED, pool="bench"),
+        _core.PoolScenes(world, seed=SEED, pool="bench"),
         phrasings,
         split=kind.name,
         pair=list(PAIR),

@@ -145,9 +145,11 @@ def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) 
             f"{out}: made with other train scenes of CLEVR than those in {config.clevr} ({numbers}); "
             "name the folder that it was made with"
         )
-    raise BindingError(
-        f"{out}: made with --clevr-share {there['share']}, not {here['share']}; choose another --out"
+    made, asked = (
+        "--clevr-order first" if each["share"] == 1 else f"--clevr-share {each['share']}"
+        for each in (there, here)
     )
+    raise BindingError(f"{out}: made with {made}, not {asked}; choose another --out")
 
 
 def copy_images(

@@ -138,7 +138,7 @@ class CovrMaker:
         """
         kind, pair, config = job.kind, job.hop.pair, self._config
         return SetStream(
-            self._engine.scan(job.pool),
+            self._engine.pool_scenes(job.pool),
             self.phrasings,
             split=kind.questions,
             pair=None if pair is None else list(pair),

@@ -11,7 +11,7 @@ import numpy as np
 from clevrhope._core import (
     CountingPool,
     MinimalPool,
-    PoolScan,
+    PoolScenes,
     ProgramTokens,
     QuestionBatch,
     SplitStream,
@@ -95,7 +95,7 @@ class Engine:
         self.seed = seed
         self._strictness = strictness
         self._shared_places = shared_places
-        self._scans: dict[str, PoolScan] = {}
+        self._pool_scenes: dict[str, PoolScenes] = {}
         self._vocab = vocabulary(world, templates)
         self._tokens = ProgramTokens(world.vocabulary, self._vocab.programs())
         self._words = self._vocab.questions()
@@ -129,7 +129,7 @@ class Engine:
         """
         target = None if pair is None else list(pair)
         scenes: Rule = "any" if pair is None else rule
-        return self.scan(pool).eligible(target, scenes=scenes, split=split, n=n).astype(np.int32)
+        return self.pool_scenes(pool).eligible(target, scenes=scenes, split=split, n=n).astype(np.int32)
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
@@ -208,22 +208,22 @@ class Engine:
         """Scenes of a pool as JSON rows, in the order of `indices`, in batches."""
         for begin in range(0, len(indices), SCENES_A_BATCH):
             chosen = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
-            scan = self._scans.get(pool)
-            if scan is None:
+            pool_scenes = self._pool_scenes.get(pool)
+            if pool_scenes is None:
                 scenes = sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=chosen)
             else:
-                scenes = scan.scenes(chosen)
+                scenes = pool_scenes.scenes(chosen)
             yield scenes.json_rows()
 
     def forget_scenes(self) -> None:
         """Frees the memory of placed scenes once all questions are made."""
-        self._scans.clear()
+        self._pool_scenes.clear()
 
     def _open(self, split: str, pool: str, pair: Pair | None) -> SplitStream:
         kind = SPLITS[split]
         rule = "any" if pair is None else kind.rule
         return SplitStream(
-            self.scan(pool),
+            self.pool_scenes(pool),
             self.templates,
             split=split,
             pair=None if pair is None else list(pair),
@@ -233,11 +233,11 @@ class Engine:
             in_chains=self._strictness == "chain",
         )
 
-    def scan(self, pool: str) -> PoolScan:
-        """The scan of a pool, shared by all splits."""
-        if pool not in self._scans:
-            self._scans[pool] = PoolScan(self.world_of(pool), seed=self.seed, pool=pool)
-        return self._scans[pool]
+    def pool_scenes(self, pool: str) -> PoolScenes:
+        """The scenes of a pool, shared by all splits."""
+        if pool not in self._pool_scenes:
+            self._pool_scenes[pool] = PoolScenes(self.world_of(pool), seed=self.seed, pool=pool)
+        return self._pool_scenes[pool]
 
     def _questions(
         self, batch: QuestionBatch, *, split: str, first: int, rows: bool

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Literal, TypeAlias
 
-from clevrhope._core import MinimalPool, PoolScan, QuestionBatch, SplitStream, Templates, World
+from clevrhope._core import MinimalPool, PoolScenes, QuestionBatch, SplitStream, Templates, World
 
-__all__ = ["MinimalPool", "PoolScan", "QuestionBatch", "SplitStream", "select_split"]
+__all__ = ["MinimalPool", "PoolScenes", "QuestionBatch", "SplitStream", "select_split"]
 
 Pair: TypeAlias = Sequence[tuple[str, str]]
 Rule: TypeAlias = Literal["any", "without", "with"]
@@ -32,7 +32,7 @@ def select_split(
     scenes: Rule = "any",
     questions: QuestionRule = "any",
     questions_per_scene: int = 9,
-    scan: PoolScan | None = None,
+    pool_scenes: PoolScenes | None = None,
 ) -> Iterator[QuestionBatch]:
     """Makes the first questions of a split, in batches; the last one is cut off at `n_questions`.
 
@@ -52,14 +52,14 @@ def select_split(
             one.
         questions: the rule for questions, as in `instantiate_questions`.
         questions_per_scene: number of questions wanted; some scenes yield fewer.
-        scan: a scan of the same pool, which splits can share so that scenes are made only once.
+        pool_scenes: the scenes of the same pool, which splits can share so that scenes are made only once.
 
     Raises:
         SplitError: a bounded search could not fill the split; says which predicate excludes too much.
         SceneError: a scene could not meet the constraints.
     """
     stream = SplitStream(
-        scan or PoolScan(world, seed=seed, pool=pool),
+        pool_scenes or PoolScenes(world, seed=seed, pool=pool),
         templates,
         split=split,
         pair=pair,

@@ -6,7 +6,7 @@ use crate::errors::{TemplateError, VocabularyError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::FIRST_WINDOWS;
-use crate::splits::{PyPoolScan, find_windows};
+use crate::splits::{PyPoolScenes, find_windows};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::covr::json::SetPlace;
 use clevrhope_core::covr::properties::{Question, Terms, property_names};
@@ -92,7 +92,7 @@ impl PyPhrasings {
 /// The questions over several images of a split, made in windows of 250 eligible scenes of a pool.
 ///
 /// Args:
-///     scan: the scan of the pool.
+///     pool_scenes: the scenes of the pool.
 ///     phrasings: phrasings with the same vocabulary.
 ///     split: the split's name, a part of the key of the draws.
 ///     pair: the held-out values, if any.
@@ -136,11 +136,11 @@ impl PySetStream {
 impl PySetStream {
     #[new]
     #[pyo3(signature = (
-        scan, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased
+        pool_scenes, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased
     ))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
-        scan: &PyPoolScan,
+        pool_scenes: &PyPoolScenes,
         phrasings: &PyPhrasings,
         split: String,
         pair: Option<Values>,
@@ -151,8 +151,8 @@ impl PySetStream {
         half: Option<u8>,
         paraphrased: bool,
     ) -> PyResult<Self> {
-        conversion::same_vocabulary(&scan.vocab, &phrasings.vocab)?;
-        let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
+        conversion::same_vocabulary(&pool_scenes.vocab, &phrasings.vocab)?;
+        let (vocab, pool_scenes) = (pool_scenes.vocab.clone(), pool_scenes.inner.clone());
         let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
         let rule = SetRule {
             name: split.clone(),
@@ -163,8 +163,8 @@ impl PySetStream {
             half,
             paraphrased,
         };
-        let (pool, phrasings) = (scan.pool().into(), phrasings.phrasings.clone());
-        let stream = SetStream::new(scan, phrasings.clone(), rule, holdout).map_err(to_python)?;
+        let (pool, phrasings) = (pool_scenes.pool().into(), phrasings.phrasings.clone());
+        let stream = SetStream::new(pool_scenes, phrasings.clone(), rule, holdout).map_err(to_python)?;
         let (attempts, skipped) = Default::default();
         Ok(Self { phrasings, vocab, pool, name: split, state: Mutex::new(State { stream, attempts, skipped }) })
     }

@@ -72,7 +72,7 @@ mod _core {
     #[pymodule_export]
     use super::set_reader::{PyAuditSetFindings, PyAuditSetReader, PyAuditSetRows};
     #[pymodule_export]
-    use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
+    use super::splits::{PyMinimalPool, PyPoolScenes, PySplitStream};
     #[pymodule_export]
     use super::studio::{PyNativeStudio, encode_png};
     #[pymodule_export]

@@ -13,7 +13,7 @@ use clevrhope_core::message::shown;
 use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
 use clevrhope_core::split::{
-    EligibleScenes, MinimalKind, MinimalPool, PoolScan, SceneRule, SplitRule, SplitStream, Windows,
+    EligibleScenes, MinimalKind, MinimalPool, PoolScenes, SceneRule, SplitRule, SplitStream, Windows,
 };
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -31,24 +31,24 @@ fn nanoseconds() -> u64 {
 }
 
 /// The scenes of a pool that splits ask about, each placed once for all splits of the pool.
-#[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
-pub struct PyPoolScan {
-    pub scan: Arc<PoolScan>,
+#[pyclass(name = "PoolScenes", module = "clevrhope._core", frozen)]
+pub struct PyPoolScenes {
+    pub inner: Arc<PoolScenes>,
     pub vocab: Arc<Vocabulary>,
 }
 
 #[pymethods]
-impl PyPoolScan {
+impl PyPoolScenes {
     #[new]
     #[pyo3(signature = (world, *, seed, pool))]
     fn new(world: &PyWorld, seed: u64, pool: &str) -> Self {
-        Self { scan: Arc::new(PoolScan::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
+        Self { inner: Arc::new(PoolScenes::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
     }
 
     /// The number of placed scenes that are kept.
     #[getter]
     fn n_kept(&self) -> usize {
-        self.scan.n_kept()
+        self.inner.n_kept()
     }
 
     /// The pool's scenes at (N,) indices, in this order; scenes that are kept are not made again.
@@ -59,7 +59,7 @@ impl PyPoolScan {
         let indices = indices.as_array().to_vec();
         let mut scenes = Vec::with_capacity(indices.len());
         in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
-            let placed = self.scan.scenes(&indices[piece]).map_err(to_python)?;
+            let placed = self.inner.scenes(&indices[piece]).map_err(to_python)?;
             scenes.extend(placed.iter().map(|each| each.scene.clone()));
             Ok(())
         })?;
@@ -87,7 +87,7 @@ impl PyPoolScan {
         n: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let holdout = pair.map(|pair| conversion::holdout(&self.vocab, &pair)).transpose()?;
-        let mut eligible = EligibleScenes::new(self.scan.clone(), split, scenes.0, holdout);
+        let mut eligible = EligibleScenes::new(self.inner.clone(), split, scenes.0, holdout);
         let n_windows = n.div_ceil(WINDOW);
         find_windows(py, &mut eligible, n_windows)?;
         let mut indices = eligible.skip_windows(n_windows);
@@ -96,15 +96,15 @@ impl PyPoolScan {
     }
 
     fn __repr__(&self) -> String {
-        let (pool, seed, n_kept) = (shown(self.scan.pool()), self.scan.seed(), self.scan.n_kept());
-        format!("<PoolScan of pool {pool}, seed {seed}, {n_kept} scenes kept>")
+        let (pool, seed, n_kept) = (shown(self.inner.pool()), self.inner.seed(), self.inner.n_kept());
+        format!("<PoolScenes of pool {pool}, seed {seed}, {n_kept} scenes kept>")
     }
 }
 
 /// The questions of a split of a pool, made in windows of 250 eligible scenes.
 ///
 /// Args:
-///     scan: the scan of the pool.
+///     pool_scenes: the scenes of the pool.
 ///     templates: templates with the same vocabulary.
 ///     split: the split's name, a part of the key of the draws.
 ///     pair: the held-out values, if any.
@@ -119,7 +119,7 @@ impl PyPoolScan {
 ///     SplitError: questions must mention the values, but no template can.
 #[pyclass(name = "SplitStream", module = "clevrhope._core", frozen)]
 pub struct PySplitStream {
-    scan: Arc<PoolScan>,
+    pool_scenes: Arc<PoolScenes>,
     templates: PyTemplates,
     vocab: Arc<Vocabulary>,
     name: String,
@@ -164,10 +164,10 @@ pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usiz
 #[pymethods]
 impl PySplitStream {
     #[new]
-    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene, in_chains = false))]
+    #[pyo3(signature = (pool_scenes, templates, *, split, pair, scenes, questions, questions_per_scene, in_chains = false))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
-        scan: &PyPoolScan,
+        pool_scenes: &PyPoolScenes,
         templates: &PyTemplates,
         split: String,
         pair: Option<Values>,
@@ -176,15 +176,16 @@ impl PySplitStream {
         questions_per_scene: u32,
         in_chains: bool,
     ) -> PyResult<Self> {
-        conversion::same_vocabulary(&scan.vocab, &templates.vocab)?;
-        let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
+        conversion::same_vocabulary(&pool_scenes.vocab, &templates.vocab)?;
+        let (vocab, pool_scenes) = (pool_scenes.vocab.clone(), pool_scenes.inner.clone());
         let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
         let holdout = holdout.map(|holdout| if in_chains { holdout.in_chains() } else { holdout });
         let rule =
             SplitRule { name: split.clone(), scenes: scenes.0, questions: questions.0, per_scene: questions_per_scene };
-        let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
+        let stream =
+            SplitStream::new(pool_scenes.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
         let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
-        Ok(Self { scan, templates: templates.clone(), vocab, name: split, state })
+        Ok(Self { pool_scenes, templates: templates.clone(), vocab, name: split, state })
     }
 
     /// The questions of the next windows. The stream cannot be used after an error or Ctrl-C.
@@ -196,7 +197,7 @@ impl PySplitStream {
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
         let mut questions = Vec::new();
         self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
-        let images = Images::OfPool(self.scan.pool().into());
+        let images = Images::OfPool(self.pool_scenes.pool().into());
         Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), images, questions))
     }
 
@@ -238,7 +239,7 @@ impl PySplitStream {
     }
 
     fn __repr__(&self) -> String {
-        format!("<SplitStream of split {}, pool {}>", shown(&self.name), shown(self.scan.pool()))
+        format!("<SplitStream of split {}, pool {}>", shown(&self.name), shown(self.pool_scenes.pool()))
     }
 }
 
@@ -284,7 +285,8 @@ impl PyMinimalPool {
         self.pool.name()
     }
 
-    /// Number of places in the pool, each with `corners` images.
+    /// Number of places in the pool, each with `corners` images; if places are shared, the number of grids, combinations
+    /// and copies, several of which are at one place.
     #[getter]
     fn n_places(&self) -> u64 {
         self.pool.n_places()
@@ -348,6 +350,9 @@ impl PyMinimalPool {
 
     fn __repr__(&self) -> String {
         let (name, places, corners) = (self.pool.name(), self.pool.n_places(), self.pool.corners());
-        format!("<MinimalPool {name} of {places} places, {corners} images each>")
+        match self.pool.n_shared_places() {
+            Some(shared) => format!("<MinimalPool {name} of {shared} places that all pairs share>"),
+            None => format!("<MinimalPool {name} of {places} places, {corners} images each>"),
+        }
     }
 }

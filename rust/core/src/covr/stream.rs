@@ -9,7 +9,7 @@ use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::rng::StreamKey;
 use crate::scene::SceneView;
-use crate::split::{Eligible, EligibleScenes, PoolScan, SplitError};
+use crate::split::{Eligible, EligibleScenes, PoolScenes, SplitError};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -39,17 +39,17 @@ impl SetStream {
     /// # Errors
     /// `Impossible` if the world is too poor for a template, or no question can mention the held-out values.
     pub fn new(
-        scan: Arc<PoolScan>,
+        pool_scenes: Arc<PoolScenes>,
         phrasings: Arc<Phrasings>,
         rule: SetRule,
         holdout: Option<Holdout>,
     ) -> Result<Self, SplitError> {
-        let world = scan.world().clone();
+        let world = pool_scenes.world().clone();
         let holdout = match (holdout, world.palette()) {
             (Some(holdout), Some(palette)) => Some(holdout.within(world.vocab(), palette)?),
             (holdout, _) => holdout,
         };
-        let key = key(&scan, &rule, holdout.as_ref());
+        let key = key(&pool_scenes, &rule, holdout.as_ref());
         let impossible = |problem: String| SplitError::Impossible { split: rule.name.clone(), problem };
         let schedule = Schedule::new(key, world.vocab(), world.config().max_objects);
         let schedule = schedule.map_err(|error| impossible(error.to_string()))?;
@@ -57,7 +57,7 @@ impl SetStream {
         let mentioning = mentioned.map(|pair| schedule.mentioning(pair, world.vocab())).transpose();
         let mentioning = mentioning.map_err(|error| impossible(error.to_string()))?;
         let (asked, skipped) = Default::default();
-        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout);
+        let scenes = EligibleScenes::new(pool_scenes, &rule.name, rule.scenes, holdout);
         Ok(Self { scenes, phrasings, rule, key, schedule, mentioning, window: 0, asked, skipped })
     }
 
@@ -69,7 +69,7 @@ impl SetStream {
     pub fn ask(&mut self, count: usize) -> Result<SetQuestions, SplitError> {
         let scenes: Vec<Eligible> = self.scenes.take_windows(count)?;
         let windows = Windows {
-            vocab: self.scenes.scan().world().vocab(),
+            vocab: self.scenes.pool_scenes().world().vocab(),
             rule: &self.rule,
             holdout: self.scenes.holdout(),
             schedule: &self.schedule,
@@ -101,7 +101,7 @@ impl SetStream {
             let skipped = &mut self.skipped[template as usize];
             *skipped += window.skipped[template as usize];
             if !self.asked[template as usize] && *skipped >= MOST_SKIPPED {
-                let (pool, template) = (self.scenes.scan().pool(), template.name());
+                let (pool, template) = (self.scenes.pool_scenes().pool(), template.name());
                 let problem = format!(
                     "none of {skipped} questions of template {template} could be asked about scenes of pool {pool}; \
                      scenes with more objects, or with more combinations of values, make it possible"
@@ -115,16 +115,16 @@ impl SetStream {
 
 /// The key of the stream of a split's questions: everything that determines them but the scenes themselves. The
 /// phrasings are not part of it.
-fn key(scan: &PoolScan, rule: &SetRule, holdout: Option<&Holdout>) -> StreamKey {
-    let world = scan.world();
+fn key(pool_scenes: &PoolScenes, rule: &SetRule, holdout: Option<&Holdout>) -> StreamKey {
+    let world = pool_scenes.world();
     let holdout = holdout.map(|holdout| holdout.describe(world.vocab())).unwrap_or_default();
     let choices: Vec<u8> = rule.places.iter().map(|&place| place as u8).collect();
     let choice = [rule.distractors as u8, u8::from(rule.implied), rule.scenes as u8];
     StreamKey::new(&[
         b"questions over several images",
         world.fingerprint().as_bytes(),
-        &scan.seed().to_le_bytes(),
-        scan.pool().as_bytes(),
+        &pool_scenes.seed().to_le_bytes(),
+        pool_scenes.pool().as_bytes(),
         rule.name.as_bytes(),
         holdout.as_bytes(),
         &choices,

@@ -6,7 +6,7 @@
 //! satisfy it, place j takes scene j. Which scenes do is known before they are placed.
 
 use super::error::SplitError;
-use super::scan::{PlacedScene, PoolScan};
+use super::pool_scenes::{PlacedScene, PoolScenes};
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::scene::{Pool, SceneView};
@@ -26,7 +26,7 @@ pub enum SceneRule {
 
 /// The eligible scenes of a pool that are waiting for questions.
 pub struct EligibleScenes {
-    scan: Arc<PoolScan>,
+    pool_scenes: Arc<PoolScenes>,
     /// The split's name, for messages.
     name: String,
     scenes: SceneRule,
@@ -53,13 +53,13 @@ impl Eligible {
 }
 
 impl EligibleScenes {
-    pub fn new(scan: Arc<PoolScan>, name: &str, scenes: SceneRule, holdout: Option<Holdout>) -> Self {
-        let next_runs = vec![0; scan.world().config().run_length() as usize];
-        Self { scan, name: name.to_owned(), scenes, holdout, n_found: 0, next_runs, waiting: VecDeque::new() }
+    pub fn new(pool_scenes: Arc<PoolScenes>, name: &str, scenes: SceneRule, holdout: Option<Holdout>) -> Self {
+        let next_runs = vec![0; pool_scenes.world().config().run_length() as usize];
+        Self { pool_scenes, name: name.to_owned(), scenes, holdout, n_found: 0, next_runs, waiting: VecDeque::new() }
     }
 
-    pub fn scan(&self) -> &PoolScan {
-        &self.scan
+    pub fn pool_scenes(&self) -> &PoolScenes {
+        &self.pool_scenes
     }
 
     pub fn holdout(&self) -> Option<&Holdout> {
@@ -76,8 +76,8 @@ impl EligibleScenes {
     /// # Errors
     /// `Impossible` if hardly any scene of some number of objects is eligible.
     pub fn find_window(&mut self) -> Result<(), SplitError> {
-        let scan = Arc::clone(&self.scan);
-        let pool = scan.stream();
+        let pool_scenes = Arc::clone(&self.pool_scenes);
+        let pool = pool_scenes.stream();
         let window: Result<Vec<u64>, SplitError> = (0..WINDOW).map(|_| self.next(&pool)).collect();
         self.waiting.extend(window?);
         Ok(())
@@ -106,14 +106,14 @@ impl EligibleScenes {
     /// The scenes of the next windows, at most `count` and only complete ones, placed.
     pub fn take_windows(&mut self, count: usize) -> Result<Vec<Eligible>, SplitError> {
         let indices = self.skip_windows(count);
-        let placed = self.scan.scenes(&indices)?;
+        let placed = self.pool_scenes.scenes(&indices)?;
         Ok(indices.into_iter().zip(placed).map(|(index, placed)| Eligible { index, placed }).collect())
     }
 
     /// Places the scenes of one of the windows that are waiting, so that to take it is quick.
     pub fn place_window(&mut self, window: usize) -> Result<(), SplitError> {
         let indices: Vec<u64> = self.waiting.iter().skip(window * WINDOW).take(WINDOW).copied().collect();
-        self.scan.scenes(&indices)?;
+        self.pool_scenes.scenes(&indices)?;
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl EligibleScenes {
 
     /// The held-out values, for messages.
     pub fn holdout_text(&self) -> String {
-        self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
+        self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.pool_scenes.world().vocab()))
     }
 
     /// An error of the split.
@@ -138,7 +138,7 @@ impl EligibleScenes {
     }
 
     fn no_scenes(&self, n_objects: u32) -> SplitError {
-        let (pool, held) = (self.scan.pool(), self.holdout_text());
+        let (pool, held) = (self.pool_scenes.pool(), self.holdout_text());
         let predicate = if self.scenes == SceneRule::With { "holds" } else { "is without" };
         let s = if n_objects == 1 { "" } else { "s" };
         self.fault(format!(

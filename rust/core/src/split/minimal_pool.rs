@@ -198,6 +198,16 @@ impl MinimalPool {
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
     }
 
+    /// Number of shared places that a pair of these types uses; None if each place is of these types alone.
+    pub fn n_shared_places(&self) -> Option<usize> {
+        self.shared.as_ref().map(|n_values| self.copies * self.grids_of_a_pair(n_values))
+    }
+
+    /// Number of grids that have a pair.
+    fn grids_of_a_pair(&self, n_values: &[usize; N_TYPES]) -> usize {
+        self.kinds.iter().map(|&kind| n_values[kind] - 1).product()
+    }
+
     /// The place of a group, which asks for a corner of a grid: its own, or a shared one.
     fn place_of(&self, place: u64, matching: usize) -> u64 {
         let Some(n_values) = &self.shared else { return place };
@@ -207,8 +217,7 @@ impl MinimalPool {
             let (own, other) = (pair[matching >> bit & 1], pair[!matching >> bit & 1]);
             rank * (n_values[kind] - 1) + usize::from(other - u8::from(other > own))
         };
-        let n_grids: usize = self.kinds.iter().map(|&kind| n_values[kind] - 1).product();
-        place % self.copies as u64 * n_grids as u64 + sides.fold(0, rank) as u64
+        place % self.copies as u64 * self.grids_of_a_pair(n_values) as u64 + sides.fold(0, rank) as u64
     }
 
     /// The index of the scene that shows a corner to the group that asks for another one, or for the same.

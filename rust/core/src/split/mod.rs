@@ -6,7 +6,7 @@ mod eligible;
 mod error;
 mod minimal_pool;
 mod plain_question;
-pub mod scan;
+pub mod pool_scenes;
 mod stream;
 
 pub use counting_pool::CountingPool;
@@ -14,5 +14,5 @@ pub use diversity::{DiversityMode, check_seen, seen_palette};
 pub use eligible::{Eligible, EligibleScenes, SceneRule};
 pub use error::SplitError;
 pub use minimal_pool::{MinimalKind, MinimalPool};
-pub use scan::{PlacedScene, PoolScan};
+pub use pool_scenes::{PlacedScene, PoolScenes};
 pub use stream::{SplitRule, SplitStream, Windows};

@@ -5,7 +5,7 @@
 
 use super::eligible::{Eligible, EligibleScenes, SceneRule};
 use super::error::SplitError;
-use super::scan::PoolScan;
+use super::pool_scenes::PoolScenes;
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
@@ -60,19 +60,19 @@ impl SplitStream {
     /// # Errors
     /// `Impossible` if no template can say what the rule asks for.
     pub fn new(
-        scan: Arc<PoolScan>,
+        pool_scenes: Arc<PoolScenes>,
         templates: Arc<TemplateSet>,
         rule: SplitRule,
         holdout: Option<Holdout>,
     ) -> Result<Self, SplitError> {
-        let vocab = scan.world().vocab();
-        let holdout = match (holdout, scan.world().palette()) {
+        let vocab = pool_scenes.world().vocab();
+        let holdout = match (holdout, pool_scenes.world().palette()) {
             (Some(holdout), Some(palette)) => Some(holdout.within(vocab, palette)?),
             (holdout, _) => holdout,
         };
         let plans = Arc::new(templates.plans(vocab));
-        let key = question_key(&scan, &templates, &rule, holdout.as_ref());
-        let scenes = EligibleScenes::new(scan, &rule.name, rule.scenes, holdout);
+        let key = question_key(&pool_scenes, &templates, &rule, holdout.as_ref());
+        let scenes = EligibleScenes::new(pool_scenes, &rule.name, rule.scenes, holdout);
         let stream = Self { scenes, templates, plans, rule, key, empty_windows: 0, stopwatch: None };
         if stream.instantiator().usable_families().is_empty() {
             let pair = stream.scenes.holdout_text();
@@ -121,12 +121,12 @@ impl SplitStream {
     }
 
     fn instantiator(&self) -> Instantiator<'_> {
-        let vocab = self.scenes.scan().world().vocab();
+        let vocab = self.scenes.pool_scenes().world().vocab();
         Instantiator::new(vocab, &self.templates, &self.plans, self.rule.questions, self.scenes.holdout())
     }
 
     fn no_questions(&self) -> SplitError {
-        let (pool, holdout) = (self.scenes.scan().pool(), self.scenes.holdout_text());
+        let (pool, holdout) = (self.scenes.pool_scenes().pool(), self.scenes.holdout_text());
         let predicate = match self.rule.questions {
             QuestionRule::Any => "could be asked".to_owned(),
             QuestionRule::Without => format!("avoids mentioning {holdout}"),
@@ -139,18 +139,23 @@ impl SplitStream {
 }
 
 /// Names the stream of a split's questions: everything that determines them except the scenes' own indices.
-fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, holdout: Option<&Holdout>) -> StreamKey {
-    let vocab: &Vocabulary = scan.world().vocab();
+fn question_key(
+    pool_scenes: &PoolScenes,
+    templates: &TemplateSet,
+    rule: &SplitRule,
+    holdout: Option<&Holdout>,
+) -> StreamKey {
+    let vocab: &Vocabulary = pool_scenes.world().vocab();
     let in_chains = holdout.is_some_and(Holdout::is_in_chains);
     let holdout = holdout.map(|h| h.describe(vocab)).unwrap_or_default();
     let per_scene = rule.per_scene.to_le_bytes();
-    let seed = scan.seed().to_le_bytes();
+    let seed = pool_scenes.seed().to_le_bytes();
     let mut parts: Vec<&[u8]> = vec![
         b"question",
-        scan.world().fingerprint().as_bytes(),
+        pool_scenes.world().fingerprint().as_bytes(),
         templates.fingerprint().as_bytes(),
         &seed,
-        scan.pool().as_bytes(),
+        pool_scenes.pool().as_bytes(),
         rule.name.as_bytes(),
         holdout.as_bytes(),
         &per_scene,

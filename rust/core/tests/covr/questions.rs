@@ -8,7 +8,7 @@ use clevrhope_core::covr::{
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::{Function, Output, ProgramVocabulary, execute_on_set, trace_on_set};
 use clevrhope_core::scene::{Asset, Palette, SceneConfig, SceneSet, World};
-use clevrhope_core::split::{PoolScan, SceneRule, SplitError};
+use clevrhope_core::split::{PoolScenes, SceneRule, SplitError};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{Pool, Program, SceneGraph};
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,10 +31,10 @@ fn rule(name: &str) -> SetRule {
 }
 
 fn stream_of(world: &Arc<World>, rule: SetRule, pair: Option<&[&str]>) -> Result<SetStream, SplitError> {
-    let scan = Arc::new(PoolScan::new(world.clone(), 7, "train"));
+    let pool_scenes = Arc::new(PoolScenes::new(world.clone(), 7, "train"));
     let phrasings = Phrasings::read(PHRASINGS, "covr.json", world.vocab()).unwrap();
     let pair = pair.map(|names| Holdout::new(world.vocab(), names).unwrap());
-    SetStream::new(scan, Arc::new(phrasings), rule, pair)
+    SetStream::new(pool_scenes, Arc::new(phrasings), rule, pair)
 }
 
 fn ask(stream: &mut SetStream, n_windows: usize) -> SetQuestions {
@@ -87,6 +87,24 @@ impl Scenes {
             }
             other => panic!("{other:?}"),
         }
+    }
+}
+
+#[test]
+fn windows_have_each_number_of_objects_equally_often_and_questions_use_all_images() {
+    for (scenes, place) in [(SceneRule::Without, PairPlace::Nowhere), (SceneRule::Any, PairPlace::Mentioned)] {
+        let rule = SetRule { scenes, places: vec![place], ..rule("a") };
+        let mut stream = stream_of(&Arc::new(assets::world()), rule, Some(&["rubber", "cylinder"])).unwrap();
+        let asked = ask(&mut stream, 4).questions;
+        let world = assets::world();
+        let pool = Pool::new(&world, 7, "train");
+        let used: BTreeSet<u64> = asked.iter().flat_map(|question| question.indices().to_vec()).collect();
+        let mut counts = BTreeMap::new();
+        for &index in &used {
+            *counts.entry(pool.n_objects(index)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (3..=10).collect::<Vec<_>>());
+        assert!(counts.values().all(|n| (120..=125).contains(n)), "{scenes:?}: {counts:?}");
     }
 }
 

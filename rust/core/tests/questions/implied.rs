@@ -14,7 +14,7 @@ use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamRng;
 use clevrhope_core::scene::World;
-use clevrhope_core::split::{PoolScan, SceneRule, SplitRule, SplitStream};
+use clevrhope_core::split::{PoolScenes, SceneRule, SplitRule, SplitStream};
 use clevrhope_core::vocab::{RELATION_NAMES, TYPE_NAMES};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -293,9 +293,9 @@ fn what_implies_nothing_is_drawn_as_by_the_plain_search() {
 fn questions(templates: &TemplateSet, names: &[&str], rule: QuestionRule, n_windows: usize) -> Vec<Question> {
     let name = "train".to_owned();
     let rule = SplitRule { name, scenes: SceneRule::Without, questions: rule, per_scene: 9 };
-    let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, "train"));
+    let pool_scenes = Arc::new(PoolScenes::new(Arc::clone(&WORLD), SEED, "train"));
     let holdout = Holdout::new(WORLD.vocab(), names).unwrap();
-    let mut stream = SplitStream::new(scan, Arc::new(templates.clone()), rule, Some(holdout)).unwrap();
+    let mut stream = SplitStream::new(pool_scenes, Arc::new(templates.clone()), rule, Some(holdout)).unwrap();
     next_windows(&mut stream, n_windows).unwrap().questions
 }
 

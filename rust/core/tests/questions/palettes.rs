@@ -10,7 +10,7 @@ use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::scene::{Palette, Pool, World};
-use clevrhope_core::split::{DiversityMode, PoolScan, SceneRule, SplitRule, SplitStream, seen_palette};
+use clevrhope_core::split::{DiversityMode, PoolScenes, SceneRule, SplitRule, SplitStream, seen_palette};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
@@ -102,9 +102,9 @@ fn questions(world: &Arc<World>, pair: &[&str; 2], with: bool) -> Vec<Question> 
         ("train", SceneRule::Without, QuestionRule::Without, 9)
     };
     let rule = SplitRule { name: name.to_owned(), scenes, questions, per_scene };
-    let scan = Arc::new(PoolScan::new(Arc::clone(world), SEED, name));
+    let pool_scenes = Arc::new(PoolScenes::new(Arc::clone(world), SEED, name));
     let holdout = Holdout::new(WORLD.vocab(), pair).unwrap();
-    let mut stream = SplitStream::new(scan, Arc::new(TEMPLATES.set.clone()), rule, Some(holdout)).unwrap();
+    let mut stream = SplitStream::new(pool_scenes, Arc::new(TEMPLATES.set.clone()), rule, Some(holdout)).unwrap();
     next_windows(&mut stream, 1).unwrap().questions
 }
 

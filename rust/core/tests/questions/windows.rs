@@ -4,13 +4,13 @@ use crate::mention::{Words, program_mentions};
 use crate::world::{Templates, look_for, next_windows, own_folder, project_world};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::catalogue::Type;
-use clevrhope_core::program::execute;
+use clevrhope_core::program::{Function, execute};
 use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::scene::world::Asset;
 use clevrhope_core::scene::{Pool, SceneConfig, World};
-use clevrhope_core::split::{PoolScan, SceneRule, SplitRule, SplitStream};
+use clevrhope_core::split::{PoolScenes, SceneRule, SplitRule, SplitStream};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
 use rayon::ThreadPoolBuilder;
@@ -33,12 +33,12 @@ fn holdout(vocab: &Vocabulary) -> Holdout {
 fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n_threads: usize) -> Vec<Vec<Question>> {
     let (pool, scenes, questions, per_scene) = split;
     let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
-    let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
+    let pool_scenes = Arc::new(PoolScenes::new(Arc::clone(&WORLD), SEED, pool));
     let templates = Arc::new(TEMPLATES.set.clone());
     let holdout = holdout(WORLD.vocab());
     let threads = ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
     threads.install(|| {
-        let mut stream = SplitStream::new(scan, templates, rule, Some(holdout)).unwrap();
+        let mut stream = SplitStream::new(pool_scenes, templates, rule, Some(holdout)).unwrap();
         at_a_time.iter().map(|&count| next_windows(&mut stream, count).unwrap().questions).collect()
     })
 }
@@ -110,9 +110,9 @@ fn a_split_that_a_number_of_objects_starves_says_so() {
     let templates = Arc::new(Templates::own(world.vocab()).set);
     let holdout = Holdout::new(world.vocab(), &["c0", "m0", "s0"]).unwrap();
     let (pool, scenes, questions, per_scene) = OOD;
-    let scan = Arc::new(PoolScan::new(world, SEED, pool));
+    let pool_scenes = Arc::new(PoolScenes::new(world, SEED, pool));
     let rule = SplitRule { name: "complex_ood".to_owned(), scenes, questions, per_scene };
-    let mut stream = SplitStream::new(Arc::clone(&scan), templates, rule, Some(holdout)).unwrap();
+    let mut stream = SplitStream::new(Arc::clone(&pool_scenes), templates, rule, Some(holdout)).unwrap();
     let error = next_windows(&mut stream, 1).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -120,38 +120,66 @@ fn a_split_that_a_number_of_objects_starves_says_so() {
          number of objects must be equally frequent; hold out another pair, or change world.min_objects or \
          world.max_objects"
     );
-    assert_eq!(scan.n_kept(), 0, "no scene is placed to find this out");
+    assert_eq!(pool_scenes.n_kept(), 0, "no scene is placed to find this out");
 }
 
 #[test]
 fn each_place_takes_the_next_scene_that_has_its_number_of_objects() {
     for (pool, scenes, questions, per_scene) in [TRAIN, OOD] {
         let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
-        let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
+        let pool_scenes = Arc::new(PoolScenes::new(Arc::clone(&WORLD), SEED, pool));
         let templates = Arc::new(TEMPLATES.set.clone());
         let held = holdout(WORLD.vocab());
-        let open = || SplitStream::new(scan.clone(), templates.clone(), rule.clone(), Some(held.clone())).unwrap();
+        let open =
+            || SplitStream::new(pool_scenes.clone(), templates.clone(), rule.clone(), Some(held.clone())).unwrap();
         let indices = skip_windows(&mut open(), 4);
         let wanted: Vec<u64> = eligible((pool, scenes, questions, per_scene), 1000).iter().map(|(i, _)| *i).collect();
         assert_eq!(indices, wanted);
         let mut counts = BTreeMap::new();
         for &index in &indices {
-            *counts.entry(scan.stream().n_objects(index)).or_insert(0) += 1;
+            *counts.entry(pool_scenes.stream().n_objects(index)).or_insert(0) += 1;
         }
         assert_eq!(counts, (3..=10).map(|number| (number, 125)).collect());
         let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 4)[750..].to_vec()].concat();
         assert_eq!(in_two, indices);
         let window = next_windows(&mut open(), 1).unwrap();
         assert!(window.questions.iter().all(|question| indices[..WINDOW].contains(&question.scene)));
-        assert_eq!(scan.n_kept(), WINDOW, "only what is asked about is placed");
+        assert_eq!(pool_scenes.n_kept(), WINDOW, "only what is asked about is placed");
     }
+}
+
+#[test]
+fn each_description_of_an_ood_question_is_about_equally_likely_to_name_the_pair() {
+    let vocab = WORLD.vocab();
+    let (rubber, cylinder) = (vocab.value(2, "rubber").unwrap() as u8, vocab.value(3, "cylinder").unwrap() as u8);
+    // By the number of relations before it, how many questions with three relations name the pair there.
+    let mut counts = [0_u32; 4];
+    for question in questions(OOD, &[16], 2).concat() {
+        let steps = &question.program.steps;
+        let asks_for_named = matches!(steps.last().unwrap().function, Function::Query(2 | 3));
+        if asks_for_named || steps.iter().filter(|step| step.function == Function::Relate).count() != 3 {
+            continue; // the last description does not name what is asked for
+        }
+        let descriptions = steps.split(|step| step.function == Function::Relate);
+        let named = descriptions.map(|steps| {
+            let has = |kind, value| steps.iter().any(|s| s.function == Function::Filter(kind) && s.argument == value);
+            has(2, rubber) && has(3, cylinder)
+        });
+        // Of several, any may be there by chance.
+        if let [only] = named.enumerate().filter(|(_, named)| *named).collect::<Vec<_>>()[..] {
+            counts[only.0] += 1;
+        }
+    }
+    let n: u32 = counts.iter().sum();
+    assert!(n > 150, "{counts:?}");
+    assert!(counts.iter().all(|&count| (0.15..0.4).contains(&(f64::from(count) / f64::from(n)))), "{counts:?}");
 }
 
 #[test]
 fn if_all_scenes_are_eligible_each_place_takes_its_own() {
     let rule = SplitRule { name: "val".to_owned(), scenes: SceneRule::Any, questions: QuestionRule::Any, per_scene: 9 };
-    let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, "val"));
-    let mut stream = SplitStream::new(scan, Arc::new(TEMPLATES.set.clone()), rule, None).unwrap();
+    let pool_scenes = Arc::new(PoolScenes::new(Arc::clone(&WORLD), SEED, "val"));
+    let mut stream = SplitStream::new(pool_scenes, Arc::new(TEMPLATES.set.clone()), rule, None).unwrap();
     assert!(skip_windows(&mut stream, 2).into_iter().eq(0..500));
 }
 

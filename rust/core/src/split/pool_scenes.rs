@@ -15,14 +15,14 @@ pub struct PlacedScene {
 }
 
 /// The scenes of a pool that have been placed, shared by all splits over the pool.
-pub struct PoolScan {
+pub struct PoolScenes {
     world: Arc<World>,
     seed: u64,
     pool: String,
     placed: Mutex<HashMap<u64, Arc<PlacedScene>>>,
 }
 
-impl PoolScan {
+impl PoolScenes {
     pub fn new(world: Arc<World>, seed: u64, pool: &str) -> Self {
         Self { world, seed, pool: pool.to_owned(), placed: Mutex::default() }
     }
