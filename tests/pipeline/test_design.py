@@ -16,9 +16,10 @@ from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import DESIGNS, resolve_config
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import BindingError, ConfigError, SplitError
+from clevrhope.errors import ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.hops import paper_hops

@@ -23,7 +23,7 @@ SPLITS = ("complex_iid", "complex_ood")
 
 @pytest.fixture
 def folder(make: Make, tmp_path: Path) -> Path:
-    make(tmp_path / "data", sizes={"train": 300})
+    make(tmp_path / "data", sizes={"train": 300, "complex_iid": 120, "complex_ood": 30})
     make_suite(tmp_path / "data", "carets")
     make_suite(tmp_path / "data", "rad")
     return tmp_path / "data"
@@ -61,7 +61,7 @@ def test_baselines_answer_both_questions_of_every_pair(
         assert all(guessed[test].partner_accuracy.value == 50.0 for test in balanced)
         coin = found["coin"][split].overall.mean.partner_accuracy.value
         assert coin is not None
-        assert 20.0 < coin < 60.0
+        assert 20.0 < coin < 80.0
         same = {part.name: part.mean for part in found["always_no"][split].parts["test"]}
         assert all(same[test].consistency.value == 100.0 for test in same if test in ("rephrase", "order"))
     command = ["baseline", str(folder), "--kind", "always_no", "--suite", "mine", "--out", str(out)]
