@@ -28,6 +28,7 @@ def checks(root: Path, clevr: Path) -> dict[str, Check]:
     return {each.name: each for each in audit(root, against=clevr).checks}
 
 
+@pytest.mark.slow
 def test_a_dataset_of_our_own_has_nothing_of_clevr(
     clean: Path, tmp_path: Path, test_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,7 @@ def seen_elsewhere(rows: list[Row]) -> None:
     first(rows)["objects"][0]["pixel_coords"][0] += 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
@@ -113,6 +114,7 @@ def test_an_altered_scene_is_named_from_the_files_alone(
     assert problem in faults[0].problem
 
 
+@pytest.mark.slow
 def test_a_scene_in_a_test_pool_or_an_unmarked_folder_is_named(data: Spoilt) -> None:
     data.scenes("test_iid", lambda rows: rows[0].update(source="CLEVR_train_000001.png"))
     (fault,) = checks(data.root)["scenes from CLEVR"].faults
@@ -138,6 +140,7 @@ def half_stripped(row: Row) -> None:
     del row["stream"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pool", "change"),
     [
@@ -209,6 +212,7 @@ def test_the_sentence_of_an_older_datasheet_is_read_too(data: Spoilt) -> None:
     assert checks(data.root)["scenes from CLEVR"].faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"share": 0.25}, {"share": 0.9}, {"scenes": 1}])
 def test_another_share_than_the_manifest_says_is_found(
     clevr: MadeClevr, tmp_path: Path, change: dict[str, float]
@@ -242,6 +246,7 @@ def test_beside_clevr_another_number_of_scenes_is_found(data: Spoilt, clevr: Mad
     assert "is not 300" in fault.problem
 
 
+@pytest.mark.slow
 def test_in_an_image_of_clevr_another_colour_is_noted_and_no_fault(data: Spoilt) -> None:
     """The thresholds were set on this project's renders."""
     rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
@@ -280,6 +285,7 @@ def renamed(rows: list[Row]) -> None:
     first(rows)["source"] = "CLEVR_train_009999.png"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "problem"),
     [(recoloured, "objects differ from those in CLEVR"), (renamed, "not in CLEVR's train split")],
@@ -399,6 +405,7 @@ def flat(row: Row) -> None:
     row["objects"][0]["pixel_coords"] = row["objects"][0]["pixel_coords"][:2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [without_pixels, without_objects, null_place, flat])
 def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
     data: Spoilt, change: Callable[[Row], None]

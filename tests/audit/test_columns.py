@@ -63,6 +63,7 @@ CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_changed_array_is_found_without_json(kind: str, spoilt_textless: Spoilt) -> None:
     change, problem = CHANGES[kind]

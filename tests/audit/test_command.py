@@ -92,6 +92,7 @@ def unreadable(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[s
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [0.9, 0.3, 0.0])
 def test_truncated_files_are_all_named(
     spoilt: Spoilt, keep: float, capsys: pytest.CaptureFixture[str]

@@ -465,6 +465,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "check", "file"), FAULTS, ids=[f"{plant.__name__}-{check}" for plant, check, _ in FAULTS]
 )

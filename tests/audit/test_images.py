@@ -118,6 +118,7 @@ def unlike_hdf5(data: Spoilt) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plant", [missing, cut_off, blank, small, unlike_hdf5])
 def test_an_image_that_is_none_is_named(images: Spoilt, plant: Callable[[Spoilt], Path]) -> None:
     path = plant(images)

@@ -42,6 +42,7 @@ def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
     assert [each.name for each in audit(clean).checks] == everything[: -len(of_clevr)]
 
 
+@pytest.mark.slow
 def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path) -> None:
     names = [each.name for each in audit(spoilt.root, against=clevr).checks]
     whole = {each.name: each.n_checked for each in audit(spoilt.root).checks}

@@ -226,6 +226,7 @@ def test_attributes_and_numbers_of_the_manifest_are_compared(data: SpoiltSets) -
     assert any(each.startswith(f"{DEV}: pictures in the manifest: 1, but the file has") for each in found)
 
 
+@pytest.mark.slow
 def test_a_vocabulary_with_other_numbers_is_found(data: SpoiltSets) -> None:
     vocab = data.set_vocab
     answers = vocab["answer_token_to_idx"]
@@ -241,6 +242,7 @@ def test_too_many_objects_are_found(data: SpoiltSets, monkeypatch: pytest.Monkey
     assert any("more than 12 objects in its images" in each for each in data.faults("files"))
 
 
+@pytest.mark.slow
 def test_another_answer_template_structure_or_source_is_found(data: SpoiltSets) -> None:
     row = data.row_of(TRAIN, "count_group_by")
     unique = data.row_of(TRAIN, "verify_attr")
@@ -291,6 +293,7 @@ def test_a_wrong_cut_is_found(data: SpoiltSets) -> None:
     assert f"{TRAIN}[{row}]: {fault}" in data.faults("distractors")
 
 
+@pytest.mark.slow
 def test_an_idle_leaf_is_found_where_distractors_are_edited(tmp_path: Path) -> None:
     """Random distractors leave some last leaves without consequence."""
     data = SpoiltSets(with_sets(tmp_path / "out", distractors="random"))
@@ -341,6 +344,7 @@ def test_an_image_that_shows_the_pair_is_found(data: SpoiltSets) -> None:
     assert {each.file for each in found} == {DEV}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "value", "fault"),
     [
@@ -368,6 +372,7 @@ def test_a_text_that_dev_and_test_share_is_found(data: SpoiltSets) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_paraphrase_that_is_none_is_found(data: SpoiltSets) -> None:
     text = data.read(TEST)["questions"][2]
     data.sets(PARAPHRASED, setting("questions", slice(2, 4), text))
@@ -415,6 +420,7 @@ def of_template(data: SpoiltSets, arrays: Arrays, template: str) -> Any:
         return arrays["question_families"] == list(file.attrs["templates"]).index(template)
 
 
+@pytest.mark.slow
 def test_answers_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.MonkeyPatch) -> None:
     yes = data.number("yes", "answer")
 
@@ -428,6 +434,7 @@ def test_answers_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.
     )
 
 
+@pytest.mark.slow
 def test_sources_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = f"{TRAIN}: sets of 5 images: the source is at this place +80.0 points off: 0"
     assert "sets of 5 images" not in balance_of(data, lambda arrays: None, monkeypatch)

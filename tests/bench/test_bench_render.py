@@ -36,6 +36,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_render, "QUALITIES", {"native": ("draft", "standard")})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_quick")
 def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet, curve = tmp_path / "sheet.png", tmp_path / "curve.png"

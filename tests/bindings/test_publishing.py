@@ -170,6 +170,7 @@ from clevrhope.images.blender import scene, worker
 """
 
 
+@pytest.mark.slow
 def test_blenders_processes_import_nothing_else() -> None:
     pytest.importorskip("bpy")
     of_blender = {Requirement(each).name for each in REQUIREMENTS}

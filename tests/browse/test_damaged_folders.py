@@ -139,6 +139,7 @@ def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient
     spoilt.get("")
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_made_again(dataset: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     make_client(dataset, cache).get(f"questions?hop={HOP}")

@@ -175,6 +175,7 @@ def test_a_set_shows_all_its_images_and_its_source(client: SiteClient, dataset: 
     assert row == 29
 
 
+@pytest.mark.slow
 def test_pairs_stand_side_by_side_and_on_their_originals(client: SiteClient, dataset: Path) -> None:
     pairs = load(dataset, HOP, "complex_iid", suite="carets", images=False, text=True)
     page = client.get(f"pair/{HOP}/carets/complex_iid/4?step=1&step2=2")

@@ -190,6 +190,7 @@ def test_no_path_leads_elsewhere(client: SiteClient, address: str) -> None:
     assert any(words in answer.text for words in said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["image", "mask", "scenes", "questions", "suite", "vocab"])
 def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, kind: str) -> None:
     """What it leads to is a whole file of the kind that is asked for."""
@@ -243,6 +244,7 @@ def test_a_link_within_the_folder_is_followed(copy: Path, tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_nothing_in_the_folder_is_written(copy: Path, tmp_path: Path, predictions: list[str]) -> None:
     before = tree(copy), stamps(copy)
     client = make_client(copy, tmp_path / "cache", predictions)

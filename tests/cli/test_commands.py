@@ -138,6 +138,7 @@ def test_plan_counts_what_build_makes_and_writes_nothing(
     assert 0.5 < planned["bytes"] / made["bytes"] < 2
 
 
+@pytest.mark.slow
 def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

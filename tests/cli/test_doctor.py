@@ -120,6 +120,7 @@ def test_an_engine_of_another_version_is_broken(
     assert lines[-1] == "Something that is installed does not work."
 
 
+@pytest.mark.slow
 def test_blender_missing_is_no_failure_and_blender_broken_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

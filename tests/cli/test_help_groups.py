@@ -108,6 +108,7 @@ def completed(shell: str, line: str) -> list[str]:
     return [each.partition(",")[2].partition("\t")[0] for each in lines]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_names_are_completed(shell: str, limited: Path) -> None:
     assert completed(shell, "clevrhope build --hop rubber_cy") == ["rubber_cylinder", "rubber_cyan"]

@@ -85,6 +85,7 @@ def test_the_commands_make_the_folder_again(
     assert tree(tmp_path / "again") == tree(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mixed", pytest.param("limited", marks=pytest.mark.slow), "only_h5"])
 def test_what_could_be_added_can_be_planned(
     name: str,
@@ -120,6 +121,7 @@ def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
     assert not any("passes" in what for what in said)
 
 
+@pytest.mark.slow
 def test_one_command_makes_several_diversities_and_their_combinations_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,6 +105,7 @@ def test_the_datasheet_has_the_numbers(folder: Path, measured: dict[str, CovrSta
     assert "Where the pair is" not in plain[plain.index(HEADING) :]
 
 
+@pytest.mark.slow
 def test_the_folders_datasheet_counts_them_and_the_audit_agrees(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -171,6 +171,7 @@ def test_plots_are_there_show_something_and_have_the_same_bytes_again(
             assert (pixels == orange).all(axis=1).sum() > 50
 
 
+@pytest.mark.slow
 def test_one_object_sets_alone_can_be_drawn(demo: Path, tmp_path: Path, show: Show) -> None:
     code, out, _ = show(
         demo, "--hop", "rubber_cylinder", "--splits", "minimal_iid", "--plots", tmp_path / "p"
@@ -191,6 +192,7 @@ def test_of_a_value_alone_only_plots_that_show_something_are_drawn(tmp_path: Pat
     assert audited(out) == 0
 
 
+@pytest.mark.slow
 def test_a_clevr_folder_alone_can_be_drawn(clevr: Path, tmp_path: Path, show: Show) -> None:
     assert show(clevr, "--plots", tmp_path / "p")[0] == 0
     assert (tmp_path / "p" / "CLEVR" / "answers.png").stat().st_size > 10_000

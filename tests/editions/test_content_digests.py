@@ -63,6 +63,7 @@ def test_other_batches_and_workers_give_the_same_content(
         assert verify(out).digest == verify(built).digest
 
 
+@pytest.mark.slow
 def test_files_packed_otherwise_have_the_same_content(copy: Path, built: Path) -> None:
     for path in copy.glob("hops/*/*.h5"):
         with h5py.File(path) as file:
@@ -102,6 +103,7 @@ def test_a_token_changes_the_digest_of_its_split(copy: Path, built: Path) -> Non
     assert verify(copy).differences == ("cyan_cylinder/train: other questions",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     ["answers", "question_families", "programs"],

@@ -142,6 +142,7 @@ def test_a_folder_of_another_dataset(editions: Path, tmp_path: Path, run: Any) -
     )
 
 
+@pytest.mark.slow
 def test_two_folders_that_are_no_edition_compare(tmp_path: Path, run: Any) -> None:
     texts = []
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
@@ -154,6 +155,7 @@ def test_two_folders_that_are_no_edition_compare(tmp_path: Path, run: Any) -> No
     assert texts[0] == texts[1] != texts[2]
 
 
+@pytest.mark.slow
 def test_questions_over_several_images_count(tmp_path: Path, run: Any) -> None:
     out = tmp_path / "sets"
     assert run("build", "--hop", "none", "--covr", "--no-render", "--seed", 3, "--out", out)[0] == 0
@@ -214,6 +216,7 @@ def test_info_and_datasheets_name_the_edition(built: Path, editions: Path, run: 
         assert f"This is the edition `{NAME}` or a part of it" in path.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_info_says_makes_it_again(private: Path, editions: Path, tmp_path: Path, run: Any) -> None:
     code, text = run("info", private, "--json")
     (command,) = json.loads(text)["reproduction"]["commands"]
@@ -223,6 +226,7 @@ def test_what_info_says_makes_it_again(private: Path, editions: Path, tmp_path: 
     assert verify(again).digest == verify(private).digest
 
 
+@pytest.mark.slow
 def test_parts_of_several_machines(editions: Path, built: Path, tmp_path: Path, run: Any) -> None:
     for number in (1, 2):
         words = ("build", "--edition", NAME, "--shard", f"{number}/2", "--out", tmp_path / str(number))
@@ -281,6 +285,7 @@ def test_an_unfinished_build_is_not_compared(copy: Path, run: Any) -> None:
     assert run("build", "--edition", NAME, "--out", copy)[0] == 0
 
 
+@pytest.mark.slow
 def test_an_engine_with_other_pixels_says_so(
     editions: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any
 ) -> None:

@@ -31,6 +31,7 @@ FOR_RESPONSIBLE_AI = (
 )
 
 
+@pytest.mark.slow
 def test_it_is_valid_and_its_records_are_the_questions(
     png_dataset: Path, truth: Truth, tmp_path: Path
 ) -> None:

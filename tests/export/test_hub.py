@@ -92,6 +92,7 @@ def test_without_a_token(
     assert not hub.requests
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["clevr-hope", "a/b/c", "ada/clevr hope", "ada/", "ada/-x"])
 def test_a_wrong_name(
     png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str], name: str

@@ -111,6 +111,7 @@ def paired(copy: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("suite", ["carets", "rad"])
 def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: Path, suite: str) -> None:
@@ -237,6 +238,7 @@ def test_answers_have_the_numbers_that_load_gives(png_dataset: Path, tmp_path: P
     assert list(rows["answer"]) == [item["answer"] for item in wanted]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 def test_masks_are_those_of_the_folder(dataset: Path, tmp_path: Path) -> None:
     export(dataset, tmp_path / "out", format="parquet", hops=[HOP], masks=True)

@@ -79,6 +79,7 @@ def check(row: dict[str, Any], item: dict[str, Any]) -> None:
 # Parquet
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 def test_load_dataset_gives_every_question_with_its_images_in_order(
     set_dataset: Path, tmp_path: Path

@@ -130,6 +130,7 @@ def test_optix_comes_first_only_where_a_gpu_traces_rays(titles: list[str], kind:
     assert FoundDevices(tuple(devices[: len(titles)])).of("auto") == devices[: len(titles)]  # without CUDA
 
 
+@pytest.mark.slow
 def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def names(text: str) -> list[str]:
         return [device.name for device in choose_gpus(parse_device(text), command=LISTING)[0]]
@@ -196,6 +197,7 @@ def test_a_gpu_without_a_denoiser_and_one_that_went_away() -> None:
         use_device(FakePreferences(), "CUDA", "CUDA_Card_0000:99:00")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("workers", "of_each"), [(None, 2), (1, 1), (3, 3)])
 def test_each_gpu_has_its_own_workers(
     workers: int | None, of_each: int, monkeypatch: pytest.MonkeyPatch
@@ -227,6 +229,7 @@ def on_gpus(**choices: Any) -> CyclesRenderer:
     return CyclesRenderer(settings=RenderSettings(device="cuda"), command=FAKE_WORKER, **choices)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_two_of_a_kind")
 def test_one_worker_compiles_kernels_before_the_others_begin(tmp_path: Path) -> None:
     log = tmp_path / "log"
@@ -325,6 +328,7 @@ def test_without_a_driver_nothing_is_said(monkeypatch: pytest.MonkeyPatch, nvml:
     assert GpuUse("CUDA_H_0000:1a:00", os.getpid()).total_bytes == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_holds_too_much_of_its_gpu_is_replaced(nvml: FakeNvml) -> None:
     tasks: list[tuple[int, dict[str, object]]] = [(0, {"do": "hang"}), *scenes(3)[1:]]
     with on_gpus(workers=2) as made:
@@ -395,6 +399,7 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
     }
 
 
+@pytest.mark.slow
 def test_blender_itself_answers(capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever there is: each kind is found, or not there, or not in this build; and there is a CPU."""
     found = find_devices()

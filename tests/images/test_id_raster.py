@@ -19,6 +19,8 @@ N_SCENES = 12
 SLIVER_PX = 400
 Masks = tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def masks() -> list[Masks]:

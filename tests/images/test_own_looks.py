@@ -86,6 +86,7 @@ def test_blender_has_the_same_look() -> None:
     assert psnr(*images) >= 36.0
 
 
+@pytest.mark.slow
 def test_the_sky_is_seen_where_the_ground_ends() -> None:
     """A wide lens far in front sees over the ground's upper end and past its sides."""
     changes = {
@@ -284,6 +285,7 @@ def test_the_native_renderer_checks_scenes_as_the_command_line_does(
     assert str(on_the_command_line.value) == f"{path}: scenes[0].{raised.value}"
 
 
+@pytest.mark.slow
 def test_blender_checks_scenes_as_the_command_line_does() -> None:
     settings = RenderSettings(width=48, height=32, samples=1, device="cpu")
     renderer: Renderer

@@ -108,6 +108,7 @@ def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: Cycle
     assert len(rows) == pytest.approx(np.pi * radius_px**2, rel=0.03)
 
 
+@pytest.mark.slow
 def test_the_side_away_from_the_lamp_is_darker() -> None:
     """A ball under the key light alone, which stands at the camera's right: its left side is in the dark."""
     look = json.loads((blender_assets() / "look.json").read_text())
@@ -190,6 +191,7 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
 
 
+@pytest.mark.slow
 def test_the_time_before_the_first_sample_is_told_apart() -> None:
     with CyclesRenderer(settings=SMALL, workers=1) as renderer:
         list(renderer.render(enumerate(reference_scenes()[:2])))
@@ -212,6 +214,7 @@ def test_a_worker_killed_in_the_middle_is_replaced() -> None:
     assert all((found[key] == undisturbed[key]).all() for key in found)
 
 
+@pytest.mark.slow
 def test_what_a_user_adds_renders(tmp_path: Path) -> None:
     """A colour, a material and a mesh, as entries of the two files."""
     properties = json.loads((blender_assets() / "properties.json").read_text())
@@ -255,6 +258,7 @@ def test_the_stage_gives_pixels_and_whole_files(tmp_path: Path, small: CyclesRen
     assert sorted(p.name for p in (tmp_path / "images").iterdir()) == ["cyan.png", "red.png"]
 
 
+@pytest.mark.slow
 def test_a_worker_leaves_no_temporary_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with CyclesRenderer(settings=SMALL, workers=1) as renderer:

@@ -7,6 +7,8 @@ ones would be needed. If it is changed for another reason, the figures have to b
 import json
 from pathlib import Path
 
+import pytest
+
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
 
@@ -38,6 +40,7 @@ def counts(rows: list[dict[str, str]]) -> tuple[int, int, int, int, int]:
     )
 
 
+@pytest.mark.slow
 def test_the_documented_figures_are_measured_ones() -> None:
     assert counts(ROWS[:FIRST_AUTHOR]) == (287, 0, 20, 60, 7)
     assert counts(ROWS[FIRST_AUTHOR:SECOND_AUTHOR]) == (256, 1, 12, 60, 5)

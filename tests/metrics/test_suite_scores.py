@@ -472,6 +472,7 @@ def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path
         assert by_cell["11"] <= 60 < by_cell["00"]
 
 
+@pytest.mark.slow
 def test_the_command_prints_tables_or_one_object(
     built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

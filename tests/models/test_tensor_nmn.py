@@ -132,6 +132,7 @@ def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> N
         torch.testing.assert_close(other[name], gradient, atol=1e-12, rtol=1e-10, msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [3, 5])
 def test_columns_are_those_of_unfold(side: int) -> None:
     torch.manual_seed(0)

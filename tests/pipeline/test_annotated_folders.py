@@ -181,6 +181,7 @@ def test_a_second_run_makes_nothing(spoilt: Path) -> None:
     assert tree(spoilt) == before
 
 
+@pytest.mark.slow
 def test_growing_gives_what_was_asked_for_at_once(whole: Path, tmp_path: Path) -> None:
     first = make(tmp_path / "grown", sizes={**SIZES, "train": 18}).n_annotated
     assert 0 < make(tmp_path / "grown", ()).n_annotated < first
@@ -197,6 +198,7 @@ def test_passes_that_are_added_later(whole: Path, bare: Path, tmp_path: Path) ->
     assert tree(tmp_path / "late") == tree(whole)
 
 
+@pytest.mark.slow
 def test_parts_joined_are_one_machines(whole: Path, tmp_path: Path) -> None:
     parts = [tmp_path / "1", tmp_path / "2"]
     for number, part in enumerate(parts, 1):
@@ -261,6 +263,7 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
         annotator_of(_ImagesAlone())
 
 
+@pytest.mark.slow
 def test_text_alone_can_still_be_added(spoilt: Path) -> None:
     build(replace(asked(spoilt, (), hops=("none",)), render=False))
     assert make(spoilt, ()).n_annotated > 0
@@ -357,6 +360,7 @@ def _strange(file: h5py.File) -> None:
     file["mask"][file["indices"][0]] = mask
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -399,6 +403,7 @@ def test_a_manifest_that_promises_other_passes_is_found(said: list[str], spoilt:
     assert all(re.fullmatch(rf"config\.passes is {told}, but pools\.\w+\.passes is", each) for each in found)
 
 
+@pytest.mark.slow
 def test_boxes_are_checked_without_a_mask(tmp_path: Path) -> None:
     make(tmp_path, ("depth",))
     assert problems(tmp_path) == []

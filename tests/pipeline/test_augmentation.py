@@ -74,6 +74,7 @@ def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str,
     assert len(pairs) == 120
 
 
+@pytest.mark.slow
 def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
     out = make(tmp_path / "larger", train=6000)
     for suite, rare in (("carets", {"converse", "antonym_relation"}), ("rad", set[str]())):
@@ -98,6 +99,7 @@ def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
                 assert abs(n_yes - n_no) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", ["carets", "rad"])
 def test_a_larger_train_set_only_extends_it(made: Path, tmp_path: Path, suite: str) -> None:
     small, large = columns(make_smaller(tmp_path, suite), suite), columns(made, suite)
@@ -118,6 +120,7 @@ def make_smaller(tmp_path: Path, suite: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_the_held_out_pair_stays_held_out(made: Path) -> None:
     for suite in ("carets", "rad"):
         path = Layout(made).suite_json(HOP, suite, f"train_{suite}")

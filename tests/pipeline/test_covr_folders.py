@@ -265,6 +265,7 @@ def test_their_settings_need_them(tmp_path: Path) -> None:
     assert "--covr-hold: this is a setting of questions over several images; add --covr" in errors
 
 
+@pytest.mark.slow
 def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:
     running = command(
         "build",

@@ -100,6 +100,7 @@ def test_the_bytes_of_a_build_are_as_ever(name: str, tmp_path: Path, request: py
     assert hashes(out) == json.loads(HASHES.read_text())[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", ["1", "4"])
 def test_older_processors_and_any_number_of_threads_give_the_same_bytes(
     n_threads: str, tmp_path: Path

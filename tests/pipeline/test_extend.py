@@ -67,6 +67,7 @@ def test_smaller_sizes_take_nothing_away(tmp_path: Path, make: Make) -> None:
     assert tree(tmp_path / "out") == before
 
 
+@pytest.mark.slow
 def test_splits_come_one_by_one(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", splits=("complex_ood",))
     assert sorted(path.name for path in (tmp_path / "out" / "hops" / "rubber_cylinder").glob("*.h5")) == [
@@ -91,6 +92,7 @@ def test_kinds_of_images_can_be_added_without_rendering_again(
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
 
 
+@pytest.mark.slow
 def test_images_can_come_after_the_text(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", render=False)
     assert not (tmp_path / "out" / "images").exists()

@@ -248,6 +248,7 @@ def of_pixels(whole: Path) -> set[str]:
 # --out on another disk
 
 
+@pytest.mark.slow
 def test_images_on_another_disk_are_built_resumed_and_audited(
     make: Make, whole: Path, text: Path, of_pixels: set[str], tmp_path: Path
 ) -> None:

@@ -21,6 +21,7 @@ HOPS = ("large_rubber", "cyan_cylinder")
 SIZES = {"train": 18_000, "complex_iid": 9_000, "complex_ood": 1_000}
 
 
+@pytest.mark.slow
 def test_the_papers_pairs_have_uniform_numbers_at_the_papers_size() -> None:
     world = read_world()
     n_images = {"train": 62_223, "test_iid": 13_334, "test_ood": 15_000}

@@ -263,6 +263,7 @@ def test_pages_say_what_rendered_the_images_and_the_audit_finds_their_objects(tm
     assert checks["objects in images"].n_faults > 0
 
 
+@pytest.mark.slow
 def test_the_audit_finds_objects_in_images_of_another_size(tmp_path: Path) -> None:
     rendering = NativeSettings(width=300, height=200, quality="draft")
     make(
@@ -283,6 +284,7 @@ PLAN = ("plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--
 PLAN_NATIVE = (*PLAN, "--renderer", "native", "--quality", "draft")
 
 
+@pytest.mark.slow
 def test_plan_measures_with_the_renderer_that_was_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,6 +302,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_plan_on_a_busy_machine_gives_two_times(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

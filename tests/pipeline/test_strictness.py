@@ -155,6 +155,7 @@ def test_parts_joined_and_a_folder_grown_are_what_one_run_makes(
     assert tree(tmp_path / "joined") == tree(strict)
 
 
+@pytest.mark.slow
 def test_our_own_templates_and_nothing_held_out(tmp_path: Path, make: Make) -> None:
     asked = {"hops": (HOP, "none"), "strictness": "implied", "render": False}
     plan = make_plan(request(tmp_path / "out", **asked))

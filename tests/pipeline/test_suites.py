@@ -66,6 +66,7 @@ def with_pairs(paired: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
+@pytest.mark.slow
 def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -> None:
     layout, before, after = Layout(paired), tree(plain), tree(paired)
     new = after.keys() - before.keys()
@@ -186,6 +187,7 @@ def test_the_command_says_which_suites_to_make_again(
     assert json.loads(capsys.readouterr().out)["suites_removed"] == {}
 
 
+@pytest.mark.slow
 def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) -> None:
     out = make(tmp_path / "out", question_json=False)
     make_suite(out, "rad")
@@ -195,6 +197,7 @@ def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) 
     assert audit(out).ok
 
 
+@pytest.mark.slow
 def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = request(tmp_path / "part", hops=(HOP, "none"), splits=SPLITS, render=False, sizes=SIZES)
     build_part(asked, parse_shard("1/1"))
@@ -423,6 +426,7 @@ def test_questions_of_another_dataset_are_refused(folder: Path, tmp_path: Path) 
         make_suite(folder, "rad", hops=[HOP])
 
 
+@pytest.mark.slow
 def test_suites_are_made_in_a_world_of_three_sizes_and_materials(tmp_path: Path) -> None:
     """Where a thing that is not small need not be large."""
     properties = json.loads((assets.blender_assets() / "properties.json").read_bytes())

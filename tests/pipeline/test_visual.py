@@ -179,6 +179,7 @@ def test_counts_say_what_was_left_out(made: tuple[Path, tuple[VisualSplit, ...]]
     assert {path.relative_to(made[0]).as_posix() for path in there} == of_suite
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_nothing_and_more_questions_extend(
     folder: Path, plain: Path, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_the_same_command_writes_nothing_and_more_questions_extend(
     assert {name for name in before if before[name] != after.get(name)} <= {"manifest.json"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", ["both", "h5"])
 def test_a_run_that_was_killed_is_resumed(
     images: str, plain: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

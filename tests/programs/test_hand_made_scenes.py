@@ -48,6 +48,7 @@ def parts(scene: Scene, kinds: set[str], relations: set[str]) -> Scene:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, suppress_health_check=PATIENT)
 @given(scenes_and_programs())
 def test_what_a_program_does_not_ask_for_may_be_missing(pair: tuple[Scene, Nodes]) -> None:

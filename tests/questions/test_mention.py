@@ -177,6 +177,7 @@ def random_programs(n: int) -> list[list[Step]]:
     return programs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "_".join(value for _, value in pair))
 def test_the_audit_reads_random_programs_as_the_definition_says(pair: tuple[Value, ...]) -> None:
     programs = random_programs(4000)

@@ -94,6 +94,7 @@ def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path,
     assert not out.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("images", ["png", "h5"])
 def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images: str, capfd: Any) -> None:
     folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
@@ -221,6 +222,7 @@ def test_images_of_another_dataset_under_the_same_names_are_not_taken(make: Make
         assert np.array_equal(read_png(path), pixels)
 
 
+@pytest.mark.slow
 def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Path, capfd: Any) -> None:
     folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
     make(folder, hops=(HOP, "none"))

@@ -174,6 +174,7 @@ def test_what_cannot_run_is_refused_before_the_first_step(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_the_command_refuses_what_cannot_run(
     grid: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +190,7 @@ def test_the_command_refuses_what_cannot_run(
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_pretrained_weights_have_to_be_there(grid: Path, tmp_path: Path) -> None:
     (tmp_path / "resnet101").touch()
     text = GRID.replace(KIND, 'kind = "scene-boxes"\nweights = "resnet101"').replace('"film"', '"lxmert_p"')

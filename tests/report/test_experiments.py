@@ -235,6 +235,7 @@ def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path
         make_plan(read_experiment(grid))
 
 
+@pytest.mark.slow
 def test_a_dataset_that_is_added_leaves_the_runs_on_the_first(grid: Path, tmp_path: Path, asked: Any) -> None:
     run_changed(grid, tmp_path / "out")
     asked()
@@ -292,6 +293,7 @@ def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between
     assert kinds(asked()) == {"evaluate": 6, "features": 1}
 
 
+@pytest.mark.slow
 def test_two_stores_of_one_kind_are_two_steps(grid: Path, tmp_path: Path, asked: Any) -> None:
     both = ('kind = "pixels"', 'kind = "pixels"\n[[dataset.features]]\nkind = "pixels"\nsize = "96x64"')
     which = (SIZES, f'{SIZES}\nfeatures = "pixels-96x64"')
@@ -304,6 +306,7 @@ def test_two_stores_of_one_kind_are_two_steps(grid: Path, tmp_path: Path, asked:
     assert kinds(asked()) == {"features": 2}
 
 
+@pytest.mark.slow
 def test_another_dataset_in_the_folders_place_is_no_dataset_that_runs_were_on(
     grid: Path, tmp_path: Path, asked: Any
 ) -> None:
@@ -316,6 +319,7 @@ def test_another_dataset_in_the_folders_place_is_no_dataset_that_runs_were_on(
     assert kinds(asked())["train"] == 6
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_stops_no_other(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +431,7 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
         wait_until_free(folder, seconds=60, stop=stop)
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,6 +150,7 @@ def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure],
         assert not any("paper" in text for text in said(figure))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", ["somebody", "tensor_nmn, after stage engine (channels=32, pixels)", "a_name_in_one_word_" * 9]
 )

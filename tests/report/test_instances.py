@@ -252,6 +252,7 @@ def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, t
     assert one.accuracy(IID) == results[0].accuracies[IID].value
 
 
+@pytest.mark.slow
 def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path) -> None:
     """Runs that err on the first questions have nested right answers, so the better one covers the worse."""
     written(tmp_path / "runs", dataset, {1: 0.2, 2: 0.4})

@@ -85,6 +85,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "palettes.toml"
     file.write_text(PALETTES)

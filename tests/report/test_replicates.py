@@ -57,6 +57,7 @@ def commands(plan: Plan, run: str) -> list[str]:
     return [" ".join(step.arguments[2:-1]) for step in chain.steps if step.arguments[0] == "evaluate"]
 
 
+@pytest.mark.slow
 def test_a_dataset_of_several_seeds_is_several_datasets(plan: Any, tmp_path: Path) -> None:
     made = plan()
     assert list(made.datasets) == ["hour-7", "hour-2", "plain"]

@@ -71,6 +71,7 @@ def check(row: list[str], scores: PairScores, *fields: str) -> None:
             assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
 
 
+@pytest.mark.slow
 def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
     made = report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out")
     assert made.skipped == ()
@@ -158,6 +159,7 @@ def test_cells_stand_below_each_other_for_each_test(dataset: Path, tmp_path: Pat
     assert len(wanted) > 2
 
 
+@pytest.mark.slow
 def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out"))
     title = "Published results on tests of the same kind, of photographs, per cent"
@@ -178,6 +180,7 @@ def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
     assert color[4:] == ["", "", "", "74.4", ""]
 
 
+@pytest.mark.slow
 def test_notes_of_published_results(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
     assert "The headings NEGATION-DIR and ANTONYM-DIR of table 1 are swapped" in text

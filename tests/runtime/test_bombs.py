@@ -78,6 +78,7 @@ def test_settings_in_yaml_that_are_none(tmp_path: Path, text: str) -> None:
         checkpoint.read_config(path, network.FrcnnConfig())
 
 
+@pytest.mark.slow
 def test_settings_in_yaml_take_no_quadratic_time(tmp_path: Path) -> None:
     checkpoint = pytest.importorskip("clevrhope.features.frcnn_checkpoint")
     network = pytest.importorskip("clevrhope.features.frcnn_network")
@@ -134,6 +135,7 @@ def test_a_palette_with_a_long_name_is_refused_early(tmp_path: Path) -> None:
         file_palette_name(tmp_path / f"{'a' * 190}.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["stats {0}", "audit {0}", "answers {1} --requests {1} --out {2}"])
 def test_pipes_are_not_waited_for(tmp_path: Path, command: str) -> None:
     """In place of a shard of scenes, of a split, and of requests."""

@@ -51,6 +51,7 @@ def on_windows(script: str, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_no_module_needs_what_windows_lacks() -> None:
     script = """
         import importlib, pkgutil, clevrhope

@@ -92,6 +92,7 @@ def quoted_splits(source: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_other_file_asks_for_a_split_by_name() -> None:
     package = Path(clevrhope.__file__).parent
     found = {

@@ -55,6 +55,7 @@ def run(row: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("row", "sentence"),
     [

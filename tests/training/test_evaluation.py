@@ -183,6 +183,7 @@ def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) 
         run()
 
 
+@pytest.mark.slow
 def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path) -> None:
     run()
     folder = tmp_path / "run"
@@ -227,6 +228,7 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
         evaluate(folder, checkpoints=["last"])
 
 
+@pytest.mark.slow
 def test_a_moved_dataset_is_the_runs_own_whatever_took_its_place(run: Train, tmp_path: Path) -> None:
     place = tmp_path / "place"
 

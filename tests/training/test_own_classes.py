@@ -97,6 +97,7 @@ def test_features_of_dinov2_are_those_of_its_images(home: Path, capsys: pytest.C
     assert "features/Dino: another feature store is there (weights is " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_clip_takes_the_place_of_dinov2(home: Path) -> None:
     config = transformers.CLIPVisionConfig(**TINY, intermediate_size=16, patch_size=56)
     transformers.CLIPVisionModel(config).save_pretrained(home / "weights")

@@ -464,6 +464,7 @@ def test_a_module_that_cannot_be_imported_is_told(
         run(model="imports_too_much:Model")
 
 
+@pytest.mark.slow
 def test_features_have_to_be_made_first_and_of_this_dataset(
     dataset: Path, run: Train, tmp_path: Path
 ) -> None:

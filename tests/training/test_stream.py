@@ -376,6 +376,7 @@ def no_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NativeRenderer, "render", lambda *_: pytest.fail("it was rendered again"))
 
 
+@pytest.mark.slow
 def test_a_cache_has_the_images_of_later_epochs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = made(cache=tmp_path / "kept", shuffle=1)
     first = {each["question_index"]: each["image"] for each in stream}
@@ -387,6 +388,7 @@ def test_a_cache_has_the_images_of_later_epochs(tmp_path: Path, monkeypatch: pyt
             item["image"][:] = 0  # an array of the caller's own
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["cut", "empty", "changed", "longer", "of other images"])
 def test_a_damaged_file_of_the_cache_is_made_again(tmp_path: Path, damage: str) -> None:
     list(made(limit=18, cache=tmp_path / "other"))
@@ -503,6 +505,7 @@ def test_a_seed_has_to_be_given() -> None:
         clevrhope.stream(HOP, "train", size=SIZE)  # type: ignore[call-arg]
 
 
+@pytest.mark.slow
 def test_settings_that_need_a_build(tmp_path: Path) -> None:
     for line, sentence in (('passes = ["mask"]', "passes: a stream gives no mask"), ("clevr = '.'", "clevr")):
         (tmp_path / "own.toml").write_text(f"{line}\n")

@@ -285,8 +285,9 @@ impl PyMinimalPool {
         self.pool.name()
     }
 
-    /// Number of places in the pool, each with `corners` images; if places are shared, the number of grids, combinations
-    /// and copies, several of which are at one place.
+    /// Number of places in the pool, each with `corners` images.
+    ///
+    /// If places are shared, several of these numbers are one place, with all of its images.
     #[getter]
     fn n_places(&self) -> u64 {
         self.pool.n_places()

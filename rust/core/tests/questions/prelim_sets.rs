@@ -86,7 +86,7 @@ fn counting_sets_count_from_none_to_all_and_change_nothing_else() {
     let positions = CountingPool::positions(&world);
     for (kind, value, name) in values(vocab) {
         let pool = CountingPool::new(vocab, kind).unwrap();
-        let n_sets = 400;
+        let n_sets = 100;
         let questions = pool.questions(&templates.set, 3, value, 0..n_sets).unwrap();
         assert_eq!(questions.len() as u64, 6 * n_sets);
         let indices: Vec<u64> = questions.iter().map(|question| question.scene).collect();
