@@ -25,6 +25,7 @@ UV := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/uv pip install
 MATURIN := PATH=$(BIN):$$PATH VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --uv --locked --release
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 10
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
+CARGO_TEST := cargo test --locked --release --workspace --exclude clevrhope-benchmarks --quiet
 # pyo3 asks this interpreter when cargo checks and tests.
 export PYO3_PYTHON := $(BIN)/python
 # uv takes a mirror from its own variable alone.
@@ -47,7 +48,7 @@ test: libraries $(VENV)/dev.stamp test-rust
 
 # With the features of the whole workspace, the engine that Python uses is the one that these tests are linked to.
 test-rust: $(VENV)/dev.stamp
-	cargo test --locked --release --workspace --exclude clevrhope-benchmarks --quiet
+	$(CARGO_TEST)
 
 check: check-rust check-python
 	@echo "All checks of style and types passed."
@@ -64,6 +65,7 @@ check-python: $(VENV)/dev.stamp
 	$(BIN)/python -m mypy.stubtest clevrhope._core
 
 test-slow: libraries $(VENV)/dev.stamp
+	$(CARGO_TEST) -- --ignored
 	$(PYTEST) -m slow
 
 # Without what numpy, torch, OpenBLAS and the engine use of newer processors.

@@ -359,6 +359,7 @@ def test_any_other_number_is_found_beside_clevr_and_another_spelling_is_none(
     assert "directions differ from those in CLEVR" in copies.faults[0].problem
 
 
+@pytest.mark.slow
 def test_what_clevr_does_not_say_of_objects_is_not_compared(tmp_path: Path, clevr: MadeClevr) -> None:
     """A folder in CLEVR's form that another tool wrote, `clevrhope export` say, has more keys."""
     shutil.copytree(clevr.root, tmp_path / "wordy")

@@ -12,6 +12,8 @@ from spoiling import TRAIN, Spoilt
 from clevrhope.audit import audit
 from clevrhope.audit.checks.columns import ends_of
 
+pytestmark = pytest.mark.slow
+
 ROW = 3
 """Its program has two relations, of three that there is place for."""
 Arrays = dict[str, Any]
@@ -63,7 +65,6 @@ CHANGES: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", CHANGES)
 def test_a_changed_array_is_found_without_json(kind: str, spoilt_textless: Spoilt) -> None:
     change, problem = CHANGES[kind]

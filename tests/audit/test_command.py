@@ -113,6 +113,7 @@ def test_truncated_files_are_all_named(
         assert results[needs_them] == "in part"
 
 
+@pytest.mark.slow
 def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
     import h5py
 
@@ -145,6 +146,7 @@ def test_a_file_that_was_cut_off_is_told_in_plain_words(
     assert "in part" in out
 
 
+@pytest.mark.slow
 def test_faults_beside_a_file_that_cannot_be_read_are_found(
     spoilt: Spoilt, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -294,6 +296,7 @@ def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "no such folder" in refused(tmp_path / "nowhere", capsys)
 
 
+@pytest.mark.slow
 def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
     path = spoilt.path("scenes/train/0000.json")
     content = path.read_bytes()

@@ -520,6 +520,7 @@ def test_an_object_that_cannot_be_seen_is_named(spoilt_textless: Spoilt) -> None
     assert fault.value == "0"
 
 
+@pytest.mark.slow
 def test_numbers_of_objects_that_differ_are_found(train_alone: Path) -> None:
     report = audit(train_alone)
     assert report.ok
@@ -535,6 +536,7 @@ def test_numbers_of_objects_that_differ_are_found(train_alone: Path) -> None:
     assert uneven(np.repeat(np.arange(3, 11), [97, 99, 100, 100, 100, 100, 100, 101]), 3, 10) == []
 
 
+@pytest.mark.slow
 def test_a_folder_by_the_older_rules_is_audited_by_them(train_alone: Path, tmp_path: Path) -> None:
     old = Spoilt.copy(train_alone, tmp_path / "old")
     old.manifest(lambda manifest: manifest.update(version="1"))

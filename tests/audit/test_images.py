@@ -221,6 +221,7 @@ def test_exchanged_renders_are_both_named(rendered: Path, tmp_path: Path) -> Non
     assert {fault.index for fault in of_objects(data.root).faults} == indices
 
 
+@pytest.mark.slow
 def test_an_object_that_is_recoloured_in_its_scene_is_named(rendered: Path, tmp_path: Path) -> None:
     first = first_scene(rendered)
     n_objects = len(first["objects"])
@@ -243,6 +244,7 @@ def test_an_object_that_is_recoloured_in_its_scene_is_named(rendered: Path, tmp_
     assert n_seen >= n_objects - 2 > 0
 
 
+@pytest.mark.slow
 def test_a_native_draft_and_cycles_show_objects_alike() -> None:
     """As they are, by the bound beyond which an object counts as another; recoloured, all are beyond it."""
     for scene, raster in list(look_scenes())[::3]:

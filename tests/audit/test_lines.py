@@ -34,6 +34,7 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_clevr(tmp_path_factory.mktemp("clevr") / "CLEVR_v1.0", 3, split="val").root
 
 
+@pytest.mark.slow
 def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
     named = {stage: [*lines] for stage, lines in LINES.items()}
     everything = ["readable", *(name for lines in named.values() for name in lines)]

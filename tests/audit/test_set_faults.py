@@ -21,6 +21,8 @@ from clevrhope.audit.sets.balance import best_threshold
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
+pytestmark = pytest.mark.slow
+
 HOP = "rubber_cylinder"
 TRAIN, DEV, TEST = (f"covr/{HOP}/{split}.h5" for split in ("train", "dev", "test"))
 OOD, PARAPHRASED = (f"covr/{HOP}/{split}.h5" for split in ("test_ood", "test_paraphrased"))
@@ -113,7 +115,6 @@ SETTINGS: list[dict[str, str]] = [
 
 
 @pytest.mark.parametrize("changes", SETTINGS)
-@pytest.mark.slow
 def test_nothing_is_wrong_with_a_dataset_as_it_was_built(changes: dict[str, str], tmp_path: Path) -> None:
     report = audit(with_sets(tmp_path / "out", **changes))
     assert failed(report) == {}
@@ -162,7 +163,6 @@ FILES: list[tuple[Callable[[Arrays], None], str]] = [
 
 
 @pytest.mark.parametrize(("change", "fault"), FILES)
-@pytest.mark.slow
 def test_a_number_out_of_its_range_is_found(
     change: Callable[[Arrays], None], fault: str, data: SpoiltSets
 ) -> None:
@@ -184,7 +184,6 @@ JSON: list[tuple[str, Any, str]] = [
 
 
 @pytest.mark.parametrize(("key", "value", "fault"), JSON)
-@pytest.mark.slow
 def test_json_that_says_something_else_is_found(key: str, value: Any, fault: str, data: SpoiltSets) -> None:
     data.rows(TRAIN, lambda rows: rows[6].__setitem__(key, value))
     assert any(f"{TRAIN}[6]: {fault}" in each or f"[6]: {fault}" in each for each in data.faults("files"))
@@ -226,7 +225,6 @@ def test_attributes_and_numbers_of_the_manifest_are_compared(data: SpoiltSets) -
     assert any(each.startswith(f"{DEV}: pictures in the manifest: 1, but the file has") for each in found)
 
 
-@pytest.mark.slow
 def test_a_vocabulary_with_other_numbers_is_found(data: SpoiltSets) -> None:
     vocab = data.set_vocab
     answers = vocab["answer_token_to_idx"]
@@ -242,7 +240,6 @@ def test_too_many_objects_are_found(data: SpoiltSets, monkeypatch: pytest.Monkey
     assert any("more than 12 objects in its images" in each for each in data.faults("files"))
 
 
-@pytest.mark.slow
 def test_another_answer_template_structure_or_source_is_found(data: SpoiltSets) -> None:
     row = data.row_of(TRAIN, "count_group_by")
     unique = data.row_of(TRAIN, "verify_attr")
@@ -293,7 +290,6 @@ def test_a_wrong_cut_is_found(data: SpoiltSets) -> None:
     assert f"{TRAIN}[{row}]: {fault}" in data.faults("distractors")
 
 
-@pytest.mark.slow
 def test_an_idle_leaf_is_found_where_distractors_are_edited(tmp_path: Path) -> None:
     """Random distractors leave some last leaves without consequence."""
     data = SpoiltSets(with_sets(tmp_path / "out", distractors="random"))
@@ -344,7 +340,6 @@ def test_an_image_that_shows_the_pair_is_found(data: SpoiltSets) -> None:
     assert {each.file for each in found} == {DEV}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "value", "fault"),
     [
@@ -372,7 +367,6 @@ def test_a_text_that_dev_and_test_share_is_found(data: SpoiltSets) -> None:
     ]
 
 
-@pytest.mark.slow
 def test_a_paraphrase_that_is_none_is_found(data: SpoiltSets) -> None:
     text = data.read(TEST)["questions"][2]
     data.sets(PARAPHRASED, setting("questions", slice(2, 4), text))
@@ -420,7 +414,6 @@ def of_template(data: SpoiltSets, arrays: Arrays, template: str) -> Any:
         return arrays["question_families"] == list(file.attrs["templates"]).index(template)
 
 
-@pytest.mark.slow
 def test_answers_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.MonkeyPatch) -> None:
     yes = data.number("yes", "answer")
 
@@ -434,7 +427,6 @@ def test_answers_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.
     )
 
 
-@pytest.mark.slow
 def test_sources_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = f"{TRAIN}: sets of 5 images: the source is at this place +80.0 points off: 0"
     assert "sets of 5 images" not in balance_of(data, lambda arrays: None, monkeypatch)
@@ -442,7 +434,6 @@ def test_sources_out_of_balance_are_found(data: SpoiltSets, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("what", ["objects", "objects in the source", "images"])
-@pytest.mark.slow
 def test_sizes_that_give_answers_away_are_found(
     what: str, data: SpoiltSets, monkeypatch: pytest.MonkeyPatch
 ) -> None:

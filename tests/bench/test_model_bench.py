@@ -47,6 +47,7 @@ def test_each_stage_is_timed_and_counted() -> None:
     assert sum("updates per second" in line for line in lines) == 3
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_object() -> None:
     arguments = ["bench", "models", "--model", "question_only", "--device", "cpu", "--updates", "1", "--json"]
     made = CliRunner().invoke(commands, arguments)

@@ -121,6 +121,7 @@ def test_a_folder_that_goes_away_comes_back(copy: Path, spoilt: SiteClient, tmp_
     spoilt.get(f"question/{HOP}/complex_iid/0")
 
 
+@pytest.mark.slow
 def test_a_folder_that_grows_is_read_again(copy: Path, spoilt: SiteClient, tmp_path: Path) -> None:
     assert "carets" in spoilt.get("")
     before = text_of(spoilt.get(f"questions?hop={HOP}"))
@@ -153,6 +154,7 @@ def test_a_damaged_index_is_made_again(dataset: Path, tmp_path: Path) -> None:
     client.get(f"questions?hop={HOP}")
 
 
+@pytest.mark.slow
 def test_an_index_is_kept_for_the_next_run_and_two_may_make_it(dataset: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     clients = [make_client(dataset, cache) for _ in range(2)]

@@ -108,6 +108,7 @@ def test_a_library_that_cannot_be_imported_is_broken(
     assert found.remedy == "pip install --force-reinstall 'core<2,>=1'"
 
 
+@pytest.mark.slow
 def test_an_engine_of_another_version_is_broken(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,6 +140,7 @@ def test_blender_missing_is_no_failure_and_blender_broken_is(
     assert found["remedy"].endswith("apt-get install libsm6")
 
 
+@pytest.mark.slow
 def test_a_named_interpreter_without_blender_is_broken(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["doctor", "--blender-python", "/nowhere/python"]) == 1
     assert "-> CLEVRHOPE_BLENDER_PYTHON or --blender-python: /nowhere/python: " in capsys.readouterr().out

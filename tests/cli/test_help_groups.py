@@ -119,6 +119,7 @@ def test_names_are_completed(shell: str, limited: Path) -> None:
     assert completed(shell, f"clevrhope show {limited} --hop red_cube --split ") == ["train", "complex_ood"]
 
 
+@pytest.mark.slow
 def test_names_are_completed_where_there_is_no_dataset() -> None:
     assert completed("bash", "clevrhope train film nowhere --hop no") == ["none"]
     assert completed("bash", "clevrhope build --edition hope-1") == ["hope-1", "hope-1-small"]

@@ -211,6 +211,7 @@ def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
         load(copy, HOP, "train")
 
 
+@pytest.mark.slow
 def test_some_images_missing(tmp_path: Path) -> None:
     copy = made(tmp_path / "copy", images="png")
     with h5py.File(copy / "hops" / HOP / "train.h5") as file:

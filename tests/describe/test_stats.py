@@ -240,6 +240,7 @@ def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
         read_scene_counts([tmp_path / "nowhere.json"], attributes)
 
 
+@pytest.mark.slow
 def test_a_long_file_is_never_whole_in_memory(tmp_path: Path) -> None:
     row = json.dumps(QUESTIONS[3])
     path = tmp_path / "long.json"

@@ -179,6 +179,7 @@ def test_png_and_hdf5_have_to_agree(copy: Path) -> None:
     assert f"images/val_iid.h5: image {index} has other pixels" in fault
 
 
+@pytest.mark.slow
 def test_images_between_those_compared_may_differ(copy: Path, editions: Path) -> None:
     path = editions / f"{NAME}.toml"
     path.write_text(path.read_text("utf-8").replace("every_image = 1", "every_image = 4"), "utf-8")

@@ -176,6 +176,7 @@ def test_a_private_edition(private: Path, built: Path, editions: Path, run: Any)
     assert f"Edition    a private edition of {NAME}; keep its seed to yourself" in text
 
 
+@pytest.mark.slow
 def test_what_is_published_of_a_private_edition_has_no_seed(
     private: Path, editions: Path, tmp_path: Path, run: Any
 ) -> None:

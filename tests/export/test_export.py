@@ -71,6 +71,7 @@ def splits_of(root: Path) -> list[dict[str, Any]]:
     return [entry for found in splits.values() for entry in found.values()]
 
 
+@pytest.mark.slow
 @text_formats
 def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Path, name: str) -> None:
     export(png_dataset, tmp_path / "chosen", format=name, hops=[HOP], images=False)

@@ -163,6 +163,7 @@ def test_the_card_of_sets_alone_has_their_columns(set_dataset: Path, tmp_path: P
 # webdataset
 
 
+@pytest.mark.slow
 def test_a_sample_is_a_question_with_its_images(set_dataset: Path, tmp_path: Path) -> None:
     exported(set_dataset, tmp_path / "out", "webdataset")
     listed = json.loads((tmp_path / "out" / "shards.json").read_text())[HOP]

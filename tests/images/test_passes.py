@@ -145,6 +145,7 @@ def test_a_cube_of_which_all_is_known(kind: str, blender: CyclesRenderer) -> Non
     assert (np.abs(front - [0.0, -1.0, 0.0]).max(axis=1) < 0.02).sum() > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["native", "blender"])
 def test_alone_is_what_a_scene_of_that_object_shows(kind: str, blender: CyclesRenderer) -> None:
     renderer = blender if kind == "blender" else NativeRenderer(width=WIDTH, height=HEIGHT)

@@ -229,6 +229,7 @@ def test_a_folder_without_such_questions(tmp_path: Path) -> None:
         score_covr(tmp_path / "d", [tmp_path / "a.jsonl"], **SEED)
 
 
+@pytest.mark.slow
 def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = [
         answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),

@@ -62,6 +62,7 @@ def test_runs_on_the_same_images_are_paired_and_datasets_are_drawn() -> None:
     assert mean_of_datasets([first]) is first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 4, 8, 20])
 def test_the_interval_of_a_mean_over_datasets_covers_the_truth(n: int) -> None:
     """Palettes with deviations of their own and the noise of their images: 95% intervals, 400 times."""

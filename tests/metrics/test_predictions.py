@@ -177,6 +177,7 @@ def test_empty_lines_and_indices_as_floats_do_no_harm(folder: Path, tmp_path: Pa
     assert score(folder, path, seed=1, by=()).n_predictions == 11
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """60,000 rows are 12 bytes a question and 2 a prediction, 360 kB; as dictionaries they take 20 MB."""
     monkeypatch.setattr(predictions, "ROWS_A_BLOCK", 1000)

@@ -162,6 +162,7 @@ def test_every_image_of_a_set_counts(name: str, config: dict[str, Any], kind: st
         assert (differs > 1e-6).all()
 
 
+@pytest.mark.slow
 def test_16_sets_are_learned_by_heart() -> None:
     model = made("object_transformer", {**TRANSFORMER, "dropout": 0.0})
     batch = sets_of("attributes", lengths=(5, 3, 2, 4))
@@ -241,6 +242,7 @@ class WritesPrograms(nn.Module):
     loss = predict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*MODELS} - {*SET_MODELS}))
 def test_other_models_refuse_sets_of_images(name: str) -> None:
     with pytest.raises(

@@ -113,6 +113,7 @@ def test_the_generators_have_the_published_numbers(kind: str, published: int) ->
     assert n_parameters(ProgramGenerator(93, 44, **GENERATORS[kind])) == published
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["bucketed", "gathered"])
 def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> None:
     batch = small_batch()

@@ -168,6 +168,7 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(tmp_path: Path) ->
     assert tree(out) == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_number_of_workers_does_not_show(whole: Path, tmp_path: Path) -> None:
     make(tmp_path / "three", workers=3)
     assert tree(tmp_path / "three") == tree(whole)
@@ -188,6 +189,7 @@ def test_growing_gives_what_was_asked_for_at_once(whole: Path, tmp_path: Path) -
     assert tree(tmp_path / "grown") == tree(whole)
 
 
+@pytest.mark.slow
 def test_passes_that_are_added_later(whole: Path, bare: Path, tmp_path: Path) -> None:
     shutil.copytree(bare, tmp_path / "late")
     make(tmp_path / "late", ("mask",))
@@ -391,6 +393,7 @@ def test_the_audit_finds_what_is_missing(spoilt: Path) -> None:
     assert problems(spoilt) == ["no annotations of the image"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", [["mask"], []])
 def test_a_manifest_that_promises_other_passes_is_found(said: list[str], spoilt: Path) -> None:
     path = spoilt / "manifest.json"

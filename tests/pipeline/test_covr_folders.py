@@ -232,6 +232,7 @@ def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
     from clevrhope.runtime import assets
 

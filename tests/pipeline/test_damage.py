@@ -58,6 +58,7 @@ def test_text_damaged_in_a_split_that_is_not_asked_for_is_written_anew(
     assert tree(folder) == tree(kept)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["images/train.h5", "passes/train.h5"])
 def test_a_damaged_archive_is_told_and_made_anew_once_removed(
     name: str, folder: Path, kept: Path, make: Make
@@ -102,6 +103,7 @@ def test_an_archive_that_a_stopped_run_left_unlisted_is_listed_by_one_without_im
     assert tree(folder)["manifest.json"] == tree(kept)["manifest.json"]
 
 
+@pytest.mark.slow
 def test_a_run_without_images_is_not_held_up_by_damaged_ones(folder: Path, make: Make) -> None:
     flip(folder / "images" / "train.h5")
     make(folder, hops=("red_cube",), render=False)
@@ -114,6 +116,7 @@ def test_an_image_of_another_size_than_listed_is_told(folder: Path, make: Make) 
         make(folder, **KINDS)
 
 
+@pytest.mark.slow
 def test_an_image_that_is_made_again_is_recorded_anew(make: Make, tmp_path: Path) -> None:
     make(tmp_path, images="png")
     manifest = tmp_path / "manifest.json"
@@ -166,6 +169,7 @@ def test_a_folder_that_cannot_be_is_told(out: str, make: Make, tmp_path: Path) -
         make(tmp_path / out, render=False)
 
 
+@pytest.mark.slow
 def test_a_link_for_images_may_be_there_before_the_first_build(make: Make, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "data").mkdir()

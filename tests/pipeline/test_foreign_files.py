@@ -219,6 +219,7 @@ def test_build_leaves_a_users_files_and_makes_what_it_makes_without_them(
     assert len(list((text / "images/train").glob(f"HOPE_train_{'[0-9]' * 6}.png"))) > 10
 
 
+@pytest.mark.slow
 def test_a_users_files_in_a_dataset_are_told_of_by_an_audit_and_harm_no_reader(
     whole: Path, of_pixels: set[str], tmp_path: Path
 ) -> None:

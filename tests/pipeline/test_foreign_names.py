@@ -256,6 +256,7 @@ def test_a_file_of_a_part_that_is_none_is_told_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["folder", "pipe"])
 def test_something_in_place_of_a_parts_image_is_told(
     kind: str, parts: list[Path], part: Path, whole: dict[str, str], tmp_path: Path

@@ -11,6 +11,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "notebooks.md"
 _SHOWN = re.compile(r"^(?P<expression>\S.*?)  # (?P<result>.+)$")
 
 
+@pytest.mark.slow
 def test_every_block_gives_what_stands_behind_it(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,6 +174,7 @@ def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
     assert tree(tmp_path / "late") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_manifests_from_before_there_was_a_choice_are_blenders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +221,7 @@ def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path)
         merge(parts, asked(tmp_path / "mixed", RenderSettings()))
 
 
+@pytest.mark.slow
 def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = tmp_path / "native.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')

@@ -175,6 +175,7 @@ def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
     assert tree(out) == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_second_run_is_told_which_one_holds_the_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

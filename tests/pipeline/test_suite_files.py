@@ -55,6 +55,7 @@ def sheet_of(folder: Path, hop: str = HOP) -> str:
     return Layout(folder).hop_datasheet(hop).read_text()
 
 
+@pytest.mark.slow
 def test_a_datasheet_says_what_was_measured_of_suites(paired: Path) -> None:
     layout = Layout(paired)
     with h5py.File(layout.suite_h5(HOP, "rad", "complex_ood")) as file:
@@ -131,6 +132,7 @@ def test_a_removed_suite_leaves_nothing(
     assert f'{folder}: no suite "rad"; there is none' in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_damaged_suite_does_not_block_another(folder: Path, paired: Path) -> None:
     path = Layout(folder).suite_h5(HOP, "rad", "complex_iid")
     path.write_bytes(path.read_bytes()[:500])

@@ -103,6 +103,7 @@ def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -
             assert len(pairs) > (20 if suite == "carets" else 5)
 
 
+@pytest.mark.slow
 def test_a_suite_that_is_made_again_has_the_same_bytes(with_pairs: Path) -> None:
     before = tree(with_pairs)
     for suite in ("rad", "carets"):
@@ -121,6 +122,7 @@ def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, pai
     assert tree(folder) == tree(paired)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_leaves_nothing_in_the_way(
     folder: Path, paired: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +167,7 @@ def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.Captur
     assert tree(with_pairs) == tree(at_once)
 
 
+@pytest.mark.slow
 def test_the_last_split_of_a_suite_takes_its_folder_along(with_pairs: Path) -> None:
     build(request(with_pairs, hops=("none",), splits=("test",), render=False, sizes={**SIZES, "test": 180}))
     layout = Layout(with_pairs)
@@ -175,6 +178,7 @@ def test_the_last_split_of_a_suite_takes_its_folder_along(with_pairs: Path) -> N
     assert audit(with_pairs).ok
 
 
+@pytest.mark.slow
 def test_the_command_says_which_suites_to_make_again(
     with_pairs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -330,6 +334,7 @@ def own_templates(to: Path) -> Path:
     return to
 
 
+@pytest.mark.slow
 def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -406,6 +411,7 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
     assert tree(folder) == before
 
 
+@pytest.mark.slow
 def test_pairs_that_are_replaced_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     search = ["suite", "rad", str(folder), "--hop", HOP, "--from", "search"]
     assert run_command([*search, "--quiet"]) == 0
@@ -479,6 +485,7 @@ def test_cells_that_are_short_are_named(
     )
 
 
+@pytest.mark.slow
 def test_crossings_are_searched_for_with_their_controls(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,7 @@ HOP = "rubber_cylinder"
 BUILD = ("build", "--hop", HOP, "--no-render", "--quiet", "--out")
 
 
+@pytest.mark.slow
 def test_a_folder_from_before_gets_the_split_that_a_new_one_has(tmp_path: Path) -> None:
     kept, fresh = Layout(tmp_path / "kept"), Layout(tmp_path / "fresh")
     shutil.copytree(KEPT, kept.root)
@@ -75,6 +76,7 @@ def test_a_palettes_split_has_the_combinations_of_its_train_set(tmp_path: Path) 
     assert all(len(np.unique(each)) > 1 for each in numbers)
 
 
+@pytest.mark.slow
 def test_plans_and_datasheets_have_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = ["plan", "--hop", HOP, "--preset", "demo", "--no-render", "--out", str(tmp_path / "out")]
     assert run_command(plan) == 0

@@ -130,6 +130,7 @@ def test_a_scene_file_reads_back_and_can_be_sampled_again(layout: Layout) -> Non
         assert batch.json_rows()[0] in path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["clevr_v1/templates", "closure_templates"])
 def test_other_templates_build_and_are_named(tmp_path: Path, test_data: Path, folder: str) -> None:
     """CLOSURE's have no family that asks for existence alone, which the minimal sets need."""
@@ -154,6 +155,7 @@ def test_other_templates_build_and_are_named(tmp_path: Path, test_data: Path, fo
     assert Path(folder).name in (out / "DATASHEET.md").read_text().replace("\\", "")
 
 
+@pytest.mark.slow
 def test_seeds_and_folders_do_not_show_in_each_other(tmp_path: Path, layout: Layout) -> None:
     arguments = ["build", "--hop", "rubber_cylinder", "--no-render", "--quiet", "--seed"]
     assert run_command([*arguments, "11", "--out", str(tmp_path / "elsewhere")]) == 0

@@ -140,6 +140,7 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
         assert told_text in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_limit_draws_images_with_a_seed(make: Make, tmp_path: Path, capfd: Any) -> None:
     folder, out = tmp_path / "data", tmp_path / "requests.jsonl"
     make(folder)
@@ -174,6 +175,7 @@ def test_a_limit_draws_images_with_a_seed(make: Make, tmp_path: Path, capfd: Any
     assert "--seed needs --limit, which draws images" in capfd.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capfd: Any) -> None:
     folder, requests, replies = tmp_path / "data", tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
     make(folder, images="h5")
@@ -243,6 +245,7 @@ def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Pat
         assert not requests.exists()
 
 
+@pytest.mark.slow
 def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, capfd: Any) -> None:
     folder, out = tmp_path / "data", tmp_path / "symbolic.jsonl"
     make(folder, hops=(HOP, "none"), render=False)

@@ -90,6 +90,7 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
     check_plan(plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

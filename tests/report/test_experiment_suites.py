@@ -142,6 +142,7 @@ def settings(*names: str) -> DatasetConfig:
     )
 
 
+@pytest.mark.slow
 def test_the_pairs_of_a_part_of_a_suite_pass_the_audit(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,6 +159,7 @@ def test_the_pairs_of_a_part_of_a_suite_pass_the_audit(
     assert run_command([*audit]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_pairs_are_made_again_if_the_questions_change_and_answered_if_the_pairs_do(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     build(request(folder, sizes={"train": 60, "complex_iid": 60}, render=False))

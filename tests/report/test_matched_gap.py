@@ -70,6 +70,7 @@ def test_without_any_match_there_is_no_gap() -> None:
     assert none.points is None
 
 
+@pytest.mark.slow
 def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() -> None:
     # Right by family and number of objects alone; OOD has more of what is hard. The gap of held-out pairs is
     # 0 in one model and 12 points in another.

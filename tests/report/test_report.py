@@ -244,6 +244,7 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     assert (tmp_path / "out/figures/diversity_200.png").is_file()
 
 
+@pytest.mark.slow
 def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_path: Path) -> None:
     """What the question alone gives, 68%, is more than the mean of 90 and 40%, and than the second run."""
     plain = {"model": "film", "hop": LIMITED, "size": 200}
@@ -351,6 +352,7 @@ def test_questions_without_an_answer_are_counted_by_run_and_test_set(dataset: Pa
     assert {row["mean_percent"] for row in rows if row["split"] == "complex_ood"} == {"25.0000", "50.0000"}
 
 
+@pytest.mark.slow
 def test_without_notes_and_silent_answers_there_is_no_word_of_them(runs: Path, tmp_path: Path) -> None:
     made = report([runs], tmp_path / "out")
     assert "without an answer" not in made.markdown.read_text()

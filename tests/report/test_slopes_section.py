@@ -19,6 +19,8 @@ from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, find_sources, measure, report
 from clevrhope.report.slopes import Curves, curves_of
 
+pytestmark = pytest.mark.slow
+
 PAIR = "cyan_cylinder"
 N_OOD = 100
 SIZES = {"train": 60, "val_iid": 20, "complex_iid": 60, "complex_ood": N_OOD, "minimal_places": 1}
@@ -108,7 +110,6 @@ def cells(text: str, begin: str) -> list[str]:
     return [cell.strip() for cell in row.strip("|").split("|")]
 
 
-@pytest.mark.slow
 def test_the_primary_slopes_are_of_the_same_questions(runs: Path, tmp_path: Path) -> None:
     first, *_ = curves_of(results(runs))
     assert first.name == "complex_ood of the palette's 4 combinations, %"
@@ -158,7 +159,6 @@ def test_a_palette_with_a_failed_run_has_no_curve_and_the_others_keep_theirs(run
     assert {tuple(sorted(curve)) for curve in first.palettes} == {(4, 8, 16)}
 
 
-@pytest.mark.slow
 def test_an_answer_elsewhere_is_no_accuracy_on_the_runs_own_questions(runs: Path, tmp_path: Path) -> None:
     own = by_name(runs)["own complex_ood, %"]
     assert sorted(curve[8] for curve in own.palettes) == pytest.approx([52, 52, 52])
@@ -167,7 +167,6 @@ def test_an_answer_elsewhere_is_no_accuracy_on_the_runs_own_questions(runs: Path
     assert len([line for line in every.splitlines() if line.startswith("| film")]) == 10
 
 
-@pytest.mark.slow
 def test_runs_that_never_reached_an_accuracy_are_counted(
     palettes: Mapping[int, Path], tmp_path: Path
 ) -> None:
@@ -233,7 +232,6 @@ def test_there_is_no_section_without_two_palettes_of_two(
     assert SECTION not in report([tmp_path / "runs"], tmp_path / "out").markdown.read_text()
 
 
-@pytest.mark.slow
 def test_transfer_has_slopes_where_there_are_runs_on_the_question_alone(
     palettes: Mapping[int, Path], tmp_path: Path
 ) -> None:

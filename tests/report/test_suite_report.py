@@ -20,6 +20,8 @@ from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.suites import suite_folder
 from clevrhope.report import Report, report
 
+pytestmark = pytest.mark.slow
+
 HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood")
 SIZES = {"train": 200, "complex_iid": 300, "complex_ood": 200}
@@ -71,7 +73,6 @@ def check(row: list[str], scores: PairScores, *fields: str) -> None:
             assert shown == pytest.approx([each.value, each.deviation], abs=0.051)
 
 
-@pytest.mark.slow
 def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
     made = report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out")
     assert made.skipped == ()
@@ -159,7 +160,6 @@ def test_cells_stand_below_each_other_for_each_test(dataset: Path, tmp_path: Pat
     assert len(wanted) > 2
 
 
-@pytest.mark.slow
 def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets", "rad")], tmp_path / "out"))
     title = "Published results on tests of the same kind, of photographs, per cent"
@@ -180,7 +180,6 @@ def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:
     assert color[4:] == ["", "", "", "74.4", ""]
 
 
-@pytest.mark.slow
 def test_notes_of_published_results(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
     assert "The headings NEGATION-DIR and ANTONYM-DIR of table 1 are swapped" in text
@@ -281,7 +280,6 @@ def test_a_suite_that_is_not_in_the_folder_is_named(dataset: Path, tmp_path: Pat
     assert "## Paired tests: rad" not in text
 
 
-@pytest.mark.slow
 def test_missing_answers_sizes_and_collapsed_runs(dataset: Path, tmp_path: Path) -> None:
     folder = runs(dataset, tmp_path / "runs", "rad")
     runs(dataset, tmp_path / "runs", "rad", size=25_000)

@@ -163,6 +163,7 @@ def test_a_nested_mark_of_an_experiment_is_none(tmp_path: Path) -> None:
     assert not _is_taken(tmp_path, {})
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_text_in_utf_8(tmp_path: Path) -> None:
     script = """
         import sys

@@ -118,6 +118,7 @@ def test_a_stopped_experiment_resumes(dataset: Path, tmp_path: Path, monkeypatch
     assert run_experiment(plan, engine="together").n_done == 4
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_stops_no_other(dataset: Path, tmp_path: Path, steps: list[str]) -> None:
     plan = planned(GRID, dataset, tmp_path)
     folder = plan.runs[1].folder

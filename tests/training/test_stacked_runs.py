@@ -195,6 +195,7 @@ def test_a_signal_at_the_last_update_is_not_lost(
     assert all((request.out / "finished.json").exists() for request in wanted)
 
 
+@pytest.mark.slow
 def test_a_run_with_an_error_stops_no_other(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -169,6 +169,7 @@ def six_windows(request: pytest.FixtureRequest) -> Stream:
     return texts(limit=11_500, shuffle=request.param)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world_size", [1, 2, 3])
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_ranks_and_workers_share_the_questions(

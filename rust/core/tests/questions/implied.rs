@@ -306,6 +306,7 @@ fn n_implying(names: &[&str], questions: &[Question]) -> usize {
 }
 
 #[test]
+#[ignore = "slow: make test-slow"]
 fn a_split_implies_nothing_where_it_must_not() {
     let vocab = WORLD.vocab();
     let templates = likeness_templates(vocab).set;

@@ -212,6 +212,7 @@ fn every_family_reaches_what_a_list_of_all_choices_gives() {
 }
 
 #[test]
+#[ignore = "slow: make test-slow"]
 fn with_a_palette_every_family_reaches_what_names_nothing_absent() {
     let vocab = tiny();
     let templates = Templates::own(&vocab);
