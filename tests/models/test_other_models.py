@@ -1,4 +1,4 @@
-"""FiLM, MAC, Vector-NMN, the object transformer and question only: each learns by heart; names; memory."""
+"""FiLM, Vector-NMN, the object transformer and question only: each learns by heart; names; memory."""
 
 import subprocess
 import sys
@@ -28,8 +28,6 @@ TINY: dict[str, dict[str, object]] = {
     | {"classifier_hidden": 64},
     "lxmert_s": {"hidden": 8, "heads": 2, "intermediate": 8}
     | {"language_layers": 1, "object_layers": 1, "cross_layers": 1},
-    "mac": {**PIXELS, "channels": 16, "words": 16, "hidden": 32, "steps": 3}
-    | {"knowledge_dropout": 0.0, "dropout": 0.0},
     "object_transformer": {"hidden": 32, "heads": 2, "layers": 2, "dropout": 0.0},
     "question_only": {"words": 16, "hidden": 32},
     "tensor_nmn": {**PIXELS, **NMN, **GENERATOR},
@@ -52,7 +50,6 @@ def batch_for(model: torch.nn.Module, n_scenes: int = 8, each: int = 8) -> Batch
     ("name", "rate", "changes"),
     [
         ("film", 3e-3, {}),
-        ("mac", 5e-3, {}),
         ("vector_nmn", 3e-3, {}),
         ("object_transformer", 2e-3, {}),
         ("object_transformer", 2e-3, {"features": "attributes"}),
@@ -100,7 +97,6 @@ def test_a_model_keeps_the_protocol(name: str) -> None:
     ("name", "changes"),
     [
         ("film", {}),
-        ("mac", {}),
         ("vector_nmn", {}),
         ("object_transformer", {}),
         ("object_transformer", {"features": "attributes"}),
@@ -157,8 +153,6 @@ def test_models_on_resnet101_begin_with_the_published_layers() -> None:
     assert convolutions(film.stem) == [(128, 1024 + 2, 3, 3)]
     norms = [each.num_features for each in film.modules() if "BatchNorm" in type(each).__name__]
     assert norms == [128, 128, 128, 128, 128, 512, 1024], "stem, four blocks, two in the classifier"
-    mac = find_model("mac").build({}, clevr_vocab())
-    assert convolutions(mac.knowledge) == [(512, 1024 + 2, 3, 3), (512, 512, 3, 3)]
 
 
 def test_film_learns_from_several_questions_at_once() -> None:
@@ -170,7 +164,7 @@ def test_film_learns_from_several_questions_at_once() -> None:
     assert model.predict(alone).shape == (1, len(clevr_vocab().answers()))
 
 
-@pytest.mark.parametrize("name", ["film", "mac", "vector_nmn", "tensor_nmn"])
+@pytest.mark.parametrize("name", ["film", "vector_nmn", "tensor_nmn"])
 def test_maps_of_another_size_get_one_sentence(name: str) -> None:
     model = tiny(name, features="resnet101")
     batch = batch_for(model, 2, 2)

@@ -133,7 +133,7 @@ OF_MODELS = {
     "kind": ('name = "film"', 'name = "lxmert_p"', 'lxmert_p: features is "pixels"; expected "frcnn"'),
     "label": (
         LAST,
-        f'{LAST}\n[[model]]\nname = "mac"\nlabel = "film"\nsizes = [10]\nseeds = [1]\n',
+        f'{LAST}\n[[model]]\nname = "vector_nmn"\nlabel = "film"\nsizes = [10]\nseeds = [1]\n',
         'model[1].label: "film" is also the label of model[0], which has other settings',
     ),
 }

@@ -119,7 +119,7 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
     stage = replace(PRETRAINED.stages[0], updates=10)
     ways = {
         "film": [trained(features="pixels"), trained(features="resnet101")],
-        "mac": [trained(), trained(replace(PRETRAINED, stages=(stage,)))],
+        "vector_nmn": [trained(), trained(replace(PRETRAINED, stages=(stage,)))],
         "one:Net": [trained()],
         "two:Net": [trained()],
     }
@@ -127,7 +127,7 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
         for k, way in enumerate(several):
             write_run(tmp_path / "runs", dataset, model=model, **plain, trained=way, name=f"-{k}")
     assert set(names(tmp_path / "runs")) == {
-        "film (pixels)", "film (resnet101)", "mac (updates=10)", "mac (updates=218750)",
+        "film (pixels)", "film (resnet101)", "vector_nmn (updates=10)", "vector_nmn (updates=218750)",
         "Net (model=one:Net)", "Net (model=two:Net)",
     }  # fmt: skip
 

@@ -106,7 +106,7 @@ def test_a_run_of_the_same_size_has_the_property_among_its_questions(
 ) -> None:
     run(**of_sets(folder, iid_size_of=PREDICATE, shots=8, tune_on="covr_dev"))
     request = TrainRequest(
-        "mac", folder, HOP, SIZE, 0, tmp_path, split="covr_train", covr_split=PREDICATE, shots=8
+        "film", folder, HOP, SIZE, 0, tmp_path, split="covr_train", covr_split=PREDICATE, shots=8
     )
     other = choose_covr_split(Layout(folder), request)
     assert other is not None

@@ -47,7 +47,6 @@ PIXELS = {"features": "pixels", "picture_width": 24, "picture_height": 16, "halv
 NMN = {"classifier_channels": 4, "classifier_hidden": 4, "generator_words": 4, "generator_hidden": 4}
 EARLIER: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "film": ({"words": 4, "hidden": 4, "blocks": 1}, {"stem.0.weight": "enter.weight"}),
-    "mac": ({"words": 4, "hidden": 4}, {"knowledge.1.weight": "enter.weight"}),
     "vector_nmn": ({}, {"module.layers.0.first.convolution.weight": "module.first.weight"}),
     "tensor_nmn": (NMN, {"generator.classifier.weight": "generator.output.weight"}),
 }

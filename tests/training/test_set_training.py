@@ -187,5 +187,5 @@ def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tm
         ConfigError, match="the run is about sets of images, and the questions of the suite rad"
     ):
         evaluate(tmp_path / "run", suite="rad", device="cpu")
-    request = TrainRequest("mac", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
+    request = TrainRequest("film", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
     assert request.n_questions == 90

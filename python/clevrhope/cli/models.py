@@ -169,7 +169,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         "settings",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A setting of the model (channels=32; features=pixels for film, mac, tensor_nmn and vector_nmn, "
+        help="A setting of the model (channels=32; features=pixels for film, tensor_nmn and vector_nmn, "
         "which then need no weights) or of its recipe (recipe.batch_size=32, recipe.STAGE.rate=1e-4, "
         "recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
     ),

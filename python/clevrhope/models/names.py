@@ -18,7 +18,6 @@ MODELS: Mapping[str, str] = {
     "film": "clevrhope.models.film:Film",
     "lxmert_p": "clevrhope.models.lxmert.model:LxmertPretrained",
     "lxmert_s": "clevrhope.models.lxmert.model:LxmertScratch",
-    "mac": "clevrhope.models.mac:Mac",
     "object_transformer": "clevrhope.models.object_transformer:ObjectTransformer",
     "question_only": "clevrhope.models.question_only:QuestionOnly",
     "tensor_nmn": "clevrhope.models.tensor_nmn.model:TensorNmn",
