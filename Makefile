@@ -7,6 +7,7 @@
 # make test-numpy1   the same with numpy 1
 # make sdist   the source distribution, into dist
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
+# make bench   how fast questions, programs, scenes and images are made here, in a minute
 # make docs   the documentation site, into out/site; a broken link or reference is an error
 # make test-paper   all 29 pairs' text at the paper's and COVR's sizes, checked and timed
 #
@@ -15,7 +16,7 @@
 .DELETE_ON_ERROR:
 # Each recipe keeps all cores busy, and two must not install into one environment.
 .NOTPARALLEL:
-.PHONY: demo docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
+.PHONY: demo bench docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
   check-rust check-python test-rust requirements libraries clean
 .DEFAULT_GOAL := test
 
@@ -74,6 +75,9 @@ test-avx2: libraries $(VENV)/dev.stamp
 	NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy.core._multiarray_umath import __cpu_dispatch__ as names; \
 	  print(*(name for name in names if name.startswith("AVX512")))')" \
 	  ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell CLEVRHOPE_SIMD=none $(PYTEST) $(TESTS)
+
+bench: libraries $(VENV)/dev.stamp
+	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -9,7 +9,6 @@ import sys
 
 import click
 
-from clevrhope.cli.benchmarks import bench
 from clevrhope.cli.blender import blender
 from clevrhope.cli.browse import browse
 from clevrhope.cli.command import CommandGroup
@@ -29,7 +28,7 @@ GROUPS = {
     "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
-    "This machine": (doctor, blender, devices, bench),
+    "This machine": (doctor, blender, devices),
 }
 """The commands under each heading of `clevrhope --help`."""
 
@@ -49,14 +48,14 @@ def main() -> None:
     sys.exit(run_command(sys.argv[1:]))
 
 
-def run_command(arguments: list[str]) -> int:
-    """Runs one command line and returns its exit code.
+def run_command(arguments: list[str], command: click.Command = commands, *, name: str = "clevrhope") -> int:
+    """Runs one command line, of `clevrhope` or of another command, and returns its exit code.
 
     Errors are written to standard error, each in one sentence. Without arguments, the help is printed there.
     """
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
-        code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)
+        code = command.main(args=arguments, prog_name=name, standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)

@@ -1,12 +1,12 @@
-"""`clevrhope bench` with very little work: what it prints, not how fast this machine is."""
+"""`python -m benchmarks` with very little work: what it prints, not how fast this machine is."""
 
 import json
 
 import numpy as np
 import pytest
 
-from clevrhope.__main__ import run_command
-from clevrhope.bench import engine as bench
+from benchmarks import speeds as bench
+from benchmarks.__main__ import run_benchmark
 
 LITTLE = bench.Work(windows=1, scenes=20, pairs=5_000, scored_pairs=1_000, images=0, repetitions=1)
 PROMISED = {
@@ -30,7 +30,7 @@ def test_json_has_the_promised_names(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench, "QUICK", LITTLE)
-    assert run_command(["bench", "--json"]) == 0
+    assert run_benchmark(["--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert set(result) > PROMISED
     assert all(result[name] > 0 for name in PROMISED - {"seconds_per_picture", "psnr_db"})
@@ -44,7 +44,7 @@ def test_the_table_says_what_was_not_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench, "QUICK", LITTLE)
-    assert run_command(["bench", "--no-images"]) == 0
+    assert run_benchmark(["--no-images"]) == 0
     assert capsys.readouterr().out.count("not measured") == 4
 
 

@@ -1,4 +1,4 @@
-"""`clevrhope bench render` with few images: what it says, not how fast this machine is."""
+"""`python -m benchmarks render` with few images: what it says, not how fast this machine is."""
 
 import json
 import os
@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrhope.__main__ import run_command
-from clevrhope.bench import render as bench_render
-from clevrhope.bench.render_images import difference
-from clevrhope.bench.render_measures import excess_light, features, grain, grown
+from benchmarks import render as bench_render
+from benchmarks.__main__ import run_benchmark
+from benchmarks.render_images import difference
+from benchmarks.render_measures import excess_light, features, grain, grown, ssim
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_image, reference_scenes, ssim
+from clevrhope.images.quality import reference_image, reference_scenes
 
 NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_picture", "pictures", "qualities"}
 
@@ -40,8 +40,8 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_quick")
 def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet, curve = tmp_path / "sheet.png", tmp_path / "curve.png"
-    arguments = ["bench", "render", "--images", "1", "--json", "--sheet", str(sheet), "--curve", str(curve)]
-    assert run_command(arguments) == 0
+    arguments = ["render", "--images", "1", "--json", "--sheet", str(sheet), "--curve", str(curve)]
+    assert run_benchmark(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     for renderer in ("cycles", "native"):
         assert set(found[renderer]) > NUMBERS
@@ -72,7 +72,7 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
 def test_without_blender_the_native_renderer_is_measured_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(["bench", "render", "--images", "1", "--no-cycles", "--json"]) == 0
+    assert run_benchmark(["render", "--images", "1", "--no-cycles", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cycles"] is None
     assert found["ratio"] is None
@@ -84,7 +84,7 @@ def test_a_device_without_blender_is_noted(
 ) -> None:
     monkeypatch.setattr(bench_render, "QUALITIES", {"native": ("draft", "standard")})
     monkeypatch.setattr("clevrhope.runtime.blender.find_blender", lambda: None)
-    assert run_command(["bench", "render", "--images", "1", "--device", "cpu", "--json"]) == 0
+    assert run_benchmark(["render", "--images", "1", "--device", "cpu", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cycles"] is None
     assert "no Cycles: " in "; ".join(found["notes"])
@@ -93,7 +93,7 @@ def test_a_device_without_blender_is_noted(
 
 @pytest.mark.usefixtures("_quick")
 def test_the_table_has_grain_and_the_light_at_feet(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["bench", "render", "--images", "1", "--no-cycles"]) == 0
+    assert run_benchmark(["render", "--images", "1", "--no-cycles"]) == 0
     seen = capsys.readouterr()
     assert re.search(r"^Starting native standard: \d+ images?, ", seen.err, re.M), "a display while it starts"
     assert "rendering native standard, 1 of 1 ..." in seen.err
@@ -129,13 +129,13 @@ def test_a_ring_lies_on_the_ground_at_the_foot() -> None:
 
 
 def test_bench_alone_keeps_its_options(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["bench", "--full", "render"]) == 2
+    assert run_benchmark(["--full", "render"]) == 2
     assert "put options of render after it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "four"])
 def test_a_number_of_images_that_is_none_is_told(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["bench", "render", f"--images={number}"]) == 2
+    assert run_benchmark(["render", f"--images={number}"]) == 2
     assert f'--images: "{number}" should be a whole number from 1' in capsys.readouterr().err
 
 

@@ -1,4 +1,4 @@
-"""How fast models train: what `clevrhope bench models` measures, at tiny sizes."""
+"""How fast models train: what `python -m benchmarks models` measures, at tiny sizes."""
 
 import json
 
@@ -10,10 +10,10 @@ from click.testing import CliRunner
 from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.flop_counter import FlopCounterMode
 
-from clevrhope.__main__ import commands
-from clevrhope.bench import models as bench
-from clevrhope.bench.models import counted_rnns, measure_models, text_lines
-from clevrhope.bench.tensor_nmn import measure_forms
+from benchmarks import models as bench
+from benchmarks.__main__ import benchmarks
+from benchmarks.models import counted_rnns, measure_models, text_lines
+from benchmarks.tensor_nmn import measure_forms
 from clevrhope.models.lstm import Gru, Lstm
 
 NMN = {
@@ -49,8 +49,8 @@ def test_each_stage_is_timed_and_counted() -> None:
 
 @pytest.mark.slow
 def test_the_command_prints_one_object() -> None:
-    arguments = ["bench", "models", "--model", "question_only", "--device", "cpu", "--updates", "1", "--json"]
-    made = CliRunner().invoke(commands, arguments)
+    arguments = ["models", "--model", "question_only", "--device", "cpu", "--updates", "1", "--json"]
+    made = CliRunner().invoke(benchmarks, arguments)
     assert made.exit_code == 0, made.output
     told = json.loads(made.output)
     assert told["paper_hours"] == {"question_only": None}

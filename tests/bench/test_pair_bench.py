@@ -2,7 +2,7 @@
 
 import pytest
 
-from clevrhope.bench.pairs import SIZES, file_pairs_per_second, pairs_per_second
+from benchmarks.pairs import SIZES, file_pairs_per_second, pairs_per_second
 
 
 def test_a_rate_is_measured() -> None:

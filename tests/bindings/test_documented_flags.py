@@ -7,34 +7,37 @@ from pathlib import Path
 import click
 import pytest
 
+from benchmarks.__main__ import benchmarks
 from clevrhope.__main__ import commands
 from clevrhope.audit import audit
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
+ALL = click.Group("all", {**commands.commands, "benchmarks": benchmarks})
+
 ELSEWHERE = {"--index-url", "--array", "--head", "--gpus", "--wrap"}
 """Flags of other programs in the same lines, such as pip and sbatch."""
 
 
 def uses(page: str) -> Iterator[tuple[str, str]]:
-    """Each command line of clevrhope in a page, up to the end of its line or inline code, with its flags."""
+    """Each command line of ours in a page, up to the end of its line or inline code, with its flags."""
     for line in page.replace("\\\n", " ").splitlines():
-        for found in re.finditer(r"clevrhope ((?:[a-z]+ ?)+)([^`|;#]*)", line):
-            for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", found[2]):
-                yield found[1].strip(), flag
+        for found in re.finditer(r"(?:clevrhope|-m (benchmarks)) ((?:[a-z]+ ?)*)([^`|;#]*)", line):
+            for flag in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", found[3]):
+                yield f"{found[1] or ''} {found[2]}".strip(), flag
 
 
 def flags_of(words: str) -> set[str] | None:
     """The flags of a command, given by the first words of its line; None where they are no command."""
-    command: click.Command = commands
+    command: click.Command = ALL
     flags: set[str] = set()
     for word in words.split():
         if not isinstance(command, click.Group) or word not in command.commands:
             break
         command = command.commands[word]
         flags |= {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
-    return None if command is commands else flags | {"--help"}
+    return None if command is ALL else flags | {"--help"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -49,13 +52,13 @@ def test_documented_flags_exist(page: Path) -> None:
 
 
 def test_the_scan_finds_flags() -> None:
-    text = "`clevrhope build --hop x --out y`; clevrhope bench render --pictures 3 # --quiet"
+    text = "`clevrhope build --hop x --out y`; python -m benchmarks render --pictures 3 # --quiet"
     assert list(uses(text)) == [
         ("build", "--hop"),
         ("build", "--out"),
-        ("bench render", "--pictures"),
+        ("benchmarks render", "--pictures"),
     ]
-    flags = flags_of("bench render")
+    flags = flags_of("benchmarks render")
     assert flags is not None
     assert "--images" in flags
     assert "--pictures" not in flags

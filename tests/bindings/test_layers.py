@@ -45,7 +45,6 @@ FOLDERS = (
     "training",
     "report",
     "browse",
-    "bench",
     "doctor",
     "cli",
     "experiments",

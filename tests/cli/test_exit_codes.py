@@ -20,7 +20,6 @@ MISSING = {
     "ask": [NOWHERE, "--out", "a.jsonl"],
     "audit": [NOWHERE],
     "baseline": [NOWHERE, "--kind", "coin", "--out", "a.jsonl"],
-    "bench": ["batch", NOWHERE],
     "blender": ["install", "--python", NOWHERE],
     "browse": [NOWHERE],
     "build": ["--hop", "none", "--templates", NOWHERE, "--out", "out"],
@@ -62,7 +61,7 @@ def test_a_missing_folder_is_wrong_input(
     seen = capsys.readouterr()
     assert seen.out == ""
     (sentence,) = (line for line in seen.err.splitlines() if line.startswith("clevrhope: "))
-    assert NOWHERE in sentence or name == "bench"
+    assert NOWHERE in sentence
     assert not list(tmp_path.iterdir())
 
 
@@ -130,7 +129,7 @@ def test_a_stopped_command_is_130(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands.commands[name], "callback", stop)
-    line = [name, *(MISSING[name] if name not in ("devices", "doctor", "hops", "bench") else [])]
+    line = [name, *(MISSING[name] if name not in ("devices", "doctor", "hops") else [])]
     assert run_command(line) == 130
     says = "stopped; run the same command to resume" if name in RESUMABLE else "stopped"
     assert capsys.readouterr().err.strip() == f"clevrhope: {says}"

@@ -85,8 +85,27 @@ def test_the_commands_make_the_folder_again(
     assert tree(tmp_path / "again") == tree(folder)
 
 
+def test_a_folder_by_a_design_is_made_again_by_naming_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--splits", "complex_ood", "--no-render", "--quiet", "--seed", "3", "--out"]
+    asked = ["build", "--hop", "metal_red", "--design", "official", "--minimal-pool", "own", *options]
+    assert run_command([*asked, "made"]) == 0
+    assert "--design official" not in info(capsys, Path("made"))["reproduction"]["commands"][0]
+    asked = ["build", "--hop", "metal_red", "--design", "official", *options]
+    assert run_command([*asked, "made_by_all_rules"]) == 0
+    made = read_overview(Path("made_by_all_rules")).reproduction
+    assert made is not None
+    assert (made.settings, made.notes) == ("", ())
+    assert "--design official" in made.commands[0]
+    words = made.commands[0].replace("made_by_all_rules", "again").split()[1:]
+    assert run_command([*words, "--quiet"]) == 0
+    assert tree(Path("again")) == tree(Path("made_by_all_rules"))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["mixed", pytest.param("limited", marks=pytest.mark.slow), "only_h5"])
+@pytest.mark.parametrize("name", ["mixed", "limited", "only_h5"])
 def test_what_could_be_added_can_be_planned(
     name: str,
     request: pytest.FixtureRequest,

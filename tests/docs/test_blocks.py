@@ -24,6 +24,7 @@ pytest.importorskip("torch")
 from clevr_making import make_clevr
 from page_blocks import Block, read_blocks
 
+from benchmarks.__main__ import benchmarks
 from clevrhope.__main__ import commands, run_command
 from clevrhope.config.sources import resolve_config
 
@@ -107,10 +108,9 @@ def smaller(command: Sequence[str]) -> list[str]:
     return made
 
 
-def check_command(words: Sequence[str]) -> None:
+def check_command(words: Sequence[str], command: click.Command = commands) -> None:
     """Raises what click raises if the command or one of its options does not exist."""
-    command: click.Command = commands
-    context = click.Context(commands, info_name="clevrhope")
+    context = click.Context(command, info_name="clevrhope")
     rest = list(words)
     while isinstance(command, click.Group):
         name, found, rest = command.resolve_command(context, rest)
@@ -150,6 +150,8 @@ def run_line(words: list[str], *, only_read: bool) -> None:
             assert set(named.split(",")) <= set(extras)
     elif program in (".", "export"):
         assert arguments in ([".venv/bin/activate"], ["OMP_NUM_THREADS=1"])
+    elif words[:3] == ["python", "-m", "benchmarks"] and only_read:
+        check_command(arguments[2:], benchmarks)
     elif program == "python":
         subprocess.run([sys.executable, *arguments], check=True)
     else:
@@ -251,8 +253,8 @@ def test_blocks_without_a_language_or_with_other_remarks_are_refused(tmp_path: P
 
 
 def test_a_command_that_does_not_exist_is_found() -> None:
-    check_command(["bench", "render", "--images", "16"])
+    check_command(["render", "--images", "16"], benchmarks)
     with pytest.raises(click.NoSuchOption):
-        check_command(["bench", "render", "--pictures", "16"])
+        check_command(["render", "--pictures", "16"], benchmarks)
     with pytest.raises(click.UsageError, match="No such command"):
         check_command(["biuld"])

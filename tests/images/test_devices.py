@@ -18,8 +18,8 @@ from fake_preferences import FakePreferences
 from fake_renderer import FakeRenderer
 from test_pool import FAKE_WORKER, outcome, scenes
 
+from benchmarks import render_workers
 from clevrhope.__main__ import run_command
-from clevrhope.bench import render_workers
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer

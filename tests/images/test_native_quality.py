@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pytest
 from colours import linear
 
+from benchmarks.render_measures import by_material, excess_light, features, grain, ssim
 from clevrhope._core import SceneBatch, object_ids
-from clevrhope.bench.render_measures import by_material, excess_light, features, grain
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes, ssim
+from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.scenes import read_world
 
 pytestmark = pytest.mark.slow

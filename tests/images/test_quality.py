@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from clevrhope.bench.render import measure_cycles
+from benchmarks.render import measure_cycles
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import psnr, reference_image, reference_scenes
 

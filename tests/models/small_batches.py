@@ -1,8 +1,8 @@
 """Small batches of made questions, and some of them."""
 
-from clevrhope.bench.synthetic_batch import clevr_vocab, noise
-from clevrhope.bench.synthetic_batch import synthetic_batch as small_batch
-from clevrhope.bench.synthetic_batch import synthetic_scenes as small_scenes
+from benchmarks.synthetic_batch import clevr_vocab, noise
+from benchmarks.synthetic_batch import synthetic_batch as small_batch
+from benchmarks.synthetic_batch import synthetic_scenes as small_scenes
 from clevrhope.models.batch import Batch
 
 __all__ = ["clevr_vocab", "noise", "short_questions", "small_batch", "small_scenes"]

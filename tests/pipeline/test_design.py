@@ -71,6 +71,10 @@ def test_an_order_or_a_share_beside_the_design_replaces_its_own(tmp_path: Path) 
     assert share(clevr_order="even") == CLEVR_SHARE
     assert share(clevr_share=0.2) == 0.2
     assert share(clevr_order="even", clevr_share=0.3) == 0.3
+    file = tmp_path / "mine.toml"
+    for said, wanted in (("clevr_share = 0.3", 0.3), ('clevr_order = "even"', CLEVR_SHARE)):
+        file.write_text(f'clevr = "{tmp_path}"\n{said}\n')
+        assert share(file=file) == wanted
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from short_runs import Train
 from test_runs import StopsAt
 
-from clevrhope.bench.synthetic_batch import clevr_vocab
+from benchmarks.synthetic_batch import clevr_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.models.names import find_model
 from clevrhope.training.checkpoints import load_weights, save_weights

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from test_runs import StopsAt
 from torch import Tensor
 
-from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
+from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.model import LxmertScratch

@@ -65,8 +65,8 @@ def build(**choices: Any) -> int:
 def merge(parts: tuple[Path, ...], **choices: Any) -> int:
     """Joins parts made by `build --shard` into --out, with the same bytes as a build on one machine.
 
-    It takes the options of build. If they are left out, preset, sizes, --strictness, --covr-hold,
-    --distractors, --clevr-share, --images and --no-json are those of the parts.
+    It takes the options of build. If they are left out, preset, sizes, --strictness, --minimal-pool,
+    --covr-hold, --distractors, --clevr-share, --images and --no-json are those of the parts.
     """
     from clevrhope.pipeline import merge as run
 

@@ -167,6 +167,11 @@ def _with_design(config: Config, name: str) -> Config:
 
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
+    # One replaces what a design or the folder says of the other.
+    if "clevr_share" in raw and "clevr_order" not in raw:
+        config = replace(config, clevr_order=None)
+    elif "clevr_order" in raw and "clevr_share" not in raw:
+        config = replace(config, clevr_share=None)
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
     for key, what in (("clevr_share", "share"), ("clevr_order", "order")):
         if key in raw and "clevr" not in raw:

@@ -11,6 +11,7 @@ from typing import Any
 
 from clevrhope.describe.datasheet.origin import CLEVR, PAPER, balancing, made_from, shares_clevr
 from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
+from clevrhope.export.readme import TITLE
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.images.rendering_record import made_by
 from clevrhope.splits.hops import parse_hop
@@ -66,7 +67,7 @@ def croissant_json(source: Source) -> str:
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"],
-        "name": "CLEVR-HOPE",
+        "name": TITLE,
         "description": "Visual question answering where one pair of attribute values is held out, made by "
         f"clevrhope from {made_from(source.manifest)}.",
         "license": "https://creativecommons.org/licenses/by/4.0/",

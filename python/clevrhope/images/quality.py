@@ -12,7 +12,6 @@ import numpy.typing as npt
 from clevrhope.errors import RenderError
 from clevrhope.images.renderer import Scene
 from clevrhope.runtime.assets import blender_assets
-from clevrhope.runtime.extras import check_extra
 
 
 def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
@@ -25,23 +24,6 @@ def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
         raise ValueError(f"images of different shapes: {a.shape} and {b.shape}")
     error = float(np.mean((a.astype(np.float64) - b.astype(np.float64)) ** 2))
     return float("inf") if error == 0.0 else 10.0 * float(np.log10(255.0**2 / error))
-
-
-def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Structural similarity of two 8-bit images, (height, width, 3); 1 if they are equal.
-
-    Source: Wang et al., "Image Quality Assessment" (2004): Gaussian windows of sigma 1.5, constants 0.01 and
-    0.03, the mean over the three channels.
-
-    Raises:
-        ConfigError: scikit-image is not installed.
-        ValueError: they differ in shape, or are smaller than a window of 11 x 11 pixels.
-    """
-    check_extra("SSIM needs", "skimage.metrics", "bench")
-    from skimage.metrics import structural_similarity
-
-    gaussian = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
-    return float(structural_similarity(a, b, channel_axis=2, data_range=255, **gaussian))
 
 
 def reference_folder() -> Path:

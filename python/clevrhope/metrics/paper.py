@@ -1,7 +1,8 @@
 """The 968 figures published in the CLEVR-HOPE paper.
 
 Source: Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "Attribute Diversity Determines the Systematicity
-Gap in VQA", appendix, tables 4 to 21; `paper_results.csv` holds the figures as printed, one in each row.
+Gap in VQA", appendix, tables 4 to 21, as submitted to ACL (those of EMNLP 2024 were not compared);
+`paper_results.csv` holds the figures as printed, one in each row.
 Tables 4 to 15 have the mean and deviation of a model's accuracy on a split over three seeds. Tables 16 to 21
 have those of gaps over all HOPs of a diversity and seeds. Deviations are population standard deviations.
 """

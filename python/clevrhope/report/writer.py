@@ -255,7 +255,7 @@ def _summary(results: Sequence[Result]) -> str:
         "percentage points. Square brackets hold 95% intervals."
     )
     if {each.source.paper_model for each in results} & {each.model for each in paper_results()}:
-        text += " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al."
+        text += " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al., as submitted to ACL."
     return text
 
 

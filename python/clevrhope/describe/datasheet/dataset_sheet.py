@@ -9,7 +9,7 @@ from clevrhope.describe.datasheet.origin import PAPER, provenance_sections, shar
 from clevrhope.describe.markdown import code, listed, number, percent, table
 from clevrhope.describe.measure import SplitStats
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,15 @@ def folder_datasheet(data: WholeDataset) -> str:
             else ", but holds no pair out. "
         )
         + "It was made by whoever ran clevrhope with the settings below; no funding is "
-        "recorded. It is not the authors' own release, from which it differs in its scenes: "
+        "recorded. It is not the authors' own release, and differs from it in its scenes: "
         + (
             "all are newly sampled and rendered (some of the authors' train images are CLEVR's)"
             if not shares_clevr(data.manifest)
             else "the train images that are CLEVR's were newly drawn, and the others were sampled and "
             "rendered"
         )
-        + ", and its phrasings are those of the templates below.",
+        + ". Its phrasings are those of the templates below; docs/official.md of clevrhope lists every rule "
+        "that differs by default.",
         "## What is in it?",
         f"{_contents(len(held_out), n_plain, n_values)}; {_questions(data)}"
         f"{data.n_answers} possible answers; no people, and nothing private or offensive.",
@@ -207,11 +208,17 @@ def _sharing(data: WholeDataset) -> str:
         for name, pool in data.pools.items()
     ]
     names = listed([code(name) for name, kind in SPLITS.items() if kind.drawn == "places"])
+    one_object = (
+        f"All objects are shown at the same places in one pool, {code(SHARED_PLACES)}, which {names} of all "
+        "pairs share, as in the original."
+        if data.manifest.settings.minimal_pool == "shared"
+        else f"Every two attribute types have a pool of one-object images, which {names} share; in the "
+        "original all pairs share the same images of one object."
+    )
     head = ["pool", "scenes so far", "images", "if each sub-dataset had its own", "used by two or more"]
     return (
         "## What do the sub-datasets share?\n\nAll sub-datasets draw images from the same pools, so an image "
-        "can be in the train sets of several pairs or in the test sets of several, but never in both. Every "
-        f"two attribute types have a pool of one-object images, which {names} share; in the "
-        "paper's dataset they have images of their own. The preliminary sets have a pool of one-object "
-        "images and one of five-object images for each attribute type.\n\n" + table(head, rows)
+        "can be in the train sets of several pairs or in the test sets of several, but never in both. "
+        f"{one_object} Preliminary sets, if any, have a pool of one-object images and one of five-object "
+        "images for each attribute type.\n\n" + table(head, rows)
     )

@@ -11,7 +11,8 @@ from clevrhope.version import software_version
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
-    '"Attribute Diversity Determines the Systematicity Gap in VQA"'
+    '"Attribute Diversity Determines the Systematicity Gap in VQA" (EMNLP 2024, '
+    "doi 10.18653/v1/2024.emnlp-main.537)"
 )
 """The paper whose dataset this one follows."""
 

@@ -69,7 +69,7 @@ def _motivation(data: SubDataset) -> str:
         several = "both" if len(hop.pair) == 2 else "all"
         why = (
             f"To see whether a model that has met {values} in training, but never {several} in one object "
-            f"and never together in one question, can handle them together. {_diversity(data)}"
+            f"or in one description, can handle them together. {_diversity(data)}"
         )
     return f"## Why was it made?\n\n{why} It follows {PAPER}."
 
@@ -148,7 +148,7 @@ def _shared(data: SubDataset) -> str:
                 "."
                 if data.hop.pair is None
                 else ", and none in both complex test sets. The minimal sets share a pool, and images, "
-                "as in the paper."
+                "as in the original."
             ),
             table(["split", "images", "used by another sub-dataset of this folder too"], rows),
         ]
@@ -201,8 +201,8 @@ def _uses(data: SubDataset) -> str:
     tuning = listed([code(each.split) for each in data.splits if SPLITS[each.split].role == "tune"])
     if data.hop.pair is not None:
         tune = (
-            f"Choose settings and checkpoints on {tuning}, never on the test sets. It holds the pair out as "
-            "the train set does, and departs from the paper, which had no validation split."
+            f"Choose settings and checkpoints on {tuning}, never on the test sets. {tuning} holds the pair "
+            "out as the train set does; the paper had no validation split."
             if tuning
             else "Never choose settings or checkpoints on the test sets."
         )
@@ -248,7 +248,9 @@ def _plots(names: Sequence[str]) -> str:
         "`clevrhope stats` shows all of this and pairs of values, also beside another dataset or CLEVR. With "
         "`--datasheet` it draws plots into this datasheet"
         + (
-            ", as below:" if names else ". It has none: none were drawn, or the questions have changed since."
+            ", as below:"
+            if names
+            else ". It has none now: none were drawn, or the questions have changed since."
         ),
     ]
     parts += [f"![{escape(name.partition('.')[0])}](plots/{name})" for name in names]

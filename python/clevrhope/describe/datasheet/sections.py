@@ -44,7 +44,7 @@ def composition(data: SubDataset) -> str:
         )
         for each in data.splits
     ]
-    head = ["split", "pool", "questions", "images", "questions per image", "objects per image"]
+    head = ["split", "pool", "questions", "images", "questions per image", "objects per image (mean)"]
     head += [] if data.hop.pair is None else ["pair in image", "pair in question"]
     return table(head, rows)
 
@@ -89,9 +89,9 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
 
 
 _WHY_THEY_DIFFER = (
-    "All numbers of objects are equally frequent in every split of whole scenes, so images with the pair do "
-    "not have more objects than others. Questions that name the pair still tend to be longer. A comparison "
-    "across pairs should take these numbers into account."
+    "Each number of objects is as frequent as the others in every split of whole scenes, as nearly as the "
+    "number of images allows, so images with the pair do not have more objects than others. Questions that "
+    "name the pair still tend to be longer. A comparison across pairs should take these numbers into account."
 )
 
 

@@ -87,7 +87,8 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     look = "; the look was changed" if world.get("look") else ""
     yield "World", f"{values}; {objects} in a scene{look}"
     if clevr := world.get("clevr"):
-        yield "CLEVR", f"{clevr['share']:.0%} of the train pool are scenes of CLEVR's train split"
+        how = "come first" if clevr["share"] == 1 else f"take {clevr['share']:.0%} of the places"
+        yield "CLEVR", f"scenes of CLEVR's train split {how} in the train pool, until they run out"
     if manifest.rendering is None:
         yield "Images", "none"
     else:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope.config.presets import PRESETS, splits_of
+from clevrhope.config.presets import PRESETS, Config, splits_of
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.config.sources import SIZES_OF_TESTS
+from clevrhope.config.sources import DESIGNS, SIZES_OF_TESTS, resolve_config
 from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
@@ -121,10 +121,15 @@ def parse_manifest_hop(manifest: Manifest, name: str) -> Hop:
 def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], list[str]]:
     """The options of all commands, those that later builds need, other settings, and notes."""
     config, needed, notes = manifest.config, [], []
-    preset = PRESETS[config.get("preset", "demo")]
-    options = ["--preset", preset.preset, "--seed", str(manifest.seed)]
+    world = read_world()
+    constraints = _changed(manifest.world["constraints"], json.loads(world.config_json))
+    design, start = _design(manifest, constraints)
+    options = ["--preset", start.preset, "--seed", str(manifest.seed)]
+    if design:
+        needed += ["--design", design]
+        constraints = {}
     settings: dict[str, Any] = {}
-    sizes = _changed(config.get("sizes", {}), asdict(preset.sizes))
+    sizes = _changed(config.get("sizes", {}), asdict(start.sizes))
     if TRAIN.size in sizes:
         options += ["--train-questions", str(sizes.pop(TRAIN.size))]
     of_tests = {config["sizes"].get(name) for name in SIZES_OF_TESTS} if sizes else set()
@@ -133,13 +138,15 @@ def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], li
         sizes = {name: n for name, n in sizes.items() if name not in SIZES_OF_TESTS}
     settings |= {"sizes": sizes} if sizes else {}
     for name, value in manifest.settings.changed_settings().items():
-        options += [QuestionSettings.option(name), value]
-    world = read_world()
-    constraints = _changed(manifest.world["constraints"], json.loads(world.config_json))
+        if value != getattr(start, name):
+            options += [QuestionSettings.option(name), value]
     clevr = manifest.world.get("clevr")
     if clevr:
         needed += ["--clevr", "CLEVR_v1.0"]
-        options += ["--clevr-share", str(clevr["share"])]
+        if clevr["share"] != 1:
+            options += ["--clevr-share", str(clevr["share"])]
+        elif not design:
+            options += ["--clevr-order", "first"]
         notes.append("CLEVR_v1.0 stands for the folder of CLEVR, whose train scenes are part of the dataset.")
     settings |= {"world": constraints} if constraints else {}
     look = manifest.world.get("look")
@@ -163,6 +170,22 @@ def _bound(manifest: Manifest) -> tuple[list[str], list[str], dict[str, Any], li
     elif settings:
         options += ["--config", SETTINGS_FILE]
     return [*options, *needed], needed, settings, notes
+
+
+def _design(manifest: Manifest, constraints: Mapping[str, Any]) -> tuple[str, Config]:
+    """The design that gives a folder's rules, or "", and the configuration of its preset with it.
+
+    Args:
+        manifest: the folder's manifest.
+        constraints: the constraints of its world that differ from the defaults.
+    """
+    preset = manifest.config.get("preset", "demo")
+    changed = manifest.settings.changed_settings()
+    for name in DESIGNS:
+        config = resolve_config(preset=preset, design=name)
+        if config.world == constraints and config.changed_settings().items() <= changed.items():
+            return name, config
+    return "", PRESETS[preset]
 
 
 def _image_options(manifest: Manifest, settings: dict[str, Any]) -> list[str]:

@@ -27,9 +27,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.pairs import file_pairs_per_second, pairs_per_second
+from benchmarks.sets import set_rates
 from clevrhope import _core
-from clevrhope.bench.pairs import file_pairs_per_second, pairs_per_second
-from clevrhope.bench.sets import set_rates
 from clevrhope.errors import RenderError
 from clevrhope.images.renderer import parse_device
 from clevrhope.questions import read_templates
@@ -179,7 +179,7 @@ def run(
     notes: list[str] = []
     rendered_on = None
     if images and work.images:
-        from clevrhope.bench.render import measure_cycles
+        from benchmarks.render import measure_cycles
 
         advance("images")
         try:

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from clevrhope.bench.render import MAIN, Compared, samples_of
+from benchmarks.render import MAIN, Compared, samples_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.atomic import write_whole

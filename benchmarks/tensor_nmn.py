@@ -1,4 +1,4 @@
-"""Times each form of running Tensor-NMN's modules: `python -m clevrhope.bench.tensor_nmn --help`.
+"""Times each form of running Tensor-NMN's modules: `python -m benchmarks.tensor_nmn --help`.
 
 The forms take turns in one run, on the same questions of CLEVR's templates and the same synthetic features,
 forward and backward. The table has the median of the rounds, and how far the scores differ.
@@ -12,8 +12,8 @@ from statistics import median
 import torch
 from torch import Tensor
 
-from clevrhope.bench.models import now
-from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
+from benchmarks.models import now
+from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import FORMS
 from clevrhope.models.tensor_nmn.levels import plan_levels
@@ -22,7 +22,7 @@ from clevrhope.models.tensor_nmn.model import TensorNmn
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table."""
-    parser = argparse.ArgumentParser(prog="python -m clevrhope.bench.tensor_nmn", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tensor_nmn", description=__doc__)
     parser.add_argument("--batch", type=int, default=64, help="questions per step (64)")
     parser.add_argument("--channels", type=int, default=128, help="of all maps (128)")
     parser.add_argument("--features", choices=("resnet101", "pixels"), default="resnet101")

@@ -1,6 +1,10 @@
-"""The command that measures speed on this machine: bench."""
+"""Measures the speed of the engine, of rendering and of training on this machine: `python -m benchmarks`.
+
+It runs in a checkout, with the development environment (`make .venv/dev.stamp`).
+"""
 
 import json
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -8,6 +12,7 @@ from typing import Any
 
 import click
 
+from clevrhope.__main__ import run_command
 from clevrhope.cli.arguments import PATH, Whole, json_option, shown_progress
 from clevrhope.cli.command import Command
 from clevrhope.errors import RenderError
@@ -17,22 +22,24 @@ _rendering_device = click.option(
 )
 
 
-@click.group(invoke_without_command=True, short_help="Measures speed on this machine.")
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--full", is_flag=True, help="Repeat more often, and use all sixteen reference images.")
 @click.option("--no-images", is_flag=True, help="Skip rendering.")
 @_rendering_device
 @json_option
 @click.pass_context
-def bench(context: click.Context, full: bool, no_images: bool, device: str | None, as_json: bool) -> None:
+def benchmarks(
+    context: click.Context, full: bool, no_images: bool, device: str | None, as_json: bool
+) -> None:
     """Measures questions, programs, scenes and images per second on this machine, in less than a minute."""
     if context.invoked_subcommand is not None:
         if full or no_images or device or as_json:
             raise click.UsageError(
-                f"options before {context.invoked_subcommand} are for bench alone; put options of "
+                f"options before {context.invoked_subcommand} are for benchmarks alone; put options of "
                 f"{context.invoked_subcommand} after it"
             )
         return
-    from clevrhope.bench.engine import run, text_rows
+    from benchmarks.speeds import run, text_rows
 
     result = run(
         full=full,
@@ -50,7 +57,7 @@ def bench(context: click.Context, full: bool, no_images: bool, device: str | Non
         click.echo(note)
 
 
-@bench.command(cls=Command)
+@benchmarks.command(cls=Command)
 @click.option(
     "--model",
     "names",
@@ -67,14 +74,14 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     from clevrhope.runtime.extras import check_torch
 
     check_torch()
-    from clevrhope.bench.models import MODELS, measure_models, text_lines
+    from benchmarks.models import MODELS, measure_models, text_lines
 
     advance = None if as_json else lambda what: click.echo(f"timing {what} ...", err=True)
     speeds = measure_models(names or MODELS, **choices, advance=advance)
     click.echo(json.dumps(speeds.as_json()) if as_json else "\n".join(text_lines(speeds)))
 
 
-@bench.command(cls=Command)
+@benchmarks.command(cls=Command)
 @click.option(
     "--images",
     type=Whole(1),
@@ -111,9 +118,9 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
 @json_option
 def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any) -> None:
     """Compares Blender's Cycles and the native renderer on the same scenes: their time and their images."""
-    from clevrhope.bench.render import compare, text_lines
-    from clevrhope.bench.render_workers import WORKERS_TRIED, DeviceRun, measure_workers
-    from clevrhope.bench.render_workers import text_lines as lines_by_workers
+    from benchmarks.render import compare, text_lines
+    from benchmarks.render_workers import WORKERS_TRIED, DeviceRun, measure_workers
+    from benchmarks.render_workers import text_lines as lines_by_workers
 
     if curve is not None:
         from clevrhope.describe.stats.plots import check_plots
@@ -149,10 +156,19 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
         found["cycles"]["by_workers"] = by_workers.as_json()
         lines += ["", *lines_by_workers(by_workers)]
     if curve is not None or sheet is not None:
-        from clevrhope.bench.render_images import write_curve, write_sheet
+        from benchmarks.render_images import write_curve, write_sheet
 
         if curve is not None:
             write_curve(compared, curve)
         if sheet is not None:
             write_sheet(compared, sheet)
     click.echo(json.dumps(found) if as_json else "\n".join(lines))
+
+
+def run_benchmark(arguments: list[str]) -> int:
+    """Runs one command line and returns its exit code, as `clevrhope` does."""
+    return run_command(arguments, benchmarks, name="benchmarks")
+
+
+if __name__ == "__main__":
+    sys.exit(run_benchmark(sys.argv[1:]))

@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.flop_counter import FlopCounterMode
 
-from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
+from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.features.device import chosen_device
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Stage
