@@ -187,6 +187,19 @@ def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixtu
     assert made["settings"] == "[sizes]\ncomplex_iid = 9\ncomplex_ood = 3\nminimal_places = 1\n"
 
 
+def test_a_folder_of_another_dataset_version_has_no_commands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(KEPT, tmp_path / "kept")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert info(capsys, folder)["reproduction"] is not None
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "version": "1"}))
+    found = info(capsys, folder)
+    assert (found["dataset_version"], found["reproduction"], found["additions"]) == ("1", None, [])
+    assert run_command(["info", str(folder)]) == 0
+    assert "which makes version 2 and reads others" in capsys.readouterr().out
+
+
 def test_features_and_exports_are_found(
     only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

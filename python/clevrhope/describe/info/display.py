@@ -12,7 +12,7 @@ from clevrhope.images.rendering_record import made_by
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file
 from clevrhope.splits.palettes import palette_from_json
-from clevrhope.version import software_version
+from clevrhope.version import DATASET_VERSION, software_version
 
 PALETTES_SHOWN = 8
 """Maximum number of palettes whose combinations are listed."""
@@ -81,7 +81,12 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
         keep = "; keep its seed to yourself" if manifest.public_seed is None else ""
         yield "Edition", f"{manifest.edition_in_words}{keep}"
     yield "Seed", str(manifest.seed)
-    yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}"
+    made = (
+        ""
+        if manifest.version == DATASET_VERSION
+        else f", which makes version {DATASET_VERSION} and reads others"
+    )
+    yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}{made}"
     values = listed([f"{len(names)} {kind}s" for kind, names in world["attributes"].items()])
     objects = f"{constraints['min_objects']} to {constraints['max_objects']} objects"
     look = "; the look was changed" if world.get("look") else ""

@@ -18,7 +18,7 @@ from clevrhope.describe.info.reproduction import Reproduction, reproduction
 from clevrhope.errors import ClevrhopeError
 from clevrhope.features.store import read_info, stores_in
 from clevrhope.runtime.json_text import read_object
-from clevrhope.version import software_version
+from clevrhope.version import DATASET_VERSION, software_version
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "images": ("images",),
@@ -64,7 +64,7 @@ class Overview:
         stores: the feature stores.
         exports: the exports of this dataset in and beside the folder.
         bytes: kind of files -> bytes, for kinds that exist.
-        reproduction: how to make the dataset again; None for a part.
+        reproduction: how to make the dataset again; None for a part, and for another dataset version.
         additions: what could be added; empty for a part and for an unfinished dataset.
     """
 
@@ -134,7 +134,8 @@ def read_overview(folder: Path) -> Overview:
     n_bytes = {kind: sum(sums.get(key, 0) for key in keys) for kind, keys in KINDS.items()}
     n_bytes["other files"] += layout.manifest.stat().st_size
     n_bytes[FEATURES] = sum(store.bytes for store in stores)
-    made = reproduction(folder, manifest) if part is None and manifest.splits else None
+    is_of_this_version = manifest.version == DATASET_VERSION
+    made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
     added = []
     if made is not None and manifest.complete:
         added = additions(folder, manifest, made, features=[store.name for store in stores])
