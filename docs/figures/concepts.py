@@ -59,7 +59,8 @@ def pools(folder: Path) -> Image.Image:
         words = f"without a {' '.join(pair)}"
         if used:
             shared = [str(k) for k in range(_SCENES) if k in counts and k in used]
-            words += f"; scenes {' and '.join(shared)} serve both pairs"
+            words += f"; scene{'s' * (len(shared) > 1)} {' and '.join(shared)} "
+            words += "serves both pairs" if len(shared) == 1 else "serve both pairs"
         used |= counts.keys()
         top = canvas.text(words, WIDTH - MARGIN, top + 4, size=NOTE + 1, color=SOFT, align="right")
         for k, left in enumerate(lefts):

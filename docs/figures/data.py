@@ -105,7 +105,7 @@ def passes(scene: Scene) -> Passes:
 
 def scenes(number: int, *, pool: str = "train", seed: int = SEED, **world: Any) -> list[Scene]:
     """The first scenes of a pool."""
-    made = clevrhope.sample_scenes(
+    made = clevrhope.scenes.sample_scenes(
         number, seed=seed, pool=pool, world=clevrhope.scenes.read_world(**world) if world else None
     )
     found: list[Scene] = json.loads(made.to_json())

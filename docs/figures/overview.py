@@ -23,23 +23,23 @@ _COLUMNS = (
 )
 _QUESTIONS = {
     "train": (
-        "There is a metal cylinder; what is its color?",
-        "There is a small rubber cube; what is the number of other objects of its color?",
+        "There is a brown metal cylinder; what size does it have?",
+        "Is there any brown metallic thing that is behind the green rubber cube?",
     ),
     "complex_iid": (
-        "There is a yellow cylinder; what is it made of?",
-        "Is any brown metal sphere the same size as the purple rubber cube?",
+        "There is a blue metal cylinder; how large is it?",
+        "Is any purple shiny thing the same size as the brown rubber block?",
     ),
     "complex_ood": (
-        "There is a small rubber cylinder; it has what color?",
-        "What number of other objects have the size of the purple rubber cylinder?",
+        "How large is the green rubber cylinder?",
+        "Is any shiny thing the same size as the brown rubber cylinder?",
     ),
 }
 # The four images of this place, by the number of its first scene, are asked about in both minimal sets.
-_PLACE = 2320
+_PLACE = 1440
 _GROUPS = (
-    ("IID", BLUE, "minimal_iid", "Is there any rubber cube?"),
-    ("OOD", ORANGE, "minimal_ood", "Is any rubber cylinder visible?"),
+    ("IID", BLUE, "minimal_iid", "Are there rubber cubes?"),
+    ("OOD", ORANGE, "minimal_ood", "Is there any rubber cylinder?"),
 )
 
 
