@@ -165,7 +165,10 @@ def covr(folder: Path) -> Image.Image:
     return canvas.finished(top + NOTE * 1.3 + MARGIN - 8)
 
 
-_EDITED = "Are there more brown balls that are behind the large brown shiny thing than there are brown rubber cylinders?"
+_EDITED = (
+    "Are there more brown balls that are behind the large brown shiny thing "
+    "than there are brown rubber cylinders?"
+)
 _EDITS = {
     "edit": "one value of one object changed",
     "removal": "objects that do not matter removed",
