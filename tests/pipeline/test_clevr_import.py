@@ -147,7 +147,7 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
         assert tree(out) == whole
 
     refused(r"made with CLEVR's train scenes; to extend it, name their folder with --clevr", clevr=None)
-    refused(r"made with --clevr-share 0.3, not 0.4; choose", clevr_share=0.4)
+    refused(r"made with --clevr-share 0.3, not --clevr-share 0.4; choose", clevr_share=0.4)
     moved.change(lambda rows: rows[0]["objects"][0].update(rotation=1.0))
     refused(
         r"other train scenes of CLEVR than those in .*moved \(as many, with other content", clevr=moved.root

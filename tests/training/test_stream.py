@@ -109,7 +109,12 @@ PALETTE = '{"cube": ["gray", "red"], "sphere": ["cyan", "red"], "cylinder": ["cy
             {"palette": "mine.json", "test_palette": "other.json"},
             ("train", "val_b", "test_b"),
         ),
-        (HOP, ("--hop", HOP, "--config", "other.toml"), {"config": "other.toml"}, ("train", "complex_ood")),
+        (
+            HOP,
+            ("--hop", HOP, "--config", "other.toml"),
+            {"config": "other.toml"},
+            ("train", "complex_ood", "minimal_ood"),
+        ),
     ],
 )
 @pytest.mark.slow
@@ -124,7 +129,9 @@ def test_other_datasets(
     monkeypatch.chdir(tmp_path)
     Path("mine.json").write_text(PALETTE)
     Path("other.json").write_text(PALETTE.replace("cyan", "blue"))
-    Path("other.toml").write_text('match = "objects"\nstrictness = "implied"\n[world]\nmax_objects = 6\n')
+    Path("other.toml").write_text(
+        'minimal_pool = "shared"\nstrictness = "implied"\n[world]\nmax_objects = 6\n'
+    )
     folder = build(tmp_path / "data", *(options or ("--hop", hop)), "--preset", "demo", "--no-render")
     asked = hop.partition("-")[0] if "diversity" in arguments or "palette" in arguments else hop
     for split in splits:
