@@ -115,11 +115,7 @@ def resolve_config(
                 f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; "
                 "give that too"
             )
-    # An option replaces what a design or the folder says of the other.
-    if "clevr_share" in given and "clevr_order" not in given:
-        config = replace(config, clevr_order=None)
-    elif "clevr_order" in given and "clevr_share" not in given:
-        config = replace(config, clevr_share=None)
+    config = _without_the_other(config, given)
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
@@ -165,13 +161,18 @@ def _with_design(config: Config, name: str) -> Config:
     return read_settings(Config, raw, where=DESIGNS[name], start=start)
 
 
+def _without_the_other(config: Config, given: Mapping[str, Any]) -> Config:
+    """A given share or order of CLEVR's scenes replaces what a design or the folder says of the other."""
+    if "clevr_share" in given and "clevr_order" not in given:
+        return replace(config, clevr_order=None)
+    if "clevr_order" in given and "clevr_share" not in given:
+        return replace(config, clevr_share=None)
+    return config
+
+
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
-    # One replaces what a design or the folder says of the other.
-    if "clevr_share" in raw and "clevr_order" not in raw:
-        config = replace(config, clevr_order=None)
-    elif "clevr_order" in raw and "clevr_share" not in raw:
-        config = replace(config, clevr_share=None)
+    config = _without_the_other(config, raw)
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
     for key, what in (("clevr_share", "share"), ("clevr_order", "order")):
         if key in raw and "clevr" not in raw:
