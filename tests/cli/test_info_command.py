@@ -256,7 +256,7 @@ def big_manifest(folder: Path, out: Path, n_files: int) -> Path:
 def test_the_list_of_files_is_summed_up_and_not_parsed(
     limited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the paper's size of 472,000 images, parsing it would take several seconds."""
+    """At the paper's size of 481,000 images, parsing it would take several seconds."""
     parsed: list[bytes] = []
 
     def spy(content: bytes, path: Path) -> Any:

@@ -300,7 +300,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert run_command(arguments) == 0
     said = capsys.readouterr().out
     assert "an image with --renderer native --quality draft, measured now" in said
-    assert "the 472,000 images of all 29 pairs at the paper's size take" in said
+    assert "the 481,000 images of all 29 pairs at the paper's size take" in said
     assert not (tmp_path / "none").exists()
 
 
@@ -328,7 +328,7 @@ def test_plan_on_a_busy_machine_gives_two_times(
     )
     assert re.search(r"^\S.* to \S.* here: the machine", said, re.MULTILINE)
     assert f"here: {why} --renderer native --quality draft takes " in said
-    assert not re.search(r"\bhere \(|472,000", said)
+    assert not re.search(r"\bhere \(|481,000", said)
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["seconds"] is None
