@@ -60,6 +60,7 @@ impl Plan {
             nodes[last].is_last_choice = true;
         }
         fill_live(&mut nodes);
+        fill_narrowed(&mut nodes);
         mark_described(&mut nodes);
         Self {
             relates,
@@ -181,6 +182,7 @@ fn plan_node(family: &Family, i: usize, node: &TemplateNode, earlier: &[PlanNode
         live: Vec::new(),
         is_choice: !matches!(node.kind, NodeKind::Plain(_)),
         is_last_choice: false,
+        narrowed_by: Vec::new(),
         after_relate,
     }
 }
@@ -195,6 +197,27 @@ fn fill_live(nodes: &mut [PlanNode]) {
             .filter(|&i| nodes[usize::from(i)].kind != NodeKind::Plain(Function::Scene) && used_later(i))
             .collect();
         nodes[at].live = live;
+    }
+}
+
+fn fill_narrowed(nodes: &mut [PlanNode]) {
+    let mut uses = [0; MAX_NODES];
+    let inputs = |node: &PlanNode| node.inputs[..node.kind.inputs().len()].to_vec();
+    nodes.iter().flat_map(inputs).for_each(|input| uses[usize::from(input)] += 1);
+    for at in 0..nodes.len() {
+        if !matches!(nodes[at].kind, NodeKind::Filter(_)) {
+            continue;
+        }
+        let mut sets = inputs(&nodes[at]);
+        let mut narrowed_by = Vec::new();
+        while let Some(set) = sets.pop().filter(|&set| uses[usize::from(set)] == 1) {
+            match nodes[usize::from(set)].kind {
+                NodeKind::Relate => narrowed_by.push(set),
+                NodeKind::Plain(Function::Intersect) => sets.extend(inputs(&nodes[usize::from(set)])),
+                _ => {}
+            }
+        }
+        nodes[at].narrowed_by = narrowed_by;
     }
 }
 

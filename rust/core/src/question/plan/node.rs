@@ -77,6 +77,8 @@ pub struct PlanNode {
     pub is_choice: bool,
     /// The last choice of the plan.
     pub is_last_choice: bool,
+    /// For a filter: the raw `relate` nodes whose outputs it filters, alone or intersected, if nothing else uses them.
+    pub narrowed_by: Vec<u8>,
     /// Whether it follows a raw `relate`, so that its outcome alone does not tell whether a question degenerates.
     pub after_relate: bool,
 }

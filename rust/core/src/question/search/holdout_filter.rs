@@ -8,7 +8,7 @@ use super::task::Task;
 use crate::holdout::{AbsentPairs, Description, Domain, Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
 use crate::question::plan::{PlanNode, Slot};
-use crate::question::template::NodeKind;
+use crate::question::template::{NodeKind, Tail};
 
 impl Searcher {
     /// Describes a node without a choice. Returns whether that mentions the conjunction, or None if the question then
@@ -93,10 +93,31 @@ impl Searcher {
     /// Whether a question that has not mentioned the conjunction in its slot yet can do so from a choice on.
     pub(super) fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
         if let Some(Slot::Choice(node)) = task.slot {
-            return at <= usize::from(node);
+            return at <= usize::from(node) && self.can_narrow_to(task, at, usize::from(node));
         }
         let mut descriptions = self.descriptions;
         task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at, &mut descriptions, holdout))
+    }
+
+    /// Whether some key that names the conjunction can be the choice at node `to`, given the relations that were chosen
+    /// before node `at`. The question does not degenerate only if each relation excludes an object of the key that no
+    /// other one does.
+    fn can_narrow_to(&self, task: &Task<'_>, at: usize, to: usize) -> bool {
+        let node = &task.plan.nodes[to];
+        if node.narrowed_by.is_empty() {
+            return true;
+        }
+        let chosen = || node.narrowed_by.iter().map(|&i| usize::from(i)).filter(|&i| i < at);
+        let objects_left = |objects: u32, without: Option<usize>| {
+            let others = chosen().filter(|&i| Some(i) != without);
+            others.fold(objects, |objects, i| objects & self.outputs[0][i])
+        };
+        let needed = node.narrowed_by.len() - chosen().count() + usize::from(node.kind.tail() == Tail::Unique);
+        self.options.held.iter().any(|&key| {
+            let objects = self.options.keys()[usize::from(key)].objects;
+            let left = objects_left(objects, None);
+            left.count_ones() as usize >= needed && chosen().all(|i| objects_left(objects, Some(i)) != left)
+        })
     }
 
     /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
