@@ -211,14 +211,14 @@ fn every_family_reaches_what_a_list_of_all_choices_gives() {
     check_families(&vocab, &templates, &plans, &holdout, &RULES, &scenes(&vocab));
 }
 
-/// The last description of a question with two relations and "and" names the pair whenever it can, in at least its share
-/// of the slots.
+/// The last description of a question with two relations and "and" is the only one to name the pair about as often as
+/// its share of the slots, wherever such a question exists.
 #[test]
 fn a_slot_after_relations_is_found_wherever_there_is_a_question() {
     let vocab = tiny();
     let templates = Templates::own(&vocab);
     let holdout = Holdout::new(&vocab, &["rubber", "cylinder"]).unwrap();
-    let [_, _, material, shape] = *holdout.values() else { panic!("{holdout:?}") };
+    let [_, _, material, shape] = *holdout.values();
     let mut rng = rng("slots", 0);
     let mut asked = [0, 0];
     for (n, index) in [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)] {
@@ -229,22 +229,26 @@ fn a_slot_after_relations_is_found_wherever_there_is_a_question() {
             *object = [i as u8 % 2, i as u8 / 2, material.unwrap(), shape.unwrap()];
         }
         let scene = TestScene::placed(&vocab, objects, &mut rng);
-        let names_last = |choices: &[Choice]| matches!(choices.last(), Some(last) if last[3..] == [material, shape]);
+        // Other descriptions may name it by chance as well.
+        let only_the_last = |choices: &[Choice]| {
+            let names = |choice: &Choice| choice[3..] == [material, shape];
+            choices.iter().position(names) == Some(choices.len() - 1)
+        };
         let mut listed = BTreeSet::new();
         let mut with_answer = BTreeSet::new();
         Plain::new(&vocab, &templates.raw[family], &scene).all(&holdout, &mut |question| {
             if question.mentions {
                 with_answer.insert(question.answer);
             }
-            if names_last(question.choices) {
+            if only_the_last(question.choices) {
                 listed.insert(question.answer);
             }
         });
         let mut engine = Engine::new(&vocab, &plan, &scene, Some(&holdout));
         for answer in with_answer {
             let draw = |_| engine.search(answers([answer]), QuestionRule::With, &mut rng).unwrap();
-            let n_last = (0..300).map(draw).filter(|found| names_last(&found.choices)).count();
-            let is_right = if listed.contains(&answer) { n_last > 60 } else { n_last == 0 };
+            let n_last = (0..300).map(draw).filter(|found| only_the_last(&found.choices)).count();
+            let is_right = if listed.contains(&answer) { n_last > 40 } else { n_last == 0 };
             assert!(is_right, "{}, {n} of 3 objects, answer {answer}: {n_last} of 300", templates.name(family));
             asked[usize::from(listed.contains(&answer))] += 1;
         }
