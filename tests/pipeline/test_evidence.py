@@ -1,11 +1,13 @@
 """The bytes of small datasets do not change: SHA-256 of every file, and a folder that was built long ago.
 
-Where a change is meant (it needs a new dataset version), `python tests/pipeline/test_evidence.py` writes the
-hashes anew. Pages for people (index.html, datasheets) and the sentences on them that the manifest repeats
-(`checked`) may say things in other words at any time.
+Where a change is meant (it needs a new dataset version), `python tests/pipeline/test_evidence.py WORK DATA`
+writes the hashes anew, in an empty folder WORK and with the test data DATA. Pages for people (index.html,
+datasheets) and the sentences on them that the manifest repeats (`checked`) may say things in other words.
 """
 
+import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -44,6 +46,11 @@ BUILDS: dict[str, str] = {
     "native": "--hop rubber_cylinder --renderer native --quality draft --passes mask,depth --images both",
     "CLEVR": "--hop rubber_cylinder --clevr {T}/clevr --no-render",
 }
+
+WITH_SUITES = "--hop rubber_cylinder --covr --renderer native --quality draft --passes mask"
+SUITES = ("rad", "carets", "holdout", "visual")
+EXPORTS = ("parquet", "webdataset", "clevr", "iep", "coco", "covr")
+BASELINES = ("majority", "coin", "symbolic")
 
 
 AS_ON_ANOTHER_PROCESSOR = """
@@ -100,6 +107,79 @@ def test_the_bytes_of_a_build_are_as_ever(name: str, tmp_path: Path, request: py
     assert hashes(out) == json.loads(HASHES.read_text())[name]
 
 
+def command_output(*words: object) -> str:
+    """What a command that succeeds prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert run_command([str(word) for word in words]) == 0, words
+    return printed.getvalue()
+
+
+def write_covr_predictions(data: Path, path: Path) -> None:
+    """Answers to COVR's questions of which every third is the one before it."""
+    lines = []
+    for split in ("test", "test_ood"):
+        rows = json.loads((data / f"covr/rubber_cylinder/{split}_questions.json").read_text())["questions"]
+        for i, row in enumerate(rows):
+            place = {
+                "hop": "rubber_cylinder",
+                "split": f"covr_{split}",
+                "question_index": row["question_index"],
+            }
+            lines.append({**place, "answer": rows[i - (i % 3 == 0)]["answer"], "model": "mine"})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def hashes_of_everything(work: Path) -> dict[str, str]:
+    """Folder -> SHA-256 of the names and hashes of its files, of a build with suites and sets.
+
+    The scores are those of `score --json`, and the numbers of the report those of its results.csv.
+    """
+    data, scores = work / "data", work / "scores"
+    scores.mkdir()
+    command_output("build", "--preset", "demo", "--seed", 3, "--quiet", *WITH_SUITES.split(), "--out", data)
+    for suite in SUITES:
+        command_output("suite", suite, data, "--quiet")
+    command_output("suite", "carets", data, "--train", "--quiet")
+    for name in EXPORTS:
+        command_output("export", data, "--format", name, "--out", work / "exports" / name, "--quiet")
+    files = []
+    for kind in BASELINES:
+        files.append(work / f"{kind}.jsonl")
+        command_output("baseline", data, "--kind", kind, "--out", files[-1], "--quiet")
+        score = command_output("score", data, files[-1], "--seed", 0, "--json")
+        (scores / f"{kind}.json").write_text(score)
+    for suite in SUITES:
+        path = work / f"{suite}.jsonl"
+        command_output("baseline", data, "--kind", "coin", "--suite", suite, "--out", path, "--quiet")
+        score = command_output("score", data, path, "--suite", suite, "--seed", 0, "--json")
+        (scores / f"{suite}.json").write_text(score)
+    write_covr_predictions(data, work / "covr.jsonl")
+    score = command_output("score", data, work / "covr.jsonl", "--covr", "--partial", "--seed", 0, "--json")
+    (scores / "covr.json").write_text(score)
+    command_output("report", *files, "--dataset", data, "--out", work / "report", "--quiet")
+    found: dict[str, str] = {}
+    by_folder: dict[str, list[str]] = {}
+    for name, digest in hashes(data).items():
+        by_folder.setdefault(f"data/{Path(name).parent.as_posix()}", []).append(f"{name} {digest}")
+    for name in EXPORTS:
+        lines = [" ".join(each) for each in hashes(work / "exports" / name).items()]
+        by_folder[f"exports/{name}"] = [line for line in lines if not line.startswith("README.md")]
+    for path in sorted(scores.iterdir()):
+        numbers = json.loads(path.read_text().replace(str(work), "WORK"))
+        found[f"scores/{path.name}"] = hashlib.sha256(json.dumps(numbers).encode()).hexdigest()
+    found["report/results.csv"] = hashlib.sha256((work / "report/results.csv").read_bytes()).hexdigest()
+    found |= {
+        name: hashlib.sha256("\n".join(lines).encode()).hexdigest() for name, lines in by_folder.items()
+    }
+    return dict(sorted(found.items()))
+
+
+@pytest.mark.slow
+def test_suites_sets_exports_scores_and_a_report_are_as_ever(tmp_path: Path) -> None:
+    assert hashes_of_everything(tmp_path) == json.loads(HASHES.read_text())["everything"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("n_threads", ["1", "4"])
 def test_older_processors_and_any_number_of_threads_give_the_same_bytes(
@@ -144,6 +224,8 @@ def write_hashes(folder: Path, data: Path) -> None:
     for name in BUILDS:
         (folder / name).mkdir(parents=True)
         found[name] = hashes(built(name, folder / name, lambda: data))
+    (folder / "everything").mkdir()
+    found["everything"] = hashes_of_everything(folder / "everything")
     HASHES.write_text(json.dumps(found, indent=1) + "\n")
 
 
