@@ -39,6 +39,11 @@ class Layout:
         return self.root / "DATASHEET.md"
 
     @property
+    def measured(self) -> Path:
+        """The measurements of the whole dataset."""
+        return self.root / "measured.json"
+
+    @property
     def contact_sheet(self) -> Path:
         """An HTML page with some images and questions of each split."""
         return self.root / "index.html"
@@ -141,6 +146,10 @@ class Layout:
     def hop_datasheet(self, hop: str) -> Path:
         """The datasheet of a sub-dataset."""
         return self.hop(hop) / "DATASHEET.md"
+
+    def hop_measured(self, hop: str) -> Path:
+        """The measurements of a sub-dataset, which its datasheet shows."""
+        return self.hop(hop) / "measured.json"
 
     def plots(self, hop: str) -> Path:
         """The folder of the plots in a sub-dataset's datasheet; it exists if plots were drawn."""

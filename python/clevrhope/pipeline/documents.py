@@ -1,6 +1,7 @@
 """The documents of a dataset, made from its finished files: datasheets, contact sheet and vocabulary."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
@@ -21,6 +23,8 @@ from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
 from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.markdown import listed
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
+from clevrhope.describe.measured import folder_json, hop_json
+from clevrhope.describe.stats.sources import Measured
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
@@ -96,15 +100,17 @@ def write_documents(
         for sub in subs:
             sweep_plots(layout, sub.hop.name, keep=sub.plots)
             sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
+            write_measured(layout.hop_measured(sub.hop.name), _measured(sub))
             write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
-            files.append(layout.hop_datasheet(sub.hop.name))
+            files += [layout.hop_measured(sub.hop.name), layout.hop_datasheet(sub.hop.name)]
             advance(1)
         whole = _whole_dataset(resolved, manifest, used, subs, images_of_hops)
+        write_measured(layout.measured, folder_json(whole))
         write_whole(layout.datasheet, folder_datasheet(whole).encode())
         advance(1)
         write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
         advance(1)
-    files += [layout.datasheet, layout.contact_sheet]
+    files += [layout.measured, layout.datasheet, layout.contact_sheet]
     return {layout.relative(path): record(path) for path in files}
 
 
@@ -143,6 +149,20 @@ def _sub_dataset(
         plots=listed_plots(layout, manifest, hop.name),
         suites=tuple(measure_readable_suites(layout, manifest, hop.name)),
         covr=tuple(measure_covr(layout, manifest, hop.name)),
+    )
+
+
+def _measured(sub: SubDataset) -> dict[str, Any]:
+    """The content of a sub-dataset's measured.json."""
+    return hop_json(
+        sub.hop,
+        [Measured(sub.hop.name, each, sub.families) for each in sub.splits],
+        images_shared={split: n_shared for split, (_, n_shared) in sub.shared_images.items()},
+        from_clevr=sub.from_clevr,
+        families=sub.families,
+        never=sub.families_never,
+        suites=sub.suites,
+        covr=sub.covr,
     )
 
 

@@ -18,12 +18,14 @@ from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows
 from clevrhope.dataset.contents import check_whole, find_hop, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
+from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
 from clevrhope.describe.datasheet.suites import with_suites
+from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import CELLS, measure_readable_suites
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import encoded
@@ -214,23 +216,26 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
             raise ConfigError(f'{folder}: no suite "{name}"{of}{suggestion(name, known)}; {there}')
         for hop in dict.fromkeys(chosen):
             manifest = without_suites(layout, manifest, hop, suite=name)
-            if layout.hop_datasheet(hop).is_file():
+            if layout.hop_datasheet(hop).is_file() and layout.hop_measured(hop).is_file():
                 manifest = with_datasheet(layout, manifest, hop)
             write_manifest(layout.manifest, manifest)
     return tuple(dict.fromkeys(chosen))
 
 
 def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
-    """Writes the section on suites in a sub-dataset's datasheet; returns the manifest with its checksum.
+    """Measures a sub-dataset's suites again, for its datasheet; returns the manifest with the new checksums.
 
     Raises:
-        DatasetError: the datasheet or a file of a suite is missing, or cannot be read.
+        DatasetError: the datasheet, the measurements or a file of a suite is missing, or cannot be read.
     """
     path = layout.hop_datasheet(hop)
     with reading(path, "a datasheet", remedy="run the dataset's build again to make it"):
         sheet = path.read_text("utf-8")
-    write_whole(path, with_suites(sheet, tuple(measure_readable_suites(layout, manifest, hop))).encode())
-    return manifest.with_files({layout.relative(path): record(path)})
+    suites = tuple(measure_readable_suites(layout, manifest, hop))
+    measured = layout.hop_measured(hop)
+    write_measured(measured, {**read_measured(measured), "suites": suites_json(suites)})
+    write_whole(path, with_suites(sheet, suites).encode())
+    return manifest.with_files({layout.relative(each): record(each) for each in (path, measured)})
 
 
 def test_splits(layout: Layout, manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:

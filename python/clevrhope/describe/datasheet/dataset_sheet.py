@@ -125,22 +125,28 @@ def _over_several_images(data: WholeDataset) -> Iterator[str]:
 
 
 def _files(manifest: Manifest) -> str:
-    lines, rows = [], []
-    for kind, begin, end, name, text in _KINDS:
-        sizes = [
-            each.bytes
-            for file, each in manifest.files.items()
-            # Suites of paired tests can be made later, without the datasheet being written again.
-            if file.startswith(begin) and file.endswith(end) and "/suites/" not in file
-        ]
-        if any(sizes):
-            lines.append(f"- {name}: {text}")
-            rows.append((kind, number(sum(sizes))))
+    sizes = bytes_of_kinds(manifest)
+    lines = [f"- {name}: {text}" for kind, _, _, name, text in KINDS if kind in sizes]
+    rows = [(kind, number(n_bytes)) for kind, n_bytes in sizes.items()]
     lines.append("- manifest.json: settings, seed, and every file with its size and SHA-256")
     return "\n".join(lines) + f"\n\n{table(['kind of file', 'bytes'], rows)}"
 
 
-_KINDS = (
+def bytes_of_kinds(manifest: Manifest) -> dict[str, int]:
+    """Kind of file -> its bytes, for the kinds in a folder; suites can be made later, and do not count."""
+    found = {}
+    for kind, begin, end, _, _ in KINDS:
+        n_bytes = sum(
+            each.bytes
+            for file, each in manifest.files.items()
+            if file.startswith(begin) and file.endswith(end) and "/suites/" not in file
+        )
+        if n_bytes:
+            found[kind] = n_bytes
+    return found
+
+
+KINDS = (
     (
         "questions as arrays",
         "hops/",
@@ -151,7 +157,7 @@ _KINDS = (
     (
         "questions in English",
         "hops/",
-        ".json",
+        "_questions.json",
         "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
         "the same in English, as CLEVR's question files",
     ),

@@ -1,0 +1,91 @@
+"""measured.json is read whole, and what is wrong with one is a sentence with file, place and remedy."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.measured import read_fitting, read_measured, read_measured_folder
+from clevrhope.errors import DatasetError
+
+KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
+HOP = "rubber_cylinder"
+REMEDY = "run the dataset's build again to measure its files"
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    shutil.copytree(KEPT, tmp_path / "kept")
+    return Layout(tmp_path / "kept")
+
+
+def test_the_numbers_are_those_of_the_files(layout: Layout) -> None:
+    measured = read_fitting(layout, existing_manifest(layout.manifest), HOP)
+    train = measured["splits"]["train"]
+    rows = json.loads(layout.questions_json(HOP, "train").read_text())["questions"]
+    assert (train["questions"], train["images"]) == (len(rows), len({row["image_index"] for row in rows}))
+    for answer, n in train["answers"].items():
+        assert n == sum(row["answer"] == answer for row in rows)
+    whole = read_measured_folder(layout.measured)
+    assert whole["splits"][HOP] == {name: each["questions"] for name, each in measured["splits"].items()}
+
+
+def without(key: str) -> Callable[[dict[str, Any]], object]:
+    return lambda measured: measured.pop(key)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (without("splits"), "splits is missing"),
+        (without("format"), "format null, but"),
+        (lambda m: m.update(format=9), "format 9, but"),
+        (lambda m: m.update(hop="red_cube"), 'measurements of "red_cube", but the folder is rubber_cylinder'),
+        (lambda m: m["splits"]["train"].update(images=-1), "splits.train.images is -1; expected"),
+        (
+            lambda m: m["splits"]["train"]["answers"].update(no="x"),
+            'splits.train.answers.no is "x"; expected',
+        ),
+        (
+            lambda m: m["splits"]["train"].update(questions=19),
+            "splits.train.questions is 19, but the manifest",
+        ),
+        (lambda m: m["splits"].pop("train"), "splits is complex_iid"),
+        (lambda m: m["covr"].update(covr_train=[]), "covr.covr_train is []; expected"),
+    ],
+)
+def test_foreign_measurements_are_a_sentence(
+    layout: Layout, change: Callable[[dict[str, Any]], object], sentence: str
+) -> None:
+    path = layout.hop_measured(HOP)
+    measured = json.loads(path.read_text())
+    change(measured)
+    path.write_text(json.dumps(measured))
+    pattern = rf"{re.escape(str(path))}: {re.escape(sentence)}.*; {re.escape(REMEDY)}$"
+    with pytest.raises(DatasetError, match=pattern):
+        read_fitting(layout, existing_manifest(layout.manifest), HOP)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "no such file"),
+        (b"", "broken JSON"),
+        (b"[]", "not measurements of a dataset"),
+        (b"\xff", "UTF-8"),
+    ],
+)
+def test_broken_measurements_are_a_sentence(layout: Layout, content: bytes | None, sentence: str) -> None:
+    for path, read in ((layout.hop_measured(HOP), read_measured), (layout.measured, read_measured_folder)):
+        path.unlink()
+        if content is not None:
+            path.write_bytes(content)
+        pattern = rf"{re.escape(str(path))}.*{re.escape(sentence)}.*; {re.escape(REMEDY)}$"
+        with pytest.raises(DatasetError, match=pattern):
+            read(path)
