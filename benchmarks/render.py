@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
-from typing import Any
+from typing import Any, get_args
 
 from benchmarks.render_measures import Feature, by_material, excess_light, features, grain, ssim
 from clevrhope.errors import RenderError
@@ -24,7 +24,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes
 from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
+from clevrhope.images.settings import BLENDER_QUALITIES, NativeQuality, NativeSettings, RenderSettings
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores, resident_bytes
 
@@ -33,6 +33,7 @@ QUICK_IMAGES = 4
 ENCODINGS = 32
 """At least this many PNG files are timed: the first ones of a process take up to twice as long."""
 
+NATIVE = get_args(NativeQuality)
 CYCLES = tuple(name for name in BLENDER_QUALITIES if name != "original")
 """The qualities of Blender to measure, all against the original's settings."""
 
@@ -209,7 +210,7 @@ def compare(
     began = perf_counter()
     studio.native(MAIN).close()
     native_start_seconds = perf_counter() - began
-    native = {name: Effort("native", name) for name in QUALITIES["native"]}
+    native = {name: Effort("native", name) for name in NATIVE}
     made_of_cycles: dict[str, Effort] = {}
     rendered_on = n_workers = worker_bytes = None
     with ExitStack() as stack:

@@ -33,7 +33,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
         return _InBlendersPlace(quality="draft")
 
     monkeypatch.setattr(bench_render._Studio, "cycles", cycles)
-    monkeypatch.setattr(bench_render, "QUALITIES", {"native": ("draft", "standard")})
+    monkeypatch.setattr(bench_render, "NATIVE", ("draft", "standard"))
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_without_blender_the_native_renderer_is_measured_alone(
 def test_a_device_without_blender_is_noted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(bench_render, "QUALITIES", {"native": ("draft", "standard")})
+    monkeypatch.setattr(bench_render, "NATIVE", ("draft", "standard"))
     monkeypatch.setattr("clevrhope.runtime.blender.find_blender", lambda: None)
     assert run_benchmark(["render", "--images", "1", "--device", "cpu", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

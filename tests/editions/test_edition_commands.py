@@ -17,7 +17,7 @@ from clevrhope.dataset.manifest import existing_manifest, write_manifest
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.editions import edition_names, frozen, read_edition, verify
 from clevrhope.editions.content import PARTS, whole_digest
-from clevrhope.images import rendering_record
+from clevrhope.images.renderers import RENDERERS
 
 PRIVATE_SEED = 17_364_209_581_736_402_911
 
@@ -290,14 +290,14 @@ def test_an_unfinished_build_is_not_compared(copy: Path, run: Any) -> None:
 def test_an_engine_with_other_pixels_says_so(
     editions: Path, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Any
 ) -> None:
-    monkeypatch.setattr(rendering_record, "NATIVE_REVISION", 99)
+    monkeypatch.setitem(RENDERERS, "native", replace(RENDERERS["native"], revision=99))
     monkeypatch.setattr(frozen, "software_version", lambda: "9.1")
     code, text = run("build", "--edition", NAME, "--out", tmp_path / "out")
     assert code == 2
     version = json.loads((editions / f"{NAME}.json").read_text("utf-8"))["clevrhope"]
     revision = existing_manifest(Layout(built).manifest).rendering["revision"]  # type: ignore[index]
     assert f"this version of clevrhope, 9.1, cannot make the edition {NAME} any more" in text
-    assert f"the native renderer's revision is {revision} there and 99 here" in text
+    assert f"the renderer's revision is {revision} there and 99 here" in text
     assert f"pip install clevrhope=={version}" in text
     assert not (tmp_path / "out").exists()
     assert run("verify", built)[0] == 0

@@ -15,7 +15,7 @@ from clevrhope.editions import edition_names, read_edition, verify
 from clevrhope.editions.content import PARTS, image_digest, read_content
 from clevrhope.editions.frozen import SHORT, read_frozen
 from clevrhope.errors import ConfigError
-from clevrhope.images.renderer import open_renderer
+from clevrhope.images.renderers import open_renderer
 from clevrhope.images.settings import NATIVE_REVISION, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import Request, build

@@ -111,8 +111,9 @@ rendering_options = (
         "Images",
         click.option(
             "--renderer",
-            type=click.Choice(["blender", "native"]),
-            help="native makes nearly the same images without Blender, much faster.  [default: blender]",
+            metavar="NAME",
+            help="blender or native, which makes nearly the same images without Blender, much faster.  "
+            "[default: blender]",
         ),
         click.option(
             "--quality",

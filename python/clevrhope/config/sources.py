@@ -2,22 +2,22 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, make_dataclass, replace
+from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from clevrhope.config.presets import PRESETS, Config, Directions, Sizes
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.rendering_record import rendering_from_json
-from clevrhope.images.settings import (
-    QUALITIES,
-    NativeSettings,
-    Rendering,
-    RenderSettings,
+from clevrhope.images.renderers import (
+    DEFAULT_RENDERER,
+    RENDERERS,
     default_settings,
     on_device,
     renderer_of,
+    row_of,
 )
+from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.changes import read_changes
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import read_object
@@ -64,7 +64,7 @@ def resolve_config(
         train_questions: size of train.
         test_questions: size of the tuning split and of each complex test set, or of val and of test.
         prelim_sets: groups and sets for each value of a preliminary set.
-        renderer: "blender" or "native".
+        renderer: its name in `RENDERERS`.
         quality: a quality of the renderer.
         samples: Blender's samples per pixel.
         device: where Blender renders.
@@ -201,17 +201,18 @@ def _rendering(
         _Effort, {k: table[k] for k in table.keys() - own.keys()}, where=file, path="rendering."
     )
     if renderer is not None:
-        settings = default_settings(renderer)
+        with naming("--renderer"):
+            settings = default_settings(renderer)
     elif there is not None and "renderer" not in table:
         settings = there
     else:
         with naming(f"{file}: rendering.renderer"):
             settings = default_settings(effort.renderer)
     chosen = renderer_of(settings)
-    if samples is not None and chosen != "blender":
+    if samples is not None and not isinstance(settings, RenderSettings):
         raise ConfigError(
             f"--samples: only Blender takes samples per pixel ({samples}); the renderer {chosen} takes "
-            f"--quality {'|'.join(QUALITIES[chosen])}"
+            f"--quality {'|'.join(row_of(settings).qualities)}"
         )
     if samples is not None and quality is not None:
         raise ConfigError(
@@ -238,20 +239,19 @@ def _rendering(
 
 @dataclass(frozen=True)
 class _Effort:
-    renderer: str = "blender"
+    renderer: str = DEFAULT_RENDERER
     quality: str | None = None
 
 
 def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> None:
     """Checks that no setting in a [rendering] table belongs to another renderer."""
-    if chosen == "native":
-        own = asdict(NativeSettings())
-        for key in table:
-            if key not in own and key in asdict(RenderSettings()):
-                raise ConfigError(
-                    f"{file}: rendering.{key} is a setting of the renderer blender, but native is chosen; "
-                    "leave it out, or choose blender"
-                )
+    for key in table:
+        others = [name for name, row in RENDERERS.items() if row.takes(key)]
+        if others and chosen not in others:
+            raise ConfigError(
+                f"{file}: rendering.{key} is a setting of the renderer {others[0]}, but {chosen} is chosen; "
+                f"leave it out, or choose {others[0]}"
+            )
 
 
 def _check_world(table: Mapping[str, Any], file: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.errors import DatasetError, shown
+from clevrhope.images.renderers import DEFAULT_RENDERER
 from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
 from clevrhope.runtime.forms import (
@@ -499,8 +500,8 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     if existing.rendering is None or wanted.rendering is None:
         return
     # Before there was a choice, manifests named no renderer.
-    there = {"renderer": "blender", **existing.rendering}
-    here = rendering_of_folder(there, {"renderer": "blender", **wanted.rendering})
+    there = {"renderer": DEFAULT_RENDERER, **existing.rendering}
+    here = rendering_of_folder(there, {"renderer": DEFAULT_RENDERER, **wanted.rendering})
     if there["renderer"] != here["renderer"]:
         raise BindingError(
             f"{root}: its images were made with {rendering_in_words(there)}, not with "

@@ -24,7 +24,7 @@ _WORDS = {
     "templates": "the fingerprint of the question templates",
     "questions": "what is recorded of questions",
     "rendering": "the rendering",
-    "revision": "the native renderer's revision",
+    "revision": "the renderer's revision",
 }
 """Everything besides an edition's definition that decides content, as messages name it."""
 

@@ -10,6 +10,7 @@ from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.checks import check_plan, parsed
 from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
 from clevrhope.experiments.plan import Plan, RunChain
+from clevrhope.images.renderers import row_recorded
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
@@ -129,12 +130,14 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
     chains = [plan.datasets[config.name] for config in left]
     jobs = min(len(left), cores // _CORES_OF_A_DATASET)
     share_a_folder = len({places[config.name].data for config in left}) < len(left)
-    # Blender takes all cores and GPUs by itself.
-    uses_blender = any(
-        each.folder is None and each.render and each.config.get("rendering", {}).get("renderer") != "native"
+    # A renderer with processes of its own takes all cores and GPUs by itself.
+    shares_no_cores = any(
+        each.folder is None
+        and each.render
+        and not row_recorded(each.config.get("rendering", {})).is_in_process
         for each in left
     )
-    if jobs < 2 or share_a_folder or uses_blender:
+    if jobs < 2 or share_a_folder or shares_no_cores:
         for chain in chains:
             yield run_chain(chain, threads=cores)
     else:

@@ -6,6 +6,7 @@ from typing import Any
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.devices import Device, FoundDevices, find_devices
 from clevrhope.images.renderer import ANY, CPU, INTERFACES
+from clevrhope.images.renderers import RENDERERS
 from clevrhope.runtime.blender import check_blender
 from clevrhope.runtime.resources import available_cores
 
@@ -41,9 +42,14 @@ class AvailableRenderers:
         }
         return {
             "blender": None if self.blender_problem else blender,
-            "native": {"device": CPU, "cores": self.cores},
+            **{name: {"device": CPU, "cores": self.cores} for name in _on_cpus()},
             "notes": [self.blender_problem] if self.blender_problem else [],
         }
+
+
+def _on_cpus() -> list[str]:
+    """The renderers that use only the cores of the CPU."""
+    return [name for name, row in RENDERERS.items() if not row.takes("device")]
 
 
 def find_renderers() -> AvailableRenderers:
@@ -63,7 +69,7 @@ def text_lines(renderers: AvailableRenderers) -> list[str]:
         denoiser = "there" if device.denoises else "on the CPU"
         auto = "yes" if device in renderers.auto else ""
         rows.append(("blender", device.name, device.title, denoiser, auto))
-    rows.append(("native", CPU, f"{renderers.cores} cores", "there", ""))
+    rows += [(name, CPU, f"{renderers.cores} cores", "there", "") for name in _on_cpus()]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import TypeVar
+from dataclasses import asdict
+from typing import TypeVar, get_args
 
 from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import Passes, measure_passes
-from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.settings import NativeQuality, NativeSettings
+from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
+from clevrhope.images.settings import NATIVE_REVISION, NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.resources import available_cores
@@ -109,3 +110,28 @@ class NativeRenderer(Renderer):
 
     def close(self) -> None:
         """Does nothing, because there is nothing to release."""
+
+
+def _open(settings: NativeSettings, *, look: Look | None, workers: int | None, **_: object) -> Renderer:
+    return NativeRenderer(look=look, workers=workers, **asdict(settings))
+
+
+def _open_in_actor(settings: NativeSettings, look: Look, cores: int, _: float) -> Renderer:
+    # Read when the first image is rendered; by default, each actor would use all cores of its node.
+    os.environ["RAYON_NUM_THREADS"] = str(cores)
+    return NativeRenderer(look=look, workers=1, **asdict(settings))
+
+
+NATIVE = RendererRow(
+    title="the native renderer",
+    made_by="clevrhope's native renderer (quality {quality})",
+    settings=NativeSettings,
+    qualities=get_args(NativeQuality),
+    effort="quality",
+    open=_open,
+    open_in_actor=_open_in_actor,
+    revision=NATIVE_REVISION,
+    most_objects=MOST_OBJECTS,
+    is_in_process=True,
+    images_timed=8,
+)

@@ -1,9 +1,9 @@
-"""The interface that all renderers share, and the choice of a renderer and of its devices."""
+"""What all renderers share: their interface, the row that describes one, and the choice of devices."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -12,8 +12,6 @@ import numpy.typing as npt
 from clevrhope.errors import ConfigError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from clevrhope.images.settings import Rendering
     from clevrhope.look.definition import Look
 
@@ -22,9 +20,6 @@ K = TypeVar("K", bound=Hashable)
 #: A scene in CLEVR's JSON form, with camera and lights, which CLEVR's own files do not record.
 Scene = Mapping[str, Any]
 Pixels = npt.NDArray[np.uint8]
-
-#: Where renderers run: in processes that this one starts, or in the actors of a Ray cluster.
-ENGINES = ("local", "ray")
 
 #: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender uses capitals.
 INTERFACES: Mapping[str, str] = {
@@ -65,49 +60,43 @@ class Renderer(Protocol):
         self.close()
 
 
-def open_renderer(
-    rendering: Rendering,
-    *,
-    look: Look | None = None,
-    workers: int | None = None,
-    engine: str = "local",
-    address: str | None = None,
-    folder: Path | None = None,
-) -> Renderer:
-    """Opens a renderer, which stays open until it is closed.
+@dataclass(frozen=True)
+class RendererRow:
+    """All that the package knows of a renderer: its row in `renderers.RENDERERS`.
 
-    Args:
-        rendering: size and effort, for Blender or the native renderer.
-        look: how the names in the scenes are drawn; by default the package's look.
-        workers: Blender processes, or images that the native renderer has in flight at once; both use all
-            cores whatever this number. With Ray, the number of actors, or of actors per GPU if there are
-            GPUs.
-        engine: one of `ENGINES`.
-        address: the address of the Ray cluster; by default a cluster on this machine.
-        folder: the folder of the images, for the compiled kernels of this machine's GPUs, see
-            `CyclesRenderer`.
-
-    Raises:
-        ConfigError: the look, engine, address or device is invalid.
-        RenderError: Blender or Ray is needed but missing, or Ray does not answer.
-        SceneError: the native renderer has no formula for a shape or material.
+    Attributes:
+        title: its name in sentences.
+        made_by: the words after "rendered by", with fields for its settings.
+        settings: the class of its settings.
+        qualities: the names of its qualities.
+        effort: the setting, and the option, that says how much work an image takes.
+        open: opens it on this machine, given the settings and the arguments of `renderers.open_renderer`.
+        open_in_actor: opens it in a Ray actor, given the settings, the look, and the cores and the share of a
+            GPU that Ray reserved.
+        revision: increased by one whenever its images change, so that no folder mixes two revisions; None if
+            the folder need not be bound to one.
+        most_objects: the most objects of a scene; None for any number.
+        is_in_process: whether it renders in the caller's process, as a stream needs it.
+        images_timed: how many images of each worker `plan` times, after one to warm up.
+        licence: a sentence for datasheets on what its licence means for images, if anything.
     """
-    # Renderers import this module, and Ray may not be installed.
-    from clevrhope.images.blender.cycles import CyclesRenderer
-    from clevrhope.images.native import NativeRenderer
-    from clevrhope.images.settings import NativeSettings
 
-    if engine not in ENGINES:
-        raise ConfigError(f"engine {engine!r} should be {' or '.join(ENGINES)}")
-    if engine == "ray":
-        from clevrhope.images.ray.engine import RayRenderer
+    title: str
+    made_by: str
+    settings: type[Rendering]
+    qualities: tuple[str, ...]
+    effort: str
+    open: Callable[..., Renderer]
+    open_in_actor: Callable[[Any, Look, int, float], Renderer]
+    revision: int | None = None
+    most_objects: int | None = None
+    is_in_process: bool = False
+    images_timed: int = 1
+    licence: str = ""
 
-        return RayRenderer(rendering, look=look, workers=workers, address=address)
-    if address is not None:
-        raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
-    if isinstance(rendering, NativeSettings):
-        return NativeRenderer(look=look, workers=workers, **asdict(rendering))
-    return CyclesRenderer(look=look, settings=rendering, workers=workers, folder=folder)
+    def takes(self, setting: str) -> bool:
+        """Whether it has a setting of this name, such as `samples` or `device`."""
+        return any(each.name == setting for each in fields(self.settings))
 
 
 @dataclass(frozen=True)

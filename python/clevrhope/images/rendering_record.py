@@ -7,27 +7,28 @@ from dataclasses import asdict
 from typing import Any
 
 from clevrhope.images.renderer import ANY, parse_device
-from clevrhope.images.settings import (
-    NATIVE_REVISION,
-    Rendering,
-    RenderSettings,
+from clevrhope.images.renderers import (
+    DEFAULT_RENDERER,
     default_settings,
     renderer_of,
+    row_of,
+    row_recorded,
 )
+from clevrhope.images.settings import Rendering
 from clevrhope.runtime.settings import naming, read_settings
 
 
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
-    """The entry of a manifest: the renderer, all of its settings, and the native renderer's revision.
+    """The entry of a manifest: the renderer, all of its settings, and the renderer's revision if it has one.
 
     Only the kind of the device is recorded, because it does not matter which of a machine's GPUs made an
     image.
     """
     found = {"renderer": renderer_of(rendering), **asdict(rendering)}
-    if isinstance(rendering, RenderSettings):
-        found["device"] = parse_device(rendering.device).kind
-    else:
-        found["revision"] = NATIVE_REVISION
+    if "device" in found:
+        found["device"] = parse_device(found["device"]).kind
+    if (revision := row_of(rendering).revision) is not None:
+        found["revision"] = revision
     return found
 
 
@@ -49,33 +50,29 @@ def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
     with naming(where):
-        defaults = default_settings(found.get("renderer", "blender"))
+        defaults = default_settings(found.get("renderer", DEFAULT_RENDERER))
     return read_settings(type(defaults), settings, where=where, start=defaults)
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Why images of two revisions of the native renderer must not be mixed; "" if the revisions are equal."""
-    if any(each.get("renderer", "blender") != "native" for each in (there, here)):
-        return ""
+    """Why images of two revisions of a renderer must not be mixed; "" if the revisions are equal."""
     before, now = there.get("revision"), here.get("revision")
-    if before == now:
+    if before == now or there.get("renderer") != here.get("renderer"):
         return ""
     which = "an unknown revision" if before is None else f"revision {before}"
     return (
-        f"its images are of {which} of the native renderer, and this clevrhope has revision {now}, "
+        f"its images are of {which} of {row_recorded(here).title}, and this clevrhope has revision {now}, "
         "whose pixels differ; choose another --out, or resume with the version that made them"
     )
 
 
 def rendering_in_words(rendering: Mapping[str, Any]) -> str:
     """The command-line options for the rendering that a manifest records."""
-    if rendering.get("renderer", "blender") == "native":
-        return f"--renderer native --quality {rendering['quality']}"
-    return f"--renderer blender --samples {rendering['samples']}"
+    effort = row_recorded(rendering).effort
+    name = rendering.get("renderer", DEFAULT_RENDERER)
+    return f"--renderer {name} --{effort} {rendering[effort]}"
 
 
 def made_by(rendering: Mapping[str, Any]) -> str:
     """The renderer and its quality from a manifest's record, to follow "rendered by"."""
-    if rendering.get("renderer", "blender") == "native":
-        return f"clevrhope's native renderer (quality {rendering['quality']})"
-    return f"Blender's Cycles ({rendering['samples']} samples per pixel)"
+    return row_recorded(rendering).made_by.format_map(rendering)

@@ -1,13 +1,13 @@
-"""Settings of both renderers."""
+"""Settings of renderers: what all have, Blender's, and the native renderer's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.renderer import ANY, CPU, parse_device
+from clevrhope.images.renderer import parse_device
 from clevrhope.runtime.settings import naming
 
 Prefilter = Literal["none", "fast", "accurate"]
@@ -20,24 +20,40 @@ ADAPTIVE_STEP = 16
 #: From this many samples on, an image needs no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
 
-#: Blender's Cycles in separate processes, or the native module in this process.
-RENDERERS = ("blender", "native")
-
 #: Blender's samples per pixel, by quality.
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
 #: Increased by one whenever the native renderer's images change, so that no folder mixes two revisions.
 NATIVE_REVISION = 7
 
-#: The qualities of each renderer.
-QUALITIES: Mapping[str, tuple[str, ...]] = {
-    "blender": tuple(BLENDER_QUALITIES),
-    "native": get_args(NativeQuality),
-}
+
+@dataclass(frozen=True)
+class Rendering:
+    """The settings that each renderer has.
+
+    Attributes:
+        width: pixels.
+        height: pixels.
+
+    Raises:
+        ConfigError: an invalid size.
+    """
+
+    width: int = 480
+    height: int = 320
+
+    def __post_init__(self) -> None:
+        for name in ("width", "height"):
+            if not 1 <= getattr(self, name) <= 8192:
+                raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected from 1 to 8192 pixels")
+
+    def with_quality(self, quality: str) -> Self:
+        """These settings at another quality; raises ConfigError for an unknown one."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class RenderSettings:
+class RenderSettings(Rendering):
     """Everything except the scene and the look that decides an image rendered by Blender.
 
     Attributes:
@@ -61,8 +77,6 @@ class RenderSettings:
         ConfigError: Blender would not accept a value.
     """
 
-    width: int = 480
-    height: int = 320
     samples: int = 16
     denoise: bool = True
     adaptive_threshold: float = 0.05
@@ -72,9 +86,8 @@ class RenderSettings:
     device: str = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         checks = {
-            "width": (1 <= self.width <= 8192, "from 1 to 8192 pixels"),
-            "height": (1 <= self.height <= 8192, "from 1 to 8192 pixels"),
             "samples": (1 <= self.samples <= 65536, "from 1 to 65536"),
             "adaptive_threshold": (0.0 <= self.adaptive_threshold < 1.0, "from 0 (off) to below 1"),
             "adaptive_min_samples": (0 <= self.adaptive_min_samples <= 4096, "from 0 to 4096"),
@@ -88,21 +101,21 @@ class RenderSettings:
         with naming("device"):
             parse_device(self.device)
 
-    def with_samples(self, samples: int) -> RenderSettings:
+    def with_samples(self, samples: int) -> Self:
         """These settings with other samples; from 512 on not denoised or adaptive, as in the original."""
         if samples < SAMPLES_OF_THE_ORIGINAL:
             return replace(self, samples=samples)
         return replace(self, samples=samples, denoise=False, adaptive_threshold=0.0)
 
-    def with_quality(self, quality: str) -> RenderSettings:
+    def with_quality(self, quality: str) -> Self:
         """These settings at one of `BLENDER_QUALITIES`; raises ConfigError for an unknown one."""
-        check_quality("blender", quality)
-        own = RenderSettings(width=self.width, height=self.height, device=self.device)
+        check_quality("blender", quality, BLENDER_QUALITIES)
+        own = type(self)(width=self.width, height=self.height, device=self.device)
         return own.with_samples(BLENDER_QUALITIES[quality])
 
 
 @dataclass(frozen=True)
-class NativeSettings:
+class NativeSettings(Rendering):
     """Everything except the scene and the look that decides an image of the native renderer.
 
     Attributes:
@@ -114,61 +127,22 @@ class NativeSettings:
         ConfigError: an invalid size or quality.
     """
 
-    width: int = 480
-    height: int = 320
     quality: NativeQuality = "standard"
 
     def __post_init__(self) -> None:
-        check_quality("native", self.quality)
-        for name in ("width", "height"):
-            if not 1 <= getattr(self, name) <= 8192:
-                raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected from 1 to 8192 pixels")
+        check_quality("native", self.quality, get_args(NativeQuality))
+        super().__post_init__()
 
-    def with_quality(self, quality: str) -> NativeSettings:
+    def with_quality(self, quality: str) -> Self:
         """These settings at another quality; raises ConfigError for an unknown one."""
         return replace(self, quality=cast(NativeQuality, quality))
 
 
-#: Settings of either renderer, told apart by their class.
-Rendering = RenderSettings | NativeSettings
-
-
-def default_settings(renderer: str) -> Rendering:
-    """The default settings of a renderer.
-
-    Raises:
-        ConfigError: there is no such renderer.
-    """
-    if renderer not in RENDERERS:
-        raise ConfigError(f'unknown renderer "{renderer}"; known: {", ".join(RENDERERS)}')
-    return NativeSettings() if renderer == "native" else RenderSettings()
-
-
-def renderer_of(rendering: Rendering) -> str:
-    """The renderer, one of `RENDERERS`, that settings are for."""
-    return "native" if isinstance(rendering, NativeSettings) else "blender"
-
-
-def on_device(rendering: Rendering, device: str) -> Rendering:
-    """These settings on another device.
-
-    Raises:
-        ConfigError: the device is invalid, or a GPU was given for the native renderer.
-    """
-    choice = parse_device(device)
-    if isinstance(rendering, RenderSettings):
-        return replace(rendering, device=device)
-    if choice.kind not in (ANY, CPU):
-        raise ConfigError(f"{device}: the native renderer runs only on the CPU; use --renderer blender")
-    return rendering
-
-
-def check_quality(renderer: str, quality: str) -> None:
+def check_quality(renderer: str, quality: str, known: Collection[str]) -> None:
     """Checks that a renderer has a quality.
 
     Raises:
         ConfigError: it has no quality of this name.
     """
-    if quality not in QUALITIES[renderer]:
-        known = ", ".join(QUALITIES[renderer])
-        raise ConfigError(f'renderer {renderer} has no quality "{quality}"; it has {known}')
+    if quality not in known:
+        raise ConfigError(f'renderer {renderer} has no quality "{quality}"; it has {", ".join(known)}')

@@ -77,7 +77,7 @@ def render_png_files(
 
 def stage_title(renderer: Renderer) -> str:
     """The title of the rendering stage: the renderer, Blender's device, and why GPUs could not be listed."""
-    where = renderer.where if isinstance(renderer, CyclesRenderer) else ""
+    where = getattr(renderer, "where", "")
     return f"Rendering images on {where}" if where else "Rendering images"
 
 

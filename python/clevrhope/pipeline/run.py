@@ -12,7 +12,7 @@ from clevrhope.dataset.image_store import check_store
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
-from clevrhope.images import renderer as renderers
+from clevrhope.images import renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.rendering_record import rendering_of_folder

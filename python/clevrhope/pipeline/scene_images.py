@@ -19,10 +19,10 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
 from clevrhope.images.bounds import place_inside
-from clevrhope.images.native import MOST_OBJECTS
 from clevrhope.images.passes import Annotator, annotator_of, parse_passes
 from clevrhope.images.png import is_whole_png
-from clevrhope.images.renderer import Scene, open_renderer
+from clevrhope.images.renderer import Scene
+from clevrhope.images.renderers import open_renderer, row_of
 from clevrhope.images.rendering_record import (
     other_revision,
     rendering_as_json,
@@ -30,7 +30,7 @@ from clevrhope.images.rendering_record import (
     rendering_in_words,
     rendering_of_folder,
 )
-from clevrhope.images.settings import NativeSettings, Rendering
+from clevrhope.images.settings import Rendering
 from clevrhope.images.stage import render_png_files, stage_title, write_results
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
@@ -205,9 +205,10 @@ def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
 def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: str) -> None:
     objects = scene.get("objects")
     n_objects = len(objects) if isinstance(objects, list) else 0
-    if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
+    row = row_of(rendering)
+    if row.most_objects is not None and n_objects > row.most_objects:
         raise SceneError(
-            f"{place_in_file}.objects: {n_objects}; the native renderer takes up to {MOST_OBJECTS}, "
+            f"{place_in_file}.objects: {n_objects}; {row.title} takes up to {row.most_objects}, "
             "--renderer blender any number"
         )
     try:

@@ -9,8 +9,9 @@ import numpy as np
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.images.pixel_cache import PixelCache
-from clevrhope.images.renderer import Renderer, open_renderer
-from clevrhope.images.settings import NativeSettings
+from clevrhope.images.renderer import Renderer
+from clevrhope.images.renderers import open_renderer
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.split_source import SplitSource
@@ -46,7 +47,7 @@ class WindowImages:
     """The images of the open windows, each rendered on first access. Pickles without windows."""
 
     def __init__(
-        self, scenes: WindowScenes, source: SplitSource, rendering: NativeSettings, cache: PixelCache | None
+        self, scenes: WindowScenes, source: SplitSource, rendering: Rendering, cache: PixelCache | None
     ) -> None:
         self._scenes, self._source, self._rendering, self._cache = scenes, source, rendering, cache
         self._renderer: Renderer | None = None

@@ -121,8 +121,7 @@ class Scene:
         # Rendering loads far more than the rest of this module needs.
         from PIL.Image import fromarray
 
-        from clevrhope.images.renderer import open_renderer
-        from clevrhope.images.settings import default_settings
+        from clevrhope.images.renderers import default_settings, open_renderer
 
         settings = replace(default_settings(renderer), width=width, height=height).with_quality(quality)
         scene = self.content

@@ -10,10 +10,10 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +25,8 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.pixel_cache import PixelCache
+from clevrhope.images.renderers import default_settings, row_named
 from clevrhope.images.rendering_record import rendering_as_json
-from clevrhope.images.settings import NativeQuality, NativeSettings
 from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.split_source import open_split_source
 from clevrhope.pipeline.window_images import WindowImages, WindowScenes
@@ -58,7 +58,8 @@ def stream(
     size: tuple[int, int],
     seed: int,
     limit: int | None = None,
-    quality: NativeQuality | None = None,
+    renderer: str = "native",
+    quality: str | None = None,
     diversity: int | None = None,
     diversity_mode: Literal["nested", "grid"] = "nested",
     palette: str | PathLike[str] | None = None,
@@ -85,7 +86,8 @@ def stream(
         size: (width, height) of an image in pixels.
         seed: the seed of scenes and questions, from 0 to 2**64 - 1, as in `build --seed`.
         limit: the number of questions, from the first on; None for as many as the paper has.
-        quality: "draft", "standard" (the default) or "high".
+        renderer: "native", or another that renders in this process.
+        quality: one of the renderer's: "draft", "standard" (the default) or "high".
         diversity: number of combinations of the pair's types in training, the pair included.
         diversity_mode: which combinations these are, as in `build --diversity-mode`.
         palette: a file with the combinations, as in `build --palette`.
@@ -114,7 +116,11 @@ def stream(
     check_process()
     if not (isinstance(size, tuple | list) and len(size) == 2 and all(type(each) is int for each in size)):
         raise ConfigError(f"size is {shown(size)}; expected (width, height) in pixels, such as (96, 64)")
-    NativeSettings(width=size[0], height=size[1], quality=quality or "standard")  # checks them
+    if not row_named(renderer).is_in_process:
+        raise ConfigError(f"renderer {renderer} has processes of its own, which a stream cannot start")
+    checked = replace(default_settings(renderer), width=size[0], height=size[1])
+    if quality is not None:
+        checked.with_quality(quality)
     check_whole("seed", seed)
     check_whole("buffer", buffer, least=1)
     for name, number, least in (("shuffle", shuffle, 0), ("limit", limit, 1), ("diversity", diversity, 1)):
@@ -128,9 +134,9 @@ def stream(
         None if test_palette is None else Path(test_palette),
     )
     with _as_arguments():
-        settings = _settings(None if config is None else Path(config), size, quality)
+        settings = _settings(None if config is None else Path(config), size, renderer, quality)
         source = open_split_source(hop, split, config=settings, seed=seed, limits=limits)
-    rendering, order = cast(NativeSettings, settings.rendering), Order(shuffle, buffer)
+    rendering, order = settings.rendering, Order(shuffle, buffer)
     engine = source.open_engine()
     rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
@@ -147,11 +153,11 @@ def stream(
     return made
 
 
-def _settings(file: Path | None, size: tuple[int, int], quality: str | None) -> Config:
-    """The settings of a build with the paper's number of questions and the native renderer."""
+def _settings(file: Path | None, size: tuple[int, int], renderer: str, quality: str | None) -> Config:
+    """The settings of a build with the paper's number of questions."""
     width, height = size
     config = resolve_config(
-        preset="paper", file=file, renderer="native", quality=quality, width=width, height=height
+        preset="paper", file=file, renderer=renderer, quality=quality, width=width, height=height
     )
     if config.clevr is not None:
         raise ConfigError(f"{file}: clevr: CLEVR's images are copied, not rendered, so they need a build")

@@ -5,6 +5,7 @@ from typing import Any
 
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.markdown import code, escape, listed, number, table
+from clevrhope.images.renderers import row_recorded
 from clevrhope.images.rendering_record import made_by
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.version import software_version
@@ -156,9 +157,7 @@ def _edition(manifest: Manifest) -> str:
 
 def _renderers_licence(manifest: Manifest) -> str:
     """A sentence on what Blender's licence means for images, if it rendered them."""
-    if manifest.rendering is None or manifest.rendering.get("renderer", "blender") != "blender":
-        return ""
-    return "The licence of Blender, which renders images, puts no conditions on them. "
+    return "" if manifest.rendering is None else row_recorded(manifest.rendering).licence
 
 
 def _rendering(manifest: Manifest) -> str:

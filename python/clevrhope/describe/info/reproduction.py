@@ -14,7 +14,7 @@ from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pairs_h5 import read_search
-from clevrhope.images.settings import default_settings
+from clevrhope.images.renderers import default_settings
 from clevrhope.questions import read_templates
 from clevrhope.runtime.toml import toml_text
 from clevrhope.scenes import read_world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,8 +13,8 @@ from clevrhope.images.blender.devices import WORKER, Device, choose_gpus
 from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import Pixels, Renderer, Scene, parse_device
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.renderer import CPU, Pixels, Renderer, RendererRow, Scene, parse_device
+from clevrhope.images.settings import BLENDER_QUALITIES, RenderSettings
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
 from clevrhope.runtime.resources import available_bytes, available_cores
@@ -211,3 +211,36 @@ def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
         work_s=LEAST_PATIENCE_S + PATIENCE * (samples_s + SECONDS_PER_THREAD * threads),
         clock_s=LEAST_PATIENCE_S + PATIENCE * samples_s / threads,
     )
+
+
+def _open(
+    settings: RenderSettings, *, look: Look | None, workers: int | None, folder: Path | None
+) -> Renderer:
+    return CyclesRenderer(look=look, settings=settings, workers=workers, folder=folder)
+
+
+def _open_in_actor(settings: RenderSettings, look: Look, cores: int, gpus: float) -> Renderer:
+    """One worker, on the GPU that Ray reserved; if it reserved none, on the CPU."""
+    device = CPU
+    if gpus:
+        found, _ = choose_gpus(parse_device(settings.device))
+        if not found:
+            raise RenderError(
+                "Ray has a GPU here, but Blender finds none; see clevrhope devices there, or take "
+                "--device cpu"
+            )
+        device = found[0].name
+    settings = replace(settings, device=device)
+    return CyclesRenderer(look=look, settings=settings, workers=1, cores=cores, gpu_share=gpus or 1.0)
+
+
+BLENDER = RendererRow(
+    title="Blender",
+    made_by="Blender's Cycles ({samples} samples per pixel)",
+    settings=RenderSettings,
+    qualities=tuple(BLENDER_QUALITIES),
+    effort="samples",
+    open=_open,
+    open_in_actor=_open_in_actor,
+    licence="The licence of Blender, which renders images, puts no conditions on them. ",
+)

@@ -6,17 +6,16 @@ in a sentence, not as a traceback.
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 from clevrhope.errors import ClevrhopeError, RenderError
-from clevrhope.images.blender.devices import choose_gpus
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.passes import Passes, annotator_of
-from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
-from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.renderers import row_of
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import Look
 from clevrhope.version import software_version
 
@@ -37,10 +36,10 @@ class Answer:
 
 
 class RenderActor:
-    """A Blender worker on the cores and the GPU that Ray reserved, or the native renderer.
+    """A renderer on the cores and the GPU that Ray reserved.
 
     Args:
-        rendering: size and effort; if Ray reserved no GPU, the device is the CPU.
+        rendering: size and effort; if Ray reserved no GPU, Blender renders on the CPU.
         look: how the names in the scenes are drawn.
         cores: number of cores that Ray reserved.
         gpus: 1 if Ray reserved a GPU, or a fraction of one; this process sees no other.
@@ -82,29 +81,10 @@ class RenderActor:
         return Answer(made)
 
     def _open(self) -> Renderer:
-        from clevrhope.images.blender.cycles import CyclesRenderer
-        from clevrhope.images.native import NativeRenderer
-
         own = software_version()
         if own != self._version:
             raise RenderError(
                 f"clevrhope {own}, but {self._version} where the run was started; install the same"
             )
-        rendering = self._rendering
-        if not isinstance(rendering, RenderSettings):
-            # Read when the first image is rendered; by default, each actor would use all cores of its node.
-            os.environ["RAYON_NUM_THREADS"] = str(self._cores)
-            return NativeRenderer(look=self._look, workers=1, **asdict(rendering))
-        device = CPU
-        if self._gpus:
-            found, _ = choose_gpus(parse_device(rendering.device))
-            if not found:
-                raise RenderError(
-                    "Ray has a GPU here, but Blender finds none; see clevrhope devices there, or take "
-                    "--device cpu"
-                )
-            device = found[0].name
-        settings = replace(rendering, device=device)
-        return CyclesRenderer(
-            look=self._look, settings=settings, workers=1, cores=self._cores, gpu_share=self._gpus or 1.0
-        )
+        row = row_of(self._rendering)
+        return row.open_in_actor(self._rendering, self._look, self._cores, self._gpus)

@@ -1,6 +1,6 @@
 """The renderer that uses the actors of a Ray cluster, on any number of machines.
 
-An actor holds a Blender worker or the native renderer. It receives scenes from here and sends pixels back. No
+An actor holds a renderer. It receives scenes from here and sends pixels back. No
 folder or file is shared: files are written here, as without Ray. An actor that is lost, or whose machine
 breaks down, is replaced, and its scenes are given to others.
 """
@@ -20,8 +20,8 @@ from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFai
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.images.renderer import CPU, Pixels, Renderer, Scene, parse_device
-from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.images.renderer import CPU, INTERFACES, Pixels, Renderer, Scene, parse_device
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import Look, read_look
 from clevrhope.version import software_version
 
@@ -53,7 +53,7 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
 
     Args:
         resources: the cluster's resources, by Ray's names, CPU and GPU.
-        rendering: the settings; the native renderer, and Blender on the CPU, need no GPU.
+        rendering: the settings; a renderer without devices, and Blender on the CPU, need no GPU.
         workers: actors per GPU, by default two; without GPUs, all actors, by default one for every two CPUs.
 
     Raises:
@@ -61,10 +61,10 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
     """
     cpus = int(resources.get("CPU", 0))
     gpus = 0
-    if isinstance(rendering, RenderSettings):
-        choice = parse_device(rendering.device)
+    if (device := getattr(rendering, "device", None)) is not None:
+        choice = parse_device(device)
         gpus = 0 if choice.kind == CPU else int(resources.get("GPU", 0))
-        if not gpus and choice.kind in ("cuda", "optix", "hip", "oneapi", "metal"):
+        if not gpus and choice.kind in INTERFACES:
             raise ConfigError(f"--device {choice.kind}: this Ray cluster has no GPU; take --device cpu")
     each = workers or WORKERS_OF_A_GPU
     actors = gpus * each if gpus else workers or max(1, cpus // THREADS_OF_A_WORKER)
@@ -98,7 +98,7 @@ class RayRenderer(Renderer):
     """Renders in a Ray cluster; actors start with the first image and end with `close`.
 
     Args:
-        rendering: size and effort, for Blender or the native renderer.
+        rendering: size and effort; its class decides the renderer.
         look: shapes, materials, lights, camera and properties; by default the package's.
         workers: actors for each GPU of the cluster; without GPUs, all actors.
         address: the cluster's address, see `connect`.
@@ -119,9 +119,10 @@ class RayRenderer(Renderer):
         actor: type = RenderActor,
     ) -> None:
         self._ray = import_ray()
-        if isinstance(rendering, RenderSettings) and (choice := parse_device(rendering.device)).numbers:
+        device = getattr(rendering, "device", CPU)
+        if (choice := parse_device(device)).numbers:
             raise ConfigError(
-                f"--device {rendering.device}: Ray itself assigns the GPUs of its cluster; take {choice.kind}"
+                f"--device {device}: Ray itself assigns the GPUs of its cluster; take {choice.kind}"
             )
         self._connected = connect(address)
         try:

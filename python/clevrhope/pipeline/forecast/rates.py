@@ -17,8 +17,8 @@ from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
+from clevrhope.images.renderers import row_of
 from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
-from clevrhope.images.settings import renderer_of
 from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
@@ -31,9 +31,6 @@ BUSY_LOAD, BUSY_SHARE = 0.5, 0.6
 rendering then got less than this share of the cores."""
 
 QUESTIONS_LOOKED_AT = 2_250
-IMAGES_TIMED = {"blender": 1, "native": 8}
-"""Timed images per worker, by renderer, after one warm-up image."""
-
 BYTES_OF_ARRAYS = 30
 """Compressed bytes of a question in HDF5, measured on a train split of 5,600."""
 
@@ -122,7 +119,7 @@ def _timed_images(
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved, keeps_kernels=False)
         n_workers = renderer.workers
-        n_timed = n_workers * IMAGES_TIMED[renderer_of(resolved.config.rendering)]
+        n_timed = n_workers * row_of(resolved.config.rendering).images_timed
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
         images = []
         ends, worked = [], []

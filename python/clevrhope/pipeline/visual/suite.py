@@ -23,7 +23,7 @@ from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visua
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
-from clevrhope.images.renderer import open_renderer
+from clevrhope.images.renderers import open_renderer
 from clevrhope.images.rendering_record import rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look

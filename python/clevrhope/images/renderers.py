@@ -1,0 +1,113 @@
+"""The table of renderers, and what is looked up in it. A new renderer is one module and one row here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import ConfigError
+from clevrhope.images.blender.cycles import BLENDER
+from clevrhope.images.native import NATIVE
+from clevrhope.images.renderer import ANY, CPU, Renderer, RendererRow, parse_device
+from clevrhope.images.settings import Rendering
+from clevrhope.look.definition import Look
+from clevrhope.runtime.settings import suggestion
+
+#: The renderers by their names in options, files and manifests.
+RENDERERS: dict[str, RendererRow] = {"blender": BLENDER, "native": NATIVE}
+
+#: The renderer where none is named.
+DEFAULT_RENDERER = "blender"
+
+#: Where renderers run: in processes that this one starts, or in the actors of a Ray cluster.
+ENGINES = ("local", "ray")
+
+
+def default_settings(renderer: str) -> Rendering:
+    """The default settings of a renderer.
+
+    Raises:
+        ConfigError: there is no such renderer.
+    """
+    return row_named(renderer).settings()
+
+
+def row_named(renderer: str) -> RendererRow:
+    """The row of a renderer.
+
+    Raises:
+        ConfigError: there is no such renderer.
+    """
+    if renderer not in RENDERERS:
+        near = suggestion(str(renderer), RENDERERS)
+        raise ConfigError(f'unknown renderer "{renderer}"{near}; known: {", ".join(RENDERERS)}')
+    return RENDERERS[renderer]
+
+
+def row_recorded(record: Mapping[str, Any]) -> RendererRow:
+    """The row of the renderer that a manifest's record of rendering names; raises as `row_named`."""
+    return row_named(record.get("renderer", DEFAULT_RENDERER))
+
+
+def renderer_of(rendering: Rendering) -> str:
+    """The name of the renderer that settings are for."""
+    return next(name for name, row in RENDERERS.items() if type(rendering) is row.settings)
+
+
+def row_of(rendering: Rendering) -> RendererRow:
+    """The row of the renderer that settings are for."""
+    return RENDERERS[renderer_of(rendering)]
+
+
+def on_device(rendering: Rendering, device: str) -> Rendering:
+    """These settings on another device.
+
+    Raises:
+        ConfigError: the device is invalid, or a GPU was given for a renderer that uses none.
+    """
+    choice, row = parse_device(device), row_of(rendering)
+    if row.takes("device"):
+        return replace(rendering, device=device)  # type: ignore[call-arg]
+    if choice.kind not in (ANY, CPU):
+        raise ConfigError(f"{device}: {row.title} runs only on the CPU; use --renderer {DEFAULT_RENDERER}")
+    return rendering
+
+
+def open_renderer(
+    rendering: Rendering,
+    *,
+    look: Look | None = None,
+    workers: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    folder: Path | None = None,
+) -> Renderer:
+    """Opens a renderer, which stays open until it is closed.
+
+    Args:
+        rendering: size and effort; its class decides the renderer.
+        look: how the names in the scenes are drawn; by default the package's look.
+        workers: Blender processes, or images that the native renderer has in flight at once; both use all
+            cores whatever this number. With Ray, the number of actors, or of actors per GPU if there are
+            GPUs.
+        engine: one of `ENGINES`.
+        address: the address of the Ray cluster; by default a cluster on this machine.
+        folder: the folder of the images, for the compiled kernels of this machine's GPUs, see
+            `CyclesRenderer`.
+
+    Raises:
+        ConfigError: the look, engine, address or device is invalid.
+        RenderError: Blender or Ray is needed but missing, or Ray does not answer.
+        SceneError: the renderer has no formula for a shape or material.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(f"engine {engine!r} should be {' or '.join(ENGINES)}")
+    if engine == "ray":
+        from clevrhope.images.ray.engine import RayRenderer  # Ray may not be installed
+
+        return RayRenderer(rendering, look=look, workers=workers, address=address)
+    if address is not None:
+        raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
+    return row_of(rendering).open(rendering, look=look, workers=workers, folder=folder)

@@ -1,0 +1,105 @@
+"""A renderer that is one module and one row, used wherever the package renders or reads what was rendered."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from discs import DISCS
+
+import clevrhope
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.errors import ConfigError
+from clevrhope.images.png import read_png
+from clevrhope.images.renderers import RENDERERS
+from clevrhope.scenes import sample_scenes
+
+ASKED = ("--hop", "rubber_cylinder", "--splits", "train", "--seed", "3", "--renderer", "discs")
+SIZE = (96, 64)
+
+
+@pytest.fixture(autouse=True)
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RENDERERS, "discs", DISCS)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    path = tmp_path / "settings.toml"
+    path.write_text('[rendering]\nrenderer = "discs"\nwidth = 96\nheight = 64\n[sizes]\ntrain = 27\n')
+    return path
+
+
+@pytest.mark.slow
+def test_a_folder_is_built_streamed_audited_and_bound(
+    tmp_path: Path, settings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    build = ["build", *ASKED, "--config", str(settings), "--quiet", "--out", str(out)]
+    assert run_command(build) == 0
+    rendering = existing_manifest(out / "manifest.json").rendering
+    assert rendering == {"renderer": "discs", "width": 96, "height": 64, "quality": "large", "revision": 1}
+    assert "by discs (quality large)" in (out / "DATASHEET.md").read_text()
+
+    streamed = clevrhope.stream("rubber_cylinder", "train", size=SIZE, seed=3, limit=27, renderer="discs")
+    built = clevrhope.load(out, "rubber_cylinder", "train")
+    for item, there in zip(streamed, built, strict=True):
+        assert np.array_equal(item["image"], there["image"])
+
+    assert [check.name for check in audit(out).checks if check.n_faults] == []
+
+    capsys.readouterr()
+    assert run_command([*build, "--quality", "small"]) == 2
+    assert 'quality is "large" there, "small" asked for' in capsys.readouterr().err
+    monkeypatch.setitem(RENDERERS, "discs", DISCS.__class__(**{**vars(DISCS), "revision": 2}))
+    assert run_command(build) == 2
+    assert "revision 1 of the renderer of discs" in capsys.readouterr().err
+
+
+def test_plan_times_it(settings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run_command(["plan", *ASKED, "--config", str(settings), "--out", str(tmp_path / "o"), "--json"]) == 0
+    )
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["rendering"]["renderer"] == "discs"
+    assert planned["seconds_per_picture"] > 0
+
+
+def test_scene_files_are_rendered_up_to_its_number_of_objects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenes = json.loads(sample_scenes(2, seed=3).to_json())
+    file = tmp_path / "scenes.json"
+    file.write_text(json.dumps({"scenes": scenes}))
+    command = ["render", str(file), "--renderer", "discs", "--quiet", "--out"]
+    assert run_command([*command, str(tmp_path / "out")]) == 0
+    assert len(np.unique(read_png(min((tmp_path / "out").glob("*.png"))).reshape(-1, 3), axis=0)) > 2
+
+    scenes[1]["objects"] *= 21
+    file.write_text(json.dumps({"scenes": scenes}))
+    assert run_command([*command, str(tmp_path / "full")]) == 2
+    assert "the renderer of discs takes up to 20" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (("--renderer", "disc"), 2, '--renderer: unknown renderer "disc" (did you mean "discs"?)'),
+        (("--renderer", "discs", "--quality", "huge"), 2, "it has small, large"),
+        (("--renderer", "discs", "--samples", "4"), 2, "takes --quality small|large"),
+        (("--renderer", "discs", "--device", "cuda"), 2, "the renderer of discs runs only on the CPU"),
+    ],
+)
+def test_wrong_options_are_refused(
+    options: tuple[str, ...], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = ["build", "--hop", "none", "--seed", "3", *options, "--out", str(tmp_path / "out")]
+    assert run_command(made) == code
+    assert words in capsys.readouterr().err
+
+
+def test_a_stream_takes_no_renderer_with_processes_of_its_own() -> None:
+    with pytest.raises(ConfigError, match="renderer blender has processes of its own"):
+        clevrhope.stream("rubber_cylinder", "train", size=SIZE, seed=3, renderer="blender")
