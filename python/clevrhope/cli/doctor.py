@@ -12,14 +12,14 @@ from clevrhope.cli.command import Command
 @click.command(cls=Command, short_help="Checks this installation and tells you how to fix what is wrong.")
 @with_options(blender_option, json_option)
 def doctor(as_json: bool) -> int:
-    """Lists versions, extras, Blender, GPUs, browsers, disk and memory, and what to type if one is amiss.
+    """Lists versions, extras, Blender, GPUs, disk and memory, and what to type if one is amiss.
 
     Exits with 1 if something that is installed does not work; what is optional and missing is no failure.
     """
-    from clevrhope.doctor import BROKEN, examine
+    from clevrhope.doctor import examine
 
     findings = examine()
-    is_broken = any(each.state == BROKEN for each in findings)
+    is_broken = any(each.state == "broken" for each in findings)
     if as_json:
         listed = [asdict(each) for each in findings]
         click.echo(json.dumps({"works": not is_broken, "findings": listed}))

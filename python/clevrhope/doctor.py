@@ -1,0 +1,199 @@
+"""Reports what this machine and environment have, and how to fix what is missing or broken.
+
+Nothing heavy is loaded: Blender, torch and other large libraries are examined by their metadata.
+"""
+
+import os
+import platform
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from packaging.requirements import Requirement
+
+import clevrhope
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.blender.devices import gpus_are_possible
+from clevrhope.images.blender.gpu_use import load_nvml
+from clevrhope.runtime.blender import INSTALL_LINE, OWN_ENVIRONMENT_LINE, check_blender, find_blender
+from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
+from clevrhope.version import software_version
+
+#: Less free disk space than this is reported as too little: a small dataset needs it.
+LITTLE_DISK_BYTES = 1 << 30
+#: The modules of libraries that have another name.
+_MODULES = {"pillow": "PIL"}
+#: A scene for the engine to render.
+_OBJECT = {"shape": "cube", "size": "large", "color": "red", "material": "rubber", "rotation": 30.0}
+_SCENE = {"objects": [{**_OBJECT, "3d_coords": [0.0, 0.0, 0.7]}]}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of checking one thing.
+
+    Attributes:
+        name: what was checked.
+        value: what was found.
+        state: ok; note if it is optional and missing, or scarce; broken if it is there but does not work.
+        remedy: what to type or do if it is not ok.
+    """
+
+    name: str
+    value: str
+    state: Literal["ok", "note", "broken"] = "ok"
+    remedy: str = ""
+
+
+def examine() -> list[Finding]:
+    """All findings, in the order in which they are shown."""
+    wanted = [Requirement(each) for each in _requirements("clevrhope")]
+    extras = {name for each in wanted for name in re.findall(r"extra == ['\"](\w+)", str(each.marker))}
+    return [
+        Finding("clevrhope", f"{software_version()}, in {Path(clevrhope.__path__[0])}"),
+        Finding("Python", f"{platform.python_version()}, {sys.executable}"),
+        _libraries([each for each in wanted if _holds(each)]),
+        _engine(),
+        *(
+            _extra(extra, [each for each in wanted if _holds(each, extra) and not _holds(each)])
+            for extra in sorted(extras - {"dev"})
+        ),
+        _blender(),
+        *_machine(),
+    ]
+
+
+def _libraries(libraries: list[Requirement]) -> Finding:
+    """The libraries of the package: their versions, and whether they can be imported."""
+    remedy = "pip install --force-reinstall clevrhope"
+    if not libraries:
+        return Finding("libraries", "unknown, as clevrhope is not installed here", "note", remedy)
+    problems = [problem for each in libraries for problem in _problems(each)]
+    for each in libraries:
+        try:
+            import_module(_MODULES.get(each.name, each.name))
+        except Exception as error:  # a library may raise anything
+            problems.append(f"{each.name} cannot be imported ({type(error).__name__}: {error})")
+    if problems:
+        return Finding("libraries", "; ".join(dict.fromkeys(problems)), "broken", remedy)
+    return Finding("libraries", _versions(libraries))
+
+
+def _extra(extra: str, libraries: list[Requirement]) -> Finding:
+    """Whether all libraries of an extra are installed; broken if they are but a version does not match."""
+    remedy = f"pip install 'clevrhope[{extra}]'"
+    there = [each for each in libraries if _version(each.name) is not None]
+    absent = dict.fromkeys(each.name for each in libraries if each not in there)
+    if absent:  # installed libraries may serve other packages, in other versions
+        found = "; ".join(filter(None, (_versions(there), f"not here: {', '.join(absent)}")))
+        return Finding(f"extra {extra}", found, "note", remedy)
+    if problems := [problem for each in there for problem in _problems(each)]:
+        return Finding(f"extra {extra}", "; ".join(problems), "broken", remedy)
+    return Finding(f"extra {extra}", _versions(there) or "nothing that this Python could use")
+
+
+def _engine() -> Finding:
+    """Imports the engine, and lets it render an image."""
+    try:
+        core = import_module("clevrhope._core")
+        native = import_module("clevrhope.images.native")
+        with native.NativeRenderer(width=48, height=32, quality="draft") as renderer:
+            ((_, image),) = renderer.render([(0, _SCENE)])
+        if image.shape != (32, 48, 3) or not image.any():
+            raise RuntimeError(f"an image of shape {image.shape}, or a black one")
+        if core.engine_version() != software_version() != "unknown":
+            raise RuntimeError(f"version {core.engine_version()}, the package is {software_version()}")
+    except Exception as error:  # whatever an engine for another system or numpy raises
+        remedy = "pip install --force-reinstall clevrhope, or in a checkout: maturin develop --release"
+        return Finding("engine", f"does not work ({type(error).__name__}: {error})", "broken", remedy)
+    vectors = core.vector_instructions()
+    return Finding("engine", f"{core.engine_version()}, vector instructions: {vectors}; it renders")
+
+
+def _blender() -> Finding:
+    """Which Blender is used for rendering."""
+    try:
+        blender = find_blender()
+        if blender is not None:
+            check_blender()
+    except (ConfigError, RenderError) as error:
+        return Finding("Blender", "installed, but it cannot be used", "broken", str(error))
+    if blender is None:
+        remedy = f"{OWN_ENVIRONMENT_LINE}, or with Python 3.11 {INSTALL_LINE}"
+        return Finding("Blender", "none; --renderer native needs none", "note", remedy)
+    return Finding("Blender", f"{blender.version or 'built from source'}, in {blender.python}")
+
+
+def _machine() -> Iterator[Finding]:
+    """Cores, memory, disk and GPUs, within the limits of this process's container or job."""
+    yield Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}")
+    memory = available_bytes()
+    yield Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB")
+    try:
+        folder = Path.cwd()
+        free = shutil.disk_usage(folder).free
+        is_fit = os.access(folder, os.W_OK) and free >= LITTLE_DISK_BYTES
+        remedy = "" if is_fit else "free some space, or cd to a folder where you may write"
+        yield Finding("disk", f"{free / 1e9:.1f} GB free in {folder}", "ok" if is_fit else "note", remedy)
+    except FileNotFoundError:
+        yield Finding("disk", "unknown: the current folder is gone", "note", "cd to a folder of yours")
+    yield _gpus()
+
+
+def _gpus() -> Finding:
+    """NVIDIA's GPUs as NVML reports them; for other makers, only whether the system exposes any."""
+    nvml = load_nvml()
+    if nvml is not None:
+        with suppress(nvml.NVMLError):
+            gpus = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
+            if names := [f"{nvml.nvmlDeviceGetName(gpu)}" for gpu in gpus]:
+                return Finding("GPUs", f"{', '.join(names)}; driver {nvml.nvmlSystemGetDriverVersion()}")
+    if not gpus_are_possible():
+        return Finding("GPUs", "none")
+    if nvml is None and find_spec("pynvml") is None:
+        remedy = "pip install nvidia-ml-py; clevrhope devices"
+        return Finding("GPUs", "unknown without NVML's module", "note", remedy)
+    return Finding("GPUs", "none of NVIDIA's; clevrhope devices lists those that Blender finds")
+
+
+def _problems(requirement: Requirement) -> Iterator[str]:
+    """The problems of a library's version, and of the versions of its own dependencies."""
+    found = _version(requirement.name)
+    if found is None:
+        yield f"{requirement.name} is not installed"
+        return
+    if not requirement.specifier.contains(found, prereleases=True):
+        yield f"{requirement.name} {found} does not fit {requirement.specifier}"
+    for needed in map(Requirement, _requirements(requirement.name)):
+        there = _version(needed.name)
+        if _holds(needed) and there and not needed.specifier.contains(there, prereleases=True):
+            yield f"{requirement.name} {found} needs {needed.name}{needed.specifier}, but {there} is here"
+
+
+def _versions(requirements: list[Requirement]) -> str:
+    return ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in requirements))
+
+
+def _requirements(name: str) -> list[str]:
+    with suppress(PackageNotFoundError):
+        return requires(name) or []
+    return []
+
+
+def _version(name: str) -> str | None:
+    with suppress(PackageNotFoundError):
+        return version(name)
+    return None
+
+
+def _holds(requirement: Requirement, extra: str = "") -> bool:
+    """Whether a requirement applies on this machine, with an extra or without any."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
