@@ -1,7 +1,6 @@
 """What all formats share: the folder appears whole or not at all, and bad input costs one sentence."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
+from clevrhope.runtime.lock import locked
 
 #: Those of questions about one image.
 ONE_IMAGE = [name for name, each in FORMATS.items() if each.single]
@@ -287,17 +287,12 @@ def test_stopped_at_any_point_nothing_is_left(
 def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_path: Path) -> None:
     """And a folder in which another one is at work is not touched."""
     left = tmp_path / ".clevrhope-out.partial"
-    (left / "train").mkdir(parents=True)
-    (left / "source.json").write_text("{}")
-    (left / "train" / "half").write_text("half")
-    import fcntl
-
-    descriptor = os.open(left, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    with pytest.raises(DatasetError, match="another run is writing here"):
-        export(png_dataset, tmp_path / "out", format="webdataset")
-    assert (left / "train" / "half").exists()
-    os.close(descriptor)
+    (left / "export/train").mkdir(parents=True)
+    (left / "export/train/half").write_text("half")
+    with locked(left):
+        with pytest.raises(DatasetError, match="another run is writing here"):
+            export(png_dataset, tmp_path / "out", format="webdataset")
+        assert (left / "export/train/half").exists()
     export(png_dataset, tmp_path / "out", format="webdataset")
     assert leftovers(tmp_path) == ["out"]
     assert not list((tmp_path / "out").rglob("half"))

@@ -1,13 +1,13 @@
 """Exports a dataset into a new folder, which appears complete or not at all.
 
-The folder is written beside its final place under a hidden name and renamed at the end. The next export
-removes what a killed export left under that name.
+The folder is written in a hidden one beside its final place and renamed at the end. The next export removes
+what a killed export left there.
 """
 
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,9 @@ from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
+
+WORK = "export"
+"""The folder in the hidden one that gets the export's name when it is complete."""
 
 
 @dataclass(frozen=True)
@@ -287,19 +290,26 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:
     temporary = temporary_path(out.absolute())
     _check_own(temporary)
+    work = temporary / WORK
     with disk_errors(out):
         temporary.mkdir(parents=True, exist_ok=True)
-    with _full_disk(out), locked(temporary):
-        try:
-            _clear(temporary)
-            (temporary / SOURCE).write_bytes(source_json(source, name))
-            chosen.write(source, temporary, advance)
-            _sync(temporary)
-            temporary.replace(out)
-            sync_folder(out.absolute().parent)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, temporary)
+        stack.enter_context(_full_disk(out))
+        stack.enter_context(locked(temporary))
+        stack.callback(shutil.rmtree, work, ignore_errors=True)  # does nothing once it has its name
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir()
+        (work / SOURCE).write_bytes(source_json(source, name))
+        chosen.write(source, work, advance)
+        _sync(work)
+        work.replace(out)
+        sync_folder(out.absolute().parent)
+
+
+def _remove_empty(folder: Path) -> None:
+    with suppress(OSError):  # another export may be at work in it
+        folder.rmdir()
 
 
 def _check_own(folder: Path) -> None:
@@ -311,9 +321,7 @@ def _check_own(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     is_own = folder.is_dir() and not folder.is_symlink()
-    if is_own and not (folder / SOURCE).is_file():
-        is_own = all(path.name == LOCK_FILE for path in folder.iterdir())
-    if not is_own:
+    if not is_own or any(path.name not in (LOCK_FILE, WORK) for path in folder.iterdir()):
         raise DatasetError(
             f"{folder}: it is in the way of an export, and no export made it; move it elsewhere"
         )
@@ -325,14 +333,6 @@ def _sync(folder: Path) -> None:
         if path.is_file():
             with path.open("r+b") as file:
                 os.fsync(file.fileno())
-
-
-def _clear(folder: Path) -> None:
-    for path in folder.iterdir():
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
 
 
 @contextmanager

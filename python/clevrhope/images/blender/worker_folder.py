@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from clevrhope.runtime.file_lock import lock
+from clevrhope.runtime.lock import lock
 
 MEMORY_FOLDER = Path("/dev/shm")
 PREFIX = "clevrhope-worker-"
