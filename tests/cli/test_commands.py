@@ -85,7 +85,7 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrhope.pipeline.forecast.images.missing_images",
+        "clevrhope.pipeline.forecast.plan.missing_images",
         lambda used, layout: [PoolWork(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
     monkeypatch.setattr("clevrhope.pipeline.forecast.rates.open_renderer", None)
@@ -175,7 +175,7 @@ def test_a_plan_counts_the_images_that_pairs_share(
     assert plan["scenes"] == shared
     assert plan["pairs_a_picture"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
     words, _ = run(capsys, "plan", *both, "--seed", 3)
-    assert "pairs use an image" in words
+    assert "if pairs shared none" in words
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ TEXT = ("--no-render", "--quiet")
     [
         (
             ["plan", "--hop", "rubber_cylinder", "--no-render", "--out"],
-            ["Looking at scenes: 6 splits", "Timing this machine: 2 measurements"],
+            ["Looking at scenes: 6 splits", "Timing this machine: 1 measurement"],
         ),
         (
             ["build", "--hop", "rubber_cylinder", "--no-render", "--out"],

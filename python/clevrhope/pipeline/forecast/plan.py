@@ -1,0 +1,165 @@
+"""A plan: counts what a request will make, and measures the speed of this machine."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.errors import RenderError
+from clevrhope.pipeline.annotations import missing_passes
+from clevrhope.pipeline.forecast.counts import images_used, n_questions
+from clevrhope.pipeline.forecast.rates import image_rate, text_rate
+from clevrhope.pipeline.images import missing_images
+from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.resolution import Resolved, resolve
+from clevrhope.pipeline.text import indices_by_pool, scenes_in_use
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.resources import available_cores
+from clevrhope.splits.hops import name_order
+from clevrhope.splits.kinds import TRAIN
+
+COUNTED = 20_000
+"""The questions of a request of up to this many are made in memory, so that its images are exact; those of a
+larger one are counted as if each image yielded all of its questions."""
+
+SECONDS_OF_CHECK = 3.5e-5
+"""Seconds per question of the check for leaks, measured on two cores, on 708,440 questions."""
+
+SECONDS_TO_START, SECONDS_A_SPLIT = 1.0, 0.08
+"""Fixed costs: of a build, and of a split of any size. Processor time on two cores, for 1 to 145 splits."""
+
+BUSY_LOAD = 0.5
+"""The machine is busy if, in the minute before, so many programs per core wanted to run."""
+
+
+@dataclass
+class Plan:
+    """What a build would make: a request and, for the rest, the values of `clevrhope plan --json`."""
+
+    resolved: Resolved
+    splits: list[dict[str, Any]]
+    """For each split its hop, split, pool, questions and pictures."""
+    exact: bool
+    """Whether images were counted, not estimated."""
+    questions: int
+    scenes: int
+    """Number of scenes, each once."""
+    hops: dict[str, int]
+    """Sub-dataset -> number of images that its splits use."""
+    pools: dict[str, int]
+    """Pool -> number of images that the request's splits use."""
+    pictures_to_render: int
+    pictures_to_copy: int
+    """Missing images that are CLEVR's; with --no-render, their scenes alone are taken."""
+    pictures_to_annotate: int
+    """Images that lack some wanted annotation."""
+    suites: list[dict[str, Any]]
+    """The folder's suites: hop, suite, pairs, bytes, and the splits that the build removes the pairs of."""
+    bytes: int = 0
+    seconds: float | None = None
+    no_seconds_because: str | None = None
+    """Why no image could be rendered."""
+    seconds_per_picture: float | None = None
+    """With its annotations, and all workers busy; None if nothing is to be rendered."""
+    load: float | None = None
+    """Programs that wanted to run in the minute before, if these kept this machine busy."""
+
+
+def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
+    """Plans a request from its scenes and first questions, without writing anything.
+
+    Args:
+        request: the wanted dataset.
+        progress: shows the stages; None shows nothing.
+
+    Raises:
+        ClevrhopeError: as for `build`.
+    """
+    resolved = resolve(request)
+    engine, jobs, shown = resolved.engine, resolved.all_jobs, progress or Silent()
+    exact = sum(job.goal for job in jobs if job.kind.unit == "questions") <= COUNTED
+    used, splits = {}, []
+    with shown.stage("Looking at scenes", total=len(jobs), unit="splits") as advance:
+        for job in jobs:
+            used[job] = images_used(job, resolved, exact=exact)
+            sizes = {"questions": n_questions(job, resolved), "pictures": len(used[job])}
+            splits.append({"hop": job.hop.name, "split": job.split, "pool": job.pool, **sizes})
+            advance(1)
+    hops = {
+        hop: indices_by_pool((job.pool, used[job]) for job in jobs if job.hop.name == hop)
+        for hop in dict.fromkeys(job.hop.name for job in jobs)
+    }
+    images = indices_by_pool((job.pool, indices) for job, indices in used.items())
+    in_use = scenes_in_use(resolved.manifest, resolved)
+    kept = {
+        work.pool: np.setdiff1d(work.used, work.missing) for work in missing_images(in_use, resolved.layout)
+    }
+    new = {pool: np.setdiff1d(each, kept.get(pool, each[:0])) for pool, each in images.items()}
+    n_new, n_copied = sum(map(len, new.values())), sum(engine.n_published(*each) for each in new.items())
+    annotations = missing_passes(in_use, resolved.layout, resolved.config.passes)
+    n_annotated = sum(len(work.used) - len(work.missing) for work in annotations if work.pool in images)
+    n_images = sum(map(len, images.values()))
+    plan = Plan(
+        resolved=resolved,
+        splits=splits,
+        exact=exact,
+        questions=sum(split["questions"] for split in splits),
+        scenes=n_images,
+        hops={hop: sum(map(len, each.values())) for hop, each in hops.items()},
+        pools={pool: len(each) for pool, each in images.items()},
+        pictures_to_render=n_new - n_copied if request.render else 0,
+        pictures_to_copy=n_copied,
+        pictures_to_annotate=max(0, n_images - n_annotated) if resolved.config.passes else 0,
+        suites=_suites(resolved),
+    )
+    with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
+        _measure(plan)
+        advance(1)
+    return plan
+
+
+def _measure(plan: Plan) -> None:
+    """Adds bytes and seconds to a plan: its numbers times the rates of samples."""
+    resolved, load = plan.resolved, os.getloadavg()[0]
+    plan.load = load if load >= BUSY_LOAD * available_cores() else None
+    largest = max(resolved.all_jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
+    text, rows = text_rate(largest, resolved)
+    plan.bytes = round(plan.questions * text.bytes)
+    seconds = SECONDS_TO_START + SECONDS_A_SPLIT * len(plan.splits)
+    seconds += plan.questions * (text.seconds + SECONDS_OF_CHECK)
+    n_images = max(plan.pictures_to_render, plan.pictures_to_annotate)
+    if n_images and resolved.request.render:
+        scenes = [json.loads(row) for row in rows]
+        # CLEVR's images are copied, not rendered; its scenes stand in only if there are no others.
+        scenes = [each for each in scenes if "source" not in each] or scenes
+        try:
+            image, start = image_rate(scenes, resolved)
+        except RenderError as error:
+            plan.no_seconds_because = str(error)
+            return
+        plan.seconds_per_picture = image.seconds
+        seconds += start + n_images * image.seconds
+        plan.bytes += round(plan.scenes * image.bytes)
+    plan.seconds = round(seconds, 1)
+
+
+def _suites(resolved: Resolved) -> list[dict[str, Any]]:
+    """The suites in the folder of a request, with the splits that the build enlarges."""
+    manifest, layout = resolved.manifest, resolved.layout
+    goals = {(job.hop.name, job.split): job.goal for job in resolved.jobs}
+    found = []
+    for hop, of_hop in sorted(manifest.suites.items(), key=lambda each: name_order(each[0])):
+        for suite, splits in sorted(of_hop.items()):
+            begin = f"{layout.relative(layout.suite(hop, suite))}/"
+            source = {name: TRAIN.name if name == augmented_split(suite) else name for name in splits}
+            grown = [
+                name for name, of in splits.items() if goals.get((hop, source[name]), 0) > of["originals"]
+            ]
+            n_pairs = sum(entry["pairs"] for entry in splits.values())
+            n_bytes = sum(file.bytes for name, file in manifest.files.items() if name.startswith(begin))
+            row = {"hop": hop, "suite": suite, "pairs": n_pairs, "bytes": n_bytes, "removed_splits": grown}
+            found.append(row)
+    return found
