@@ -23,14 +23,11 @@ from clevrhope.runtime.progress import Advance, Stage
 SECONDS_BETWEEN_LINES = 30.0
 """Without a terminal, a long stage prints a line at this interval."""
 
-_SECONDS_BETWEEN_SAMPLES = 0.1
-"""Bars move at this interval: rich keeps 1,000 samples, which then suffice for a rate over 30 seconds."""
-
 ROOM_FOR_BARS = 120
 """Columns that a terminal needs for bars."""
 
-_RATE, _TIME, _UNKNOWN = 11, 9, 12
-"""Columns for a rate without its unit, for a time, and for an unknown total."""
+ROOM_FOR_RATES = 24
+"""Columns that a rate and a time need beside the title and the numbers."""
 
 _SECONDS_FOR_A_RATE = 1.0
 """A shorter stage prints no rate."""
@@ -50,34 +47,25 @@ class TerminalProgress:
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
         # Columns are omitted if there is no room for all, because rich would truncate the title first.
         wide = self._console.width >= ROOM_FOR_BARS
-        numbers = 2 * len(str(total)) + 1 if total else _UNKNOWN
-        narrow_rate = len(title) + numbers + _RATE + _TIME + 3 <= self._console.width
+        has_rate = len(title) + 2 * len(str(total)) + ROOM_FOR_RATES <= self._console.width
         columns: list[ProgressColumn] = [
             TextColumn("{task.description}"),
             *([BarColumn(bar_width=28)] if wide else []),
             MofNCompleteColumn(),
-            *([_Rate(f" {unit}" if wide else "")] if wide or narrow_rate else []),
+            *([_Rate(f" {unit}" if wide else "")] if has_rate else []),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         ]
         with Progress(*columns, console=self._console) as progress:
             task = progress.add_task(f"{title:<34}" if wide else title, total=total or None)
-            waiting, moved = 0, 0.0
 
             def advance(n: int, /, *, there: bool = False) -> None:
-                nonlocal waiting, moved
                 if there:
                     progress.tasks[0].completed += n
-                    n = 0  # rich takes this call as the start of the rate's time
-                waiting += n
-                if there or monotonic() - moved >= _SECONDS_BETWEEN_SAMPLES:
-                    progress.advance(task, waiting)
-                    waiting, moved = 0, monotonic()
+                progress.advance(task, 0 if there else n)  # a step of 0 starts the rate's time
 
             yield advance
-            progress.advance(task, waiting)
             if not total:
-                done = progress.tasks[0].completed
-                progress.update(task, total=done)
+                progress.update(task, total=progress.tasks[0].completed)
 
     @contextmanager
     def _line(self, title: str, total: int, unit: str) -> Iterator[Advance]:

@@ -44,16 +44,16 @@ def lock(descriptor: int) -> None:
         BlockingIOError: another process holds it.
         OSError: the disk does not support such locks.
     """
-    if sys.platform != "win32":
+    if sys.platform == "win32":
+        os.lseek(descriptor, _BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(*error.args) from error
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+    else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    os.lseek(descriptor, _BYTE, os.SEEK_SET)
-    try:
-        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-    except PermissionError as error:
-        raise BlockingIOError(*error.args) from error
-    finally:
-        os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 @contextmanager
