@@ -15,6 +15,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.runtime.assets import blender_assets, question_templates
 
 Fail = Callable[..., str]
+Prepare = Callable[[Path], Any]
 
 
 @pytest.fixture
@@ -37,95 +38,208 @@ def fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Fail:
     return run
 
 
-@pytest.fixture
-def templates(tmp_path: Path) -> Path:
-    """A copy of the question templates, to be spoilt."""
-    return Path(shutil.copytree(question_templates(), tmp_path / "templates"))
-
-
-def toml(folder: Path, text: str) -> Path:
-    path = folder / "mine.toml"
-    path.write_text(text)
-    return path
-
-
-def spoilt(path: Path, change: Callable[[Any], None]) -> None:
-    content = json.loads(path.read_text())
+def properties(folder: Path, change: Callable[[Any], None]) -> None:
+    """The package's properties.json, changed."""
+    content = json.loads((blender_assets() / "properties.json").read_text())
     change(content)
-    path.write_text(json.dumps(content, indent=1))
+    (folder / "properties.json").write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize("command", ["build", "plan"])
-def test_an_unknown_pair(fail: Fail, command: str) -> None:
-    assert 'did you mean "rubber_cylinder"?' in fail(
-        "--hop", "rubber_cilinder", "--no-render", command=command
+def templates(folder: Path, name: str, old: str, new: str) -> None:
+    """A copy of the question templates with a change in one file."""
+    shutil.copytree(question_templates(), folder / "templates")
+    path = folder / "templates" / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new, 1))
+
+
+def written(name: str, content: object) -> Prepare:
+    """Writes a text, or a value as JSON."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    return lambda folder: (folder / name).write_text(text)
+
+
+def palette(content: object) -> Prepare:
+    return written("mine.json", content)
+
+
+NAMES = "names of pairs, such as red_cube, go with --hop"
+NO_OBJECT = "so no object could ever have both; take values of two types"
+PALETTE = "--palette {0}/mine.json"
+
+PAIRS = [
+    ("--hop rubber_cilinder", 'did you mean "rubber_cylinder"?'),
+    ("--hop red_blue", "two values of one type, color"),
+    ("--hold-out color=red,color=blue", NO_OBJECT),
+    ("--hold-out color=red,shape=cube,color=blue", NO_OBJECT),
+    ("--hop red_blue_cube", NO_OBJECT),
+    ("--hop metal_red_metal", NO_OBJECT),
+    ("--hold-out color", NAMES),
+    ("--hold-out rubber_cylinder", NAMES),
+    ("--hold-out color=", '"" is not a color; known: gray, red'),
+    ("--hold-out color=rde,shape=cube", '"rde" is not a color (did you mean "red"?)'),
+    ("--hold-out colour=red,shape=cube", 'no attribute type "colour" (did you mean "color"?)'),
+    ("--hold-out color=red", "one value; take values of two types or more"),
+    ("--hop color=red,shape=cube", "types with values go with --hold-out"),
+    ("--hop magenta_cube", '"magenta" is not an attribute value'),
+    ("--hop rubber-cylinder", '(did you mean "rubber_cylinder"?)'),
+    ("--hop RubberCylinder", '(did you mean "rubber_cylinder"?)'),
+    ("--hop Rubber_Cylinder", '(did you mean "rubber_cylinder"?)'),
+    ("--hop all", "not a pair, but a group of pairs (did you mean --hops all?)"),
+    ("--splits train,complex_odd", 'did you mean "complex_ood"?'),
+    ("--splits val", "val is not a split of rubber_cylinder"),
+    ("--splits train,val", "val is not a split of rubber_cylinder; known: train, val_iid"),
+    ("--splits val,train,test", "val and test are not splits of rubber_cylinder"),
+    ("--hop none --prelim-sets 3", "--prelim-sets: this is the number of sets of each value of --prelim"),
+    ("--hop prelim_cyan --test-questions 9", "--test-questions: no pair was given"),
+    ("--hop cyan_cylinder --diversity 3", "diversity 3 is too low: it needs 4 at least"),
+    ("--hop cyan_cylinder --diversity 25", "diversity 25 is too high: color and shape have 24 combinations"),
+    (
+        "--hop cyan_cylinder --diversity 7 --diversity-mode grid",
+        "no grid of color by shape has 7 combinations; those there are have 4, 6, 8, 9, 10, 12, 14",
+    ),
+    ("--hop metal_red_cube --diversity 4", "3 values are held out together, but diversity counts pairs"),
+    ("--hop none --diversity 4", "--diversity counts combinations with a held-out pair; name one"),
+    ("--hop cyan_cylinder --diversity few", '--diversity: "few" is not a whole number'),
+    ("--hop cyan_cylinder-d8 --diversity 4", "its name says what is seen"),
+    ("--hop cyan_cylinder --diversity-mode grid", "--diversity-mode grid says which combinations"),
+    ("--hop cyan_cylinder-mine", "the folder has no palette mine yet; name its file with --palette"),
+    ("--hop none --palette nowhere.json", "nowhere.json: no such file"),
+    ("--hop none --test-palette nowhere.json", "--test-palette is for tests beside those of a --palette"),
+    ("--templates {0}/nowhere", "is not a folder"),
+    ("--templates {0}", "mine: "),
+    ("--properties {0}/nowhere.json", "nowhere.json"),
+]
+"""What a user types -> what the sentence has."""
+
+
+@pytest.mark.parametrize(("words", "message"), PAIRS, ids=[words for words, _ in PAIRS])
+def test_what_is_wrong_on_the_command_line_is_named(
+    words: str, message: str, fail: Fail, tmp_path: Path
+) -> None:
+    (tmp_path / "mine").mkdir()
+    assert message in fail(*words.format(tmp_path / "mine").split(), "--no-render")
+
+
+FILES: dict[str, tuple[Prepare, str, tuple[str, ...]]] = {
+    "a vocabulary without the pair's value": (
+        lambda folder: properties(folder, lambda found: found["shapes"].pop("cylinder")),
+        "--properties {0}/properties.json",
+        ('"cylinder" is not an attribute value', "shape: cube, sphere)"),
+    ),
+    "a vocabulary without a value that is held out": (
+        lambda folder: properties(folder, lambda found: found["shapes"].pop("cylinder")),
+        "--hop metal_cube --hold-out material=rubber,shape=cylinder --properties {0}/properties.json",
+        ('"cylinder" is not a shape; known: cube, sphere',),
+    ),
+    "properties without colors": (
+        lambda folder: properties(folder, lambda found: found.pop("colors")),
+        "--properties {0}/properties.json",
+        ("properties.json", "colors: missing or empty"),
+    ),
+    "a function that there is not": (
+        lambda folder: templates(folder, "one_hop.json", "query_color", "querry_color"),
+        "--templates {0}/templates",
+        ("one_hop.json[", "querry_color", "did you mean"),
+    ),
+    "broken JSON in a template": (
+        lambda folder: templates(folder, "zero_hop.json", '"text"', 'text"'),
+        "--templates {0}/templates",
+        ("zero_hop.json:3:",),
+    ),
+    "forty objects": (
+        written("mine.toml", "[world]\nmax_objects = 40"),
+        "--config {0}/mine.toml",
+        ("max_objects is 40",),
+    ),
+    "pixels that nothing has": (
+        written("mine.toml", "[world]\nmin_pixels = 150000"),
+        "--config {0}/mine.toml",
+        ("min_pixels",),
+    ),
+    "broken JSON in a palette": (
+        palette('{"cube":\n  ["red",}\n'),
+        f"--hop none {PALETTE}",
+        ("mine.json:2:", "broken JSON"),
+    ),
+    "an unknown value": (
+        palette({"cubes": ["red"]}),
+        f"--hop none {PALETTE}",
+        ('mine.json: "cubes": unknown attribute value "cubes" (did you mean "cube"?)',),
+    ),
+    "an unknown value in a list": (
+        palette({"cube": ["rde"]}),
+        f"--hop none {PALETTE}",
+        ('mine.json: "cube": unknown attribute value "rde" (did you mean "red"?)',),
+    ),
+    "no combination": (palette({}), f"--hop none {PALETTE}", ("mine.json: palette: allows no combination",)),
+    "nothing with a value": (
+        palette({"cube": []}),
+        f"--hop none {PALETTE}",
+        ('mine.json: "cube": nothing goes with it',),
+    ),
+    "a value only in the pair": (
+        palette({"cube": ["red"], "cylinder": ["red"]}),
+        f"--hop cyan_cylinder {PALETTE}",
+        ("palette mine: forbids cyan but with what it is held out with",),
+    ),
+    "the pair alone": (
+        palette({"cylinder": ["cyan"]}),
+        f"--hop cyan_cylinder {PALETTE}",
+        ("palette mine: allows cyan cylinder alone",),
+    ),
+    "a pair of other types": (
+        palette({"cube": ["red"]}),
+        PALETTE,
+        ("is of color and shape, but the pair is of material and shape",),
+    ),
+    "types that are not the values'": (
+        palette({"types": ["color", "shape"], "rows": [[["red", "rubber"], ["blue", "metal"]]]}),
+        f"--hop none {PALETTE}",
+        ('["color","shape"], but the combinations are of color and material',),
+    ),
+    "a name that means a diversity": (
+        written("d8.json", {"cube": ["red"]}),
+        "--hop none --palette {0}/d8.json",
+        ("cannot be the name of a palette",),
+    ),
+    "a name with a hyphen": (
+        written("my-own.json", {"cube": ["red"]}),
+        "--hop none --palette {0}/my-own.json",
+        ("cannot be the name of a palette",),
+    ),
+    "the same palette twice": (
+        lambda folder: [
+            written(name, {"cube": ["red", "blue"], "sphere": ["red"]})(folder)
+            for name in ("a.json", "b.json")
+        ],
+        "--hop none --palette {0}/a.json --test-palette {0}/b.json",
+        ("the same combinations as --palette",),
+    ),
+}
+"""Files of a user -> the options that name them, and what the sentence has."""
+
+
+@pytest.mark.parametrize(("prepare", "words", "said"), FILES.values(), ids=FILES)
+def test_what_is_wrong_in_a_file_is_named(
+    prepare: Prepare, words: str, said: tuple[str, ...], fail: Fail, tmp_path: Path
+) -> None:
+    prepare(tmp_path)
+    sentence = fail(*words.format(tmp_path).split(), "--no-render")
+    assert all(part in sentence for part in said), sentence
+
+
+def test_a_plan_is_refused_as_a_build_is(fail: Fail) -> None:
+    assert 'did you mean "rubber_cylinder"?' in fail("--hop", "rubber_cilinder", command="plan")
+    assert "--test-questions: no pair was given" in fail(
+        *["--hop", "prelim_cyan", "--test-questions", "9"], command="plan"
     )
-
-
-def test_a_pair_of_one_type(fail: Fail) -> None:
-    assert "two values of one type, color" in fail("--hop", "red_blue", "--no-render")
-
-
-@pytest.mark.parametrize(
-    ("option", "name"),
-    [
-        ("--hold-out", "color=red,color=blue"),
-        ("--hold-out", "color=red,shape=cube,color=blue"),
-        ("--hop", "red_blue_cube"),
-        ("--hop", "metal_red_metal"),
-    ],
-)
-def test_values_that_no_object_can_both_have(fail: Fail, option: str, name: str) -> None:
-    sentence = fail("--hop", "cyan_cube", option, name, "--no-render")
-    assert f'HOP "{name}": ' in sentence
-    assert "so no object could ever have both; take values of two types" in sentence
-
-
-@pytest.mark.parametrize(
-    ("option", "name", "message"),
-    [
-        ("--hold-out", "color", "names of pairs, such as red_cube, go with --hop"),
-        ("--hold-out", "rubber_cylinder", "names of pairs, such as red_cube, go with --hop"),
-        ("--hold-out", "color=", '"" is not a color; known: gray, red'),
-        ("--hold-out", "color=rde,shape=cube", '"rde" is not a color (did you mean "red"?)'),
-        ("--hold-out", "colour=red,shape=cube", 'no attribute type "colour" (did you mean "color"?)'),
-        ("--hold-out", "color=red", "one value; take values of two types or more"),
-        ("--hop", "color=red,shape=cube", "types with values go with --hold-out"),
-        ("--hop", "magenta_cube", '"magenta" is not an attribute value'),
-        ("--hop", "rubber-cylinder", '(did you mean "rubber_cylinder"?)'),
-        ("--hop", "cylinder rubber", '(did you mean "rubber_cylinder"?)'),
-        ("--hop", "RubberCylinder", '(did you mean "rubber_cylinder"?)'),
-        ("--hop", "Rubber_Cylinder", '(did you mean "rubber_cylinder"?)'),
-        ("--hop", "all", "not a pair, but a group of pairs (did you mean --hops all?)"),
-    ],
-)
-def test_a_pair_said_in_another_form(fail: Fail, option: str, name: str, message: str) -> None:
-    assert message in fail("--hop", "cyan_cube", option, name, "--no-render")
-
-
-def test_a_vocabulary_without_the_pairs_values(fail: Fail, tmp_path: Path) -> None:
-    path = tmp_path / "properties.json"
-    shutil.copy(blender_assets() / "properties.json", path)
-    spoilt(path, lambda properties: properties["shapes"].pop("cylinder"))
-    sentence = fail("--properties", path, "--no-render")
-    assert '"cylinder" is not an attribute value' in sentence
-    assert "shape: cube, sphere)" in sentence
-    held_out = ("--hold-out", "material=rubber,shape=cylinder")
-    sentence = fail("--hop", "metal_cube", *held_out, "--properties", path, "--no-render")
-    assert '"cylinder" is not a shape; known: cube, sphere' in sentence
-
-
-def test_broken_json_in_a_palette(fail: Fail, tmp_path: Path) -> None:
-    path = tmp_path / "mine.json"
-    path.write_text('{"cube":\n  ["red",}\n')
-    sentence = fail("--hop", "none", "--palette", path, "--no-render")
-    assert f"{path}:2:" in sentence
-    assert "broken JSON" in sentence
 
 
 def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a refused build must not do: lose or change what is there."""
     out = tmp_path / "out"
+    palette({"cube": ["red"]})(tmp_path)
     asked = ["build", "--hop", "rubber_cylinder", "--no-render", "--quiet", "--out", str(out)]
     assert run_command([*asked, "--seed", "1"]) == 0
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
@@ -134,7 +248,7 @@ def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest
         ("--seed", "2"): "made with another seed (1 there, 2 asked for)",
         ("--hop", "red_blue"): "no object could ever have both",
         ("--diversity", "3"): "diversity 3 is too low",
-        ("--palette", str(palette(tmp_path, {"cube": ["red"]}))): "the pair is of material and shape",
+        ("--palette", str(tmp_path / "mine.json")): "the pair is of material and shape",
     }
     for options, message in refused.items():
         assert run_command([*asked, *options]) == 2
@@ -168,102 +282,22 @@ def test_a_part_is_read_as_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixt
     assert not (tmp_path / "export").exists()
 
 
-def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["build"]) == 2
-    assert "no HOP given" in capsys.readouterr().err
-
-
-def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
-    assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
-    assert "val is not a split of rubber_cylinder" in fail("--splits", "val")
-    # Nor is one passed over because others are there.
-    assert "val is not a split of rubber_cylinder; known: train, val_iid" in fail("--splits", "train,val")
-    assert "val and test are not splits of rubber_cylinder" in fail("--splits", "val,train,test")
-
-
-def test_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
-    for arguments in (["build", "--hopp", "x"], ["biuld"]):
+def test_no_pair_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["build"], ["build", "--hopp", "x"], ["biuld"]):
         assert run_command(arguments) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
-
-
-def test_an_unknown_function_in_a_template(fail: Fail, templates: Path) -> None:
-    def misspell(families: Any) -> None:
-        families[3]["nodes"][2]["type"] = "querry_color"
-
-    spoilt(templates / "one_hop.json", misspell)
-    sentence = fail("--templates", templates, "--no-render")
-    assert "one_hop.json[3]" in sentence
-    assert "querry_color" in sentence
-    assert "did you mean" in sentence
-
-
-def test_broken_json_in_a_template(fail: Fail, templates: Path) -> None:
-    path = templates / "zero_hop.json"
-    lines = path.read_text().splitlines()
-    lines[4] = lines[4].replace('"', "", 1)
-    path.write_text("\n".join(lines))
-    assert "zero_hop.json:5:" in fail("--templates", templates, "--no-render")
-
-
-def test_a_folder_without_templates(fail: Fail, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert "empty" in fail("--templates", tmp_path / "empty", "--no-render")
-    assert "is not a folder" in fail("--templates", tmp_path / "nowhere", "--no-render")
-
-
-def test_a_properties_file_without_colours(fail: Fail, tmp_path: Path) -> None:
-    path = tmp_path / "properties.json"
-    shutil.copy(blender_assets() / "properties.json", path)
-    spoilt(path, lambda properties: properties.pop("colors"))
-    sentence = fail("--properties", path, "--no-render")
-    assert "properties.json" in sentence
-    assert "colors: missing or empty" in sentence
-    assert "nowhere.json" in fail("--properties", tmp_path / "nowhere.json", "--no-render")
-
-
-def test_forty_objects(fail: Fail, tmp_path: Path) -> None:
-    sentence = fail("--config", toml(tmp_path, "[world]\nmax_objects = 40"), "--no-render")
-    assert "max_objects is 40" in sentence
-
-
-def test_pixels_that_nothing_has(fail: Fail, tmp_path: Path) -> None:
-    sentence = fail("--config", toml(tmp_path, "[world]\nmin_pixels = 150000"), "--no-render", code=2)
-    assert "min_pixels" in sentence
-
-
-def test_an_unknown_setting(fail: Fail, tmp_path: Path) -> None:
-    sentence = fail("--config", toml(tmp_path, "[world]\nminimum_pixels = 3"), "--no-render")
-    assert 'unknown setting "world.minimum_pixels" (did you mean "min_pixels"?)' in sentence
-
-
-def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, tmp_path: Path) -> None:
-    for line, message in (
-        ('margin = "wide"', ': world.margin is "wide"; expected a number'),
-        ("min_pixels = 1.5", ": world.min_pixels is 1.5; expected a whole number"),
-        ("min_objects = true", ": world.min_objects is true; expected a whole number"),
-        ("max_objects = -3", ": world.max_objects is -3; expected a number that is not negative"),
-        (
-            'directions = "clever"',
-            ': world.directions is "clever" (did you mean "clevr"?); expected "camera" or "clevr"',
-        ),
-    ):
-        path = toml(tmp_path, f"[world]\n{line}")
-        assert f"{path}{message}" in fail("--config", path, "--no-render")
 
 
 @pytest.mark.slow
 def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:
     """Where every object is a rubber cylinder, no scene is without one."""
-    path = tmp_path / "properties.json"
-    shutil.copy(blender_assets() / "properties.json", path)
 
-    def only_one(properties: Any) -> None:
+    def only_one(found: Any) -> None:
         for kind, value in (("materials", "rubber"), ("shapes", "cylinder")):
-            properties[kind] = {value: properties[kind][value]}
+            found[kind] = {value: found[kind][value]}
 
-    spoilt(path, only_one)
-    sentence = fail("--properties", path, "--no-render", "--splits", "train", code=2)
+    properties(tmp_path, only_one)
+    sentence = fail("--properties", tmp_path / "properties.json", "--no-render", "--splits", "train")
     assert "train" in sentence
     assert "rubber" in sentence
 
@@ -316,110 +350,3 @@ def test_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([*arguments, "--out", "/sys/clevrhope"]) == 1
     (sentence,) = capsys.readouterr().err.splitlines()
     assert "/sys/clevrhope: no permission to write there" in sentence
-
-
-def palette(folder: Path, content: object, name: str = "mine.json") -> Path:
-    path = folder / name
-    path.write_text(json.dumps(content))
-    return path
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["cyan_cylinder", "--diversity", "3"], "diversity 3 is too low: it needs 4 at least"),
-        (
-            ["cyan_cylinder", "--diversity", "25"],
-            "diversity 25 is too high: color and shape have 24 combinations",
-        ),
-        (
-            ["cyan_cylinder", "--diversity", "7", "--diversity-mode", "grid"],
-            "no grid of color by shape has 7 combinations; those there are have 4, 6, 8, 9, 10, 12, 14",
-        ),
-        (
-            ["metal_red_cube", "--diversity", "4"],
-            "3 values are held out together, but diversity counts pairs",
-        ),
-        (["none", "--diversity", "4"], "--diversity counts combinations with a held-out pair; name one"),
-        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is not a whole number'),
-        (["cyan_cylinder-d8", "--diversity", "4"], "its name says what is seen"),
-        (["cyan_cylinder", "--diversity-mode", "grid"], "--diversity-mode grid says which combinations"),
-        (["cyan_cylinder-mine"], "the folder has no palette mine yet; name its file with --palette"),
-        (["none", "--palette", "nowhere.json"], "nowhere.json: no such file"),
-        (
-            ["none", "--test-palette", "nowhere.json"],
-            "--test-palette is for tests beside those of a --palette",
-        ),
-    ],
-)
-def test_diversities_that_cannot_be(fail: Fail, arguments: list[str], message: str) -> None:
-    assert message in fail("--hop", *arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["--hop", "none", "--prelim-sets", "3"],
-            "--prelim-sets: this is the number of sets of each value of --prelim",
-        ),
-        (["--prelim", "cyan", "--train-questions", "10"], "--train-questions: no pair was given"),
-        (["--hop", "prelim_cyan", "--test-questions", "9"], "--test-questions: no pair was given"),
-    ],
-)
-def test_sizes_of_what_is_not_made(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    for command in ("build", "plan"):
-        assert run_command([command, *arguments, "--no-render", "--out", str(tmp_path / "out")]) == 2
-        (sentence,) = capsys.readouterr().err.splitlines()
-        assert message in sentence
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("hop", "content", "message"),
-    [
-        (
-            "none",
-            {"cubes": ["red"]},
-            'mine.json: "cubes": unknown attribute value "cubes" (did you mean "cube"?)',
-        ),
-        ("none", {"cube": ["rde"]}, 'mine.json: "cube": unknown attribute value "rde" (did you mean "red"?)'),
-        ("none", {}, "mine.json: palette: allows no combination of values"),
-        ("none", {"cube": []}, 'mine.json: "cube": nothing goes with it'),
-        (
-            "cyan_cylinder",
-            {"cube": ["red"], "cylinder": ["red"]},
-            "palette mine: forbids cyan but with what it is held out with",
-        ),
-        ("cyan_cylinder", {"cylinder": ["cyan"]}, "palette mine: allows cyan cylinder alone"),
-        (
-            "rubber_cylinder",
-            {"cube": ["red"]},
-            "is of color and shape, but the pair is of material and shape",
-        ),
-    ],
-)
-def test_palettes_that_are_none(fail: Fail, tmp_path: Path, hop: str, content: object, message: str) -> None:
-    assert message in fail("--hop", hop, "--palette", palette(tmp_path, content))
-
-
-def test_a_palettes_name_is_part_of_folders_names(fail: Fail, tmp_path: Path) -> None:
-    for name in ("d8.json", "my-own.json"):
-        path = palette(tmp_path, {"cube": ["red"]}, name)
-        assert "cannot be the name of a palette" in fail("--hop", "none", "--palette", path)
-
-
-def test_a_palette_whose_types_are_not_those_of_its_values(fail: Fail, tmp_path: Path) -> None:
-    path = tmp_path / "p.json"
-    path.write_text('{"types": ["color", "shape"], "rows": [[["red", "rubber"], ["blue", "metal"]]]}')
-    sentence = fail("--hop", "none", "--palette", path, "--no-render")
-    assert '["color","shape"], but the combinations are of color and material' in sentence
-
-
-def test_a_second_palette_that_is_the_first(fail: Fail, tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.json").write_text('{"cube": ["red", "blue"], "sphere": ["red"]}')
-    options = ("--palette", tmp_path / "a.json", "--test-palette", tmp_path / "b.json", "--no-render")
-    assert "the same combinations as --palette" in fail("--hop", "none", *options)
