@@ -4,6 +4,8 @@ import subprocess
 import sys
 from importlib.metadata import version
 
+import pytest
+
 import clevrhope
 
 LISTS = """
@@ -22,6 +24,15 @@ def test_importing_loads_the_errors_and_small_parts_of_the_standard_library() ->
         "clevrhope.errors",
     ]
     assert len(loaded) < 60  # 35 at the time of writing
+
+
+def test_a_bare_import_gives_every_module() -> None:
+    code = "import clevrhope; help(clevrhope.scenes.World)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "class World" in done.stdout
+    assert done.stderr == ""
+    with pytest.raises(AttributeError, match="module 'clevrhope' has no attribute 'nothing'"):
+        _ = clevrhope.nothing
 
 
 def test_every_public_name_loads() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope import __main__ as cli
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.pipeline.images import PoolWork
@@ -111,18 +110,6 @@ def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.Ca
     }
 
 
-def test_none_is_a_plain_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(
-        capsys, "build", "--hop", "none", "--no-render", "--out", tmp_path / "a", "--seed", 1, "--json"
-    )
-    splits = json.loads(out)["splits"]["none"]
-    assert {name: entry["pool"] for name, entry in splits.items()} == {
-        "train": "train",
-        "val": "val",
-        "test": "test_iid",
-    }
-
-
 def test_plan_counts_what_build_makes_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -220,23 +207,3 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--hop" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("command", "told"),
-    [
-        ("build", "stopped; run the same command to resume"),
-        ("merge", "stopped; run the same command to resume"),
-        ("audit", "stopped"),
-        ("plan", "stopped"),
-    ],
-)
-def test_what_can_go_on_after_a_stop_says_so(
-    command: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(**_: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli.commands, "main", stop)
-    assert run_command([command, "out"]) == 130
-    assert capsys.readouterr().err == f"clevrhope: {told}\n"

@@ -71,28 +71,6 @@ def test_an_unknown_option_is_wrong_input(name: str, capsys: pytest.CaptureFixtu
     assert "--no-such-option" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["hops"],
-        ["families", "zero_hop"],
-        ["--help"],
-        ["--version"],
-        ["plan", "--hop", "none", "--no-render", "--seed", "1", "--out", "out"],
-    ],
-)
-def test_what_is_done_is_0(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run_command(words) == 0
-
-
-def test_looking_is_0(limited: Path) -> None:
-    assert run_command(["info", str(limited)]) == 0
-    question = ["--hop", "red_cube", "--split", "train", "--question", "0"]
-    assert run_command(["show", str(limited), *question]) == 0
-    assert run_command(["audit", str(limited), "--quiet"]) == 0
-
-
 DAMAGED = {
     "audit": ["--quiet"],
     "show": ["--hop", "red_cube", "--split", "train", "--question", "0"],

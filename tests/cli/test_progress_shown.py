@@ -52,35 +52,13 @@ def test_the_stages_are_shown_unless_quiet(
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.slow
-def test_a_plan_that_is_estimated_counts_all_splits(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["plan", "--hop", "rubber_cylinder", "--preset", "paper", "--no-render", "--seed", "1"]
-    assert run_command([*arguments, "--out", str(tmp_path / "none")]) == 0
-    assert "Looking at scenes: 6 splits, " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [["--templates", "nowhere"], ["--config", "nowhere.toml"], ["--splits", "trian"], ["--hop", "red_blue"]],
-)
-def test_no_seed_is_printed_where_a_build_fails(
-    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data"), *wrong]
-    assert run_command(command) == 2
-    seen = capsys.readouterr()
-    assert seen.out == ""
-    assert "seed" not in seen.err.lower()
-    assert len(seen.err.splitlines()) == 1
-
-
 def test_a_drawn_seed_is_printed_once_a_build_is_done(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data")]
-    assert run_command([*arguments, "--train-questions", "20", "--test-questions", "4"]) == 0
-    seen = capsys.readouterr()
-    assert "seed" not in seen.err.lower()
-    assert len(re.findall(r"To reproduce: --seed \d+$", seen.out, re.M)) == 1
+    command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data")]
+    command += ["--train-questions", "20", "--test-questions", "4"]
+    for wrong, n in ((["--templates", "nowhere"], 0), (["--splits", "trian"], 0), ([], 1)):
+        assert run_command([*command, *wrong]) == (0 if n else 2)
+        seen = capsys.readouterr()
+        assert "seed" not in seen.err.lower()
+        assert len(re.findall(r"--seed \d+$", seen.out, re.M)) == n

@@ -6,8 +6,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_args, get_type_hints
 
-import pytest
-
 import clevrhope
 from clevrhope.cli.datasets import build
 from clevrhope.config.presets import PRESETS
@@ -36,10 +34,6 @@ def test_a_new_field_is_recorded_read_and_described() -> None:
     assert WithTexture.choices()["texture"] == ["plain", "striped"]
 
 
-def test_an_option_is_spelled_with_hyphens() -> None:
-    assert QuestionSettings.option("texture_kind") == "--texture-kind"
-
-
 def test_a_configuration_records_only_its_settings_of_questions() -> None:
     config = replace(PRESETS["demo"], strictness="implied")
     assert config.changed_settings() == {"strictness": "implied"}
@@ -60,11 +54,6 @@ def names_of_settings(source: str) -> Iterator[str]:
     """Names of settings that a file quotes, as a key of the manifest or as an option that it declares."""
     for name in QuestionSettings.choices():
         yield from re.findall(rf'["\'](?:--)?{name}["\']', source)
-
-
-@pytest.mark.parametrize("quoted", ['questions.get("strictness")', "click.option('--minimal_pool')"])
-def test_the_scan_finds_quoted_names(quoted: str) -> None:
-    assert list(names_of_settings(quoted))
 
 
 def test_no_other_file_quotes_the_name_of_a_setting() -> None:

@@ -16,24 +16,9 @@ import pytest
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.predictions import read_predictions
-from clevrhope.runtime.json_text import MAX_JSON_BYTES, read_json
-from clevrhope.runtime.toml import parse_toml
 from clevrhope.splits.palettes import file_palette_name
 from growth import MOST_GROWTH, growth
 from waiting import HANG_S
-
-
-def test_a_toml_key_of_many_quoted_parts() -> None:
-    """It is found before tomllib parses it, whose time for a key grows with the square of its length."""
-    with pytest.raises(ValueError, match="parts"):
-        parse_toml(".".join(['"\\""'] * 60_000) + " = 1")
-
-
-def test_a_json_file_of_many_small_lists(tmp_path: Path) -> None:
-    path = tmp_path / "vocab.json"
-    path.write_text("[" + "[]," * (MAX_JSON_BYTES // 3) + "[]]")
-    with pytest.raises(DatasetError, match="over 4 MiB, too large for"):
-        read_json(path)
 
 
 def test_a_compressed_torch_file(tmp_path: Path) -> None:

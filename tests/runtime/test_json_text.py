@@ -1,7 +1,6 @@
 """JSON that anybody may have written: one sentence for what cannot be read; what is written is read back."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -57,64 +56,6 @@ def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, words: str, tmp_
     assert said.isprintable()
 
 
-def made(kind: str, path: Path) -> str:
-    """Puts something that is no file in place of one; gives what is said of it."""
-    match kind:
-        case "folder":
-            path.mkdir()
-            return "a folder; expected a file"
-        case "pipe":
-            os.mkfifo(path)
-            return "a pipe, socket or device; expected a file"
-        case "loop":
-            path.symlink_to(path)
-            return r"cannot be read \(a link that leads back to itself\)"
-        case "loop of folders":
-            path.parent.joinpath("b").symlink_to(path)
-            path.symlink_to(path.parent / "b")
-            return r"cannot be read \(a link that leads back to itself\)"
-        case "below a file":
-            path.parent.rmdir()
-            path.parent.write_text("")
-            return r"cannot be read \(not a directory\)"
-        case _:
-            return "no such file"
-
-
-@pytest.mark.parametrize("kind", ["folder", "pipe", "loop", "loop of folders", "below a file", "missing"])
-def test_what_is_no_file_gets_a_sentence(kind: str, tmp_path: Path) -> None:
-    path = tmp_path / "folder" / "a.json"
-    path.parent.mkdir()
-    words = made(kind, path)
-    with pytest.raises(DatasetError, match=words) as told:
-        read_json(path)
-    assert str(told.value).startswith(f"{path}: ")
-
-
-def test_a_name_that_no_file_can_have_gets_a_sentence(tmp_path: Path) -> None:
-    for name, words in (("a\0b", "embedded null byte"), ("a" * 300, "file name too long")):
-        with pytest.raises(DatasetError, match=words):
-            read_json(tmp_path / name)
-
-
-def test_a_file_above_the_limit_of_size_is_refused_and_one_at_the_limit_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text(f'"{"a" * 98}"')
-    assert read_json(path, max_bytes=100) == "a" * 98
-    path.write_text(f'"{"a" * 99}"')
-    with pytest.raises(DatasetError, match="over 0 MiB, too large for a vocabulary"):
-        read_json(path, "a vocabulary", max_bytes=100)
-
-
-def test_a_file_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
-    """A sparse file says that it has a terabyte."""
-    path = tmp_path / "a.json"
-    with path.open("wb") as file:
-        file.truncate(1 << 40)
-    with pytest.raises(DatasetError, match="over 1 MiB, too large for JSON"):
-        read_json(path, max_bytes=1 << 20)
-
-
 def test_what_is_within_the_limits_is_read_as_pythons_reader_reads_it() -> None:
     deep = '{"a":' * (MAX_DEPTH - 1) + "[1]" + "}" * (MAX_DEPTH - 1)
     wide = "[" + ",".join(["[1, {}]"] * 500) + "]"
@@ -157,11 +98,6 @@ def test_ordinary_files_are_read(tmp_path: Path) -> None:
     scenes = {"info": {"split": "train"}, "scenes": [dict(each) for each in reference_scenes()]}
     (tmp_path / "scenes.json").write_text(json.dumps(scenes))
     assert read_object(tmp_path / "scenes.json", "a scene file") == as_json_values(scenes)
-
-
-def test_real_clevr_files_are_read(test_data: Path) -> None:
-    path = min((test_data / "real_clevr").glob("*.json"), key=lambda each: each.stat().st_size)
-    assert read_json(path) == json.loads(path.read_bytes())
 
 
 def test_values_become_what_json_gives_back() -> None:

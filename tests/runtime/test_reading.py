@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,6 @@ def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
     assert read_bytes(path, "a number", max_bytes=10) == b"0123456789"
     with pytest.raises(DatasetError, match=r"a\.bin: over 0 MiB, too large for a number"):
         read_bytes(path, "a number", max_bytes=9)
-    path.unlink()
-    with pytest.raises(ConfigError, match=r"a\.bin: no such file; write one"):
-        read_bytes(path, "a number", error=ConfigError, remedy="write one")
 
 
 def test_links_to_a_file_are_followed(tmp_path: Path) -> None:
@@ -70,16 +68,42 @@ def test_links_to_a_file_are_followed(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "link", "a letter") == b"a"
 
 
-@pytest.mark.parametrize("place", ["folder", "pipe", "/dev/zero"])
-def test_what_is_no_file_is_not_read(place: str, tmp_path: Path) -> None:
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    path = tmp_path / place
-    words = "a folder" if place == "folder" else "a pipe, socket or device"
-    with pytest.raises(DatasetError, match=f"^{path}: {words}; expected a file$"):
-        read_bytes(path, "JSON")
-    with pytest.raises(PredictionsError, match="expected a file"):
-        check_regular(path, error=PredictionsError)
+IN_ITS_PLACE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "nothing": (lambda path: None, "no such file"),
+    "a folder": (Path.mkdir, "a folder; expected a file"),
+    "a pipe": (os.mkfifo, "a pipe, socket or device; expected a file"),
+    "a device": (lambda path: path.symlink_to("/dev/zero"), "a pipe, socket or device; expected a file"),
+    "a link to itself": (
+        lambda path: path.symlink_to(path),
+        "cannot be read (a link that leads back to itself)",
+    ),
+    "a file for a folder": (
+        lambda path: path.parent.rmdir() or path.parent.write_text(""),
+        "cannot be read (not a directory)",
+    ),
+    "a terabyte without content": (lambda path: made_sparse(path, 1 << 40), "over 1 MiB, too large for JSON"),
+}
+
+
+def made_sparse(path: Path, n_bytes: int) -> None:
+    with path.open("wb") as file:
+        file.truncate(n_bytes)
+
+
+@pytest.mark.parametrize(("make", "words"), IN_ITS_PLACE.values(), ids=IN_ITS_PLACE)
+def test_what_is_no_file_is_not_read(make: Callable[[Path], object], words: str, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "a.bin"
+    path.parent.mkdir()
+    make(path)
+    with pytest.raises(ConfigError) as told:
+        read_bytes(path, "JSON", error=ConfigError, remedy="write one", max_bytes=1 << 20)
+    assert str(told.value).removesuffix("; write one") == f"{path}: {words}"
+
+
+@pytest.mark.parametrize(("name", "words"), [("a\0b", "embedded null byte"), ("a" * 300, "name too long")])
+def test_a_name_that_no_file_can_have_gets_a_sentence(name: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=words):
+        read_bytes(tmp_path / name, "JSON")
 
 
 def test_lines_are_counted_and_one_without_an_end_is_refused() -> None:
