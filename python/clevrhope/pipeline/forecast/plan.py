@@ -81,7 +81,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
     resolved = resolve(request)
     engine, jobs, shown = resolved.engine, resolved.all_jobs, progress or Silent()
     exact = sum(job.goal for job in jobs if job.kind.unit == "questions") <= COUNTED
-    used, splits = {}, []
+    used, splits = {}, list[dict[str, Any]]()
     with shown.stage("Looking at scenes", total=len(jobs), unit="splits") as advance:
         for job in jobs:
             used[job] = images_used(job, resolved, exact=exact)

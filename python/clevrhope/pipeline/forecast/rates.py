@@ -39,8 +39,10 @@ def text_rate(job: Job | CovrJob, resolved: Resolved) -> tuple[Rate, list[bytes]
     """The rate of a split's first questions, with their scenes; and these scenes as JSON."""
     began = perf_counter()
     sample: Any = replace(job, goal=min(job.goal, SAMPLE))
-    of_sets = resolved.covr is not None and isinstance(job, CovrJob)
-    batch = next(iter(resolved.covr.encoded(sample) if of_sets else questions_of(sample, resolved.engine)))
+    if resolved.covr is not None and isinstance(job, CovrJob):
+        batch: Any = next(resolved.covr.encoded(sample))
+    else:
+        batch = next(questions_of(sample, resolved.engine))
     n, images = len(batch.arrays), np.unique(batch.arrays.image_idxs)
     scenes = [row for rows in resolved.engine.scene_rows(job.pool, images[images >= 0]) for row in rows]
     seconds = (perf_counter() - began) / n
