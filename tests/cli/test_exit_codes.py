@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from click import ClickException
 
 from clevrhope.__main__ import RESUMABLE, commands, run_command
 from waiting import HANG_S, wait_until
@@ -133,9 +132,3 @@ def test_the_page_lists_the_codes() -> None:
         assert f"\n| {code} | " in page
     resumable = page[page.index("| 130 |") :].splitlines()[0]
     assert all(f"`{name}`" in resumable for name in RESUMABLE)
-
-
-def test_a_wrong_option_is_clicks_error() -> None:
-    """So that a change of click's does not turn it into another code unseen."""
-    with pytest.raises(ClickException):
-        commands.main(["build", "--no-such-option"], standalone_mode=False)

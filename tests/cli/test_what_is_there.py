@@ -112,25 +112,18 @@ def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch:
     assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 54
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("sizes", "x", 'config.sizes is "x"; expected a JSON object'),
-        ("sizes", {"train": "9"}, 'config.sizes.train is "9"; expected a whole number from 0 to 2^53 - 1'),
-        ("preset", 7, "config.preset is 7; expected a string"),
-    ],
-)
-def test_an_edited_manifest_is_told_in_a_sentence(
-    name: str, value: object, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_edited_manifest_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     build(out, "--hop", "none", "--seed", "1", "--train-questions", "9", "--test-questions", "9")
     manifest = json.loads((out / "manifest.json").read_text())
-    manifest["config"][name] = value
+    manifest["config"]["sizes"]["train"] = "9"
     (out / "manifest.json").write_text(json.dumps(manifest))
     capsys.readouterr()
     build(out, "--hop", "none", code=1)
-    assert capsys.readouterr().err == f"clevrhope: {out}/manifest.json: {told}\n"
+    assert capsys.readouterr().err == (
+        f"clevrhope: {out}/manifest.json: "
+        'config.sizes.train is "9"; expected a whole number from 0 to 2^53 - 1\n'
+    )
 
 
 def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
@@ -185,19 +178,3 @@ def test_a_plan_counts_what_each_split_costs_whatever_its_size(
     planned = json.loads(capsys.readouterr().out)
     assert len(planned["splits"]) == 30
     assert planned["seconds"] >= SECONDS_TO_START + 30 * SECONDS_A_SPLIT > 3
-
-
-@pytest.mark.parametrize(
-    ("option", "text", "reach"),
-    [
-        ("--seed", "abc", "from 0 to 18446744073709551615"),
-        ("--seed", "-1", "from 0 to 18446744073709551615"),
-        ("--train-questions", "0", "from 1"),
-        ("--workers", "1.5", "from 1"),
-    ],
-)
-def test_what_is_no_whole_number_is_said_in_a_sentence(
-    option: str, text: str, reach: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    build(tmp_path / "out", "--hop", "none", option, text, code=2)
-    assert capsys.readouterr().err == f'clevrhope: {option}: "{text}" should be a whole number {reach}\n'

@@ -21,44 +21,35 @@ from clevrhope.runtime import blender as libraries
 from clevrhope.runtime import blender_environment
 
 
-def test_a_missing_bpy_is_said_with_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "find_spec", lambda _: None)
-    with pytest.raises(RenderError, match=r'not installed: pip install "clevrhope\[render\]"'):
-        CyclesRenderer()
-
-
-def test_another_release_of_bpy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(libraries, "blender_folder", lambda: Path("somewhere"))
-    monkeypatch.setattr(libraries, "version", lambda _: "4.2.1")
-    with pytest.raises(
-        RenderError, match=r'needs Blender 4\.5, but bpy 4\.2\.1 is installed: pip install "clev'
-    ):
-        CyclesRenderer()
-
-
-def test_missing_libraries_are_named_with_their_packages(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("found", "absent", "words"),
+    [
+        (None, (), ("not installed", 'pip install "clevrhope[render]"')),
+        ("4.2.1", (), ("needs Blender 4.5", "bpy 4.2.1 is installed", 'pip install "clevrhope[render]"')),
+        (
+            "4.5.3",
+            ("libXrender.so.1", "libXi.so.6", "libXi.so.6"),
+            ("libraries libXi.so.6, libXrender.so.1", "apt-get install libxi6 libxrender1 (Debian, Ubuntu)"),
+        ),
+    ],
+)
+def test_what_is_missing_is_named_with_what_installs_it(
+    found: str | None,
+    absent: tuple[str, ...],
+    words: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "__init__.so").touch()
-    ldd = tmp_path / "ldd"
-    ldd.write_text(
-        "#!/bin/sh\n"
-        "echo '\tlibm.so.6 => /lib/libm.so.6 (0x00007f00)'\n"
-        "echo '\tlibXrender.so.1 => not found'\n"
-        "echo '\tlibXi.so.6 => not found'\n"
-        "echo '\tlibXi.so.6 => not found'\n"
-    )
-    ldd.chmod(0o755)
-    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
-    monkeypatch.setattr(libraries, "version", lambda _: "4.5.3")
+    lines = ["libm.so.6 => /lib/libm.so.6 (0x00007f00)", *(f"{name} => not found" for name in absent)]
+    ldd = program(tmp_path / "ldd", "\n".join(f"echo '\t{line}'" for line in lines))
+    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path if found else None)
+    monkeypatch.setattr(libraries, "own_environment", lambda: tmp_path / "none")
+    monkeypatch.setattr(libraries, "version", lambda _: found)
     monkeypatch.setattr(libraries.shutil, "which", lambda _: str(ldd))
     with pytest.raises(RenderError) as error:
-        libraries.check_blender()
-    assert str(error.value) == (
-        "Blender needs the system libraries libXi.so.6, libXrender.so.1: "
-        "apt-get install libxi6 libxrender1 (Debian, Ubuntu), or their equivalents on your system; "
-        "or use --renderer native, which needs no Blender"
-    )
+        CyclesRenderer()
+    assert all(part in str(error.value) for part in (*words, "or use --renderer native"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system has what Blender needs")
@@ -231,23 +222,6 @@ def test_a_failed_installation_leaves_nothing(
     assert not (tmp_path / "made").exists()
 
 
-def test_an_environment_of_the_users_is_not_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    python = made_environment(tmp_path / "mine")
-    program(tmp_path / "no_blender", "echo '[null, null]'")
-    python.unlink()
-    python.symlink_to(tmp_path / "no_blender")
-    before = sorted(tmp_path.rglob("*"))
-    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
-    assert run_command(["blender", "install", "--into", str(tmp_path / "mine")]) == 2
-    assert capsys.readouterr().err == (
-        f"clevrhope: {tmp_path / 'mine'}: it holds something that clevrhope blender install did not make; "
-        "choose another folder with --into, or remove this one\n"
-    )
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], problem: str) -> None:
         if "venv" in command:
@@ -268,28 +242,28 @@ def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: p
     assert run_command(["blender", "install", "--into", str(folder)]) == 0
 
 
-def test_a_folder_that_cannot_be_made_is_named_with_its_option(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").touch()
-    assert run_command(["blender", "install", "--into", str(tmp_path / "file" / "made")]) == 1
-    assert capsys.readouterr().err.endswith("choose another folder with --into\n")
-
-
-def test_what_an_environment_cannot_be_made_of_is_named(
+def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "mine").touch()
-    assert run_command(["blender", "install", "--into", str(tmp_path)]) == 2
-    assert "did not make; choose another folder with --into" in capsys.readouterr().err
+    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
+    (tmp_path / "file").touch()
+    python = made_environment(tmp_path / "mine")
+    python.unlink()
+    python.symlink_to(program(tmp_path / "no_blender", "echo '[null, null]'"))
     other = program(tmp_path / "python", "echo 3.13")
-    arguments = ["blender", "install", "--into", str(tmp_path / "new"), "--python", str(other)]
-    assert run_command(arguments) == 2
-    assert f"--python: {other}: 3.13; it should be a Python 3.11 with ensurepip" in capsys.readouterr().err
-    monkeypatch.setattr(blender_environment, "_output", lambda _: "")
-    assert run_command(arguments[:4]) == 2
-    assert "none was found: apt-get install python3.11-venv" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()
+    before = sorted(tmp_path.rglob("*"))
+    new = tmp_path / "new"
+    for options, code, words in (
+        (["--into", tmp_path / "mine"], 2, "did not make; choose another folder with --into"),
+        (["--into", tmp_path / "file" / "made"], 1, "choose another folder with --into\n"),
+        (["--into", new, "--python", other], 2, f"--python: {other}: 3.13; it should be a Python 3.11"),
+        (["--into", new], 2, "none was found: apt-get install python3.11-venv"),
+    ):
+        if len(options) == 2 and options[1] == new:
+            monkeypatch.setattr(blender_environment, "_output", lambda _: "")
+        assert run_command(["blender", "install", *map(str, options)]) == code
+        assert words in capsys.readouterr().err
+        assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_the_launcher_brings_this_package_and_nothing_beside_it(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_a_whole_value_passes_with_what_else_is_in_it() -> None:
     check_form({**whole(), "note": None, "splits": {}, "boxes": [], "words": []}, FORM, "f.json")
 
 
+MISSING = object()
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "null": ({"seed": None}, "seed is null; expected a whole number from 0 to 2^64 - 1"),
     "true": ({"seed": True}, "seed is true; expected a whole number from 0 to 2^64 - 1"),
@@ -94,6 +95,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         {"splits": {"none": {"train": {"pool": "train"}}}},
         "splits.none.train.questions is missing; expected a whole number from 0 to 2^53 - 1",
     ),
+    "missing": ({"seed": MISSING}, "seed is missing; expected a whole number from 0 to 2^64 - 1"),
     "a key": ({"splits": {"../x": {}}}, 'splits: "../x" cannot name a file'),
     "a deep key": ({"splits": {"a": {"b/c": {}}}}, 'splits.a: "b/c" cannot name a file'),
     "a path": ({"files": {"/etc/x": 1}}, 'files: "/etc/x" is not a path below the folder'),
@@ -112,16 +114,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("change", "words"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong_is_named_with_its_place(change: dict[str, Any], words: str) -> None:
+    value = {key: each for key, each in {**whole(), **change}.items() if each is not MISSING}
     with pytest.raises(ConfigError, match=rf"^f\.json: {re.escape(words)}.*; make it again$"):
-        check_form({**whole(), **change}, FORM, "f.json", error=ConfigError, remedy="make it again")
-
-
-@pytest.mark.parametrize("key", ["seed", "splits", "boxes", "words", "rendering"])
-def test_what_is_needed_is_missed(key: str) -> None:
-    value = whole()
-    del value[key]
-    with pytest.raises(DatasetError, match=rf"^f\.json: {key} is missing; expected "):
-        check_form(value, FORM, "f.json")
+        check_form(value, FORM, "f.json", error=ConfigError, remedy="make it again")
 
 
 def test_the_whole_value_is_of_another_kind() -> None:
@@ -135,11 +130,7 @@ def test_the_whole_value_is_of_another_kind() -> None:
 LONG: dict[str, tuple[Form, Any]] = {
     "text": (COUNT, "x" * 100_000),
     "a list": (COUNT, ["x"] * 100_000),
-    "an object": (COUNT, {"x" * 100_000: 1}),
-    "a number": (INDEX, 10**6_000),
     "a name": (NAME, "x" * 100_000),
-    "a path": (PATH, "x/" * 100_000),
-    "a key": (MapOf(COUNT), {"x" * 100_000: None}),
     "a key that should be a name": (MapOf(COUNT, keys=NAME), {"x" * 100_000: 1}),
     "an escape": (COUNT, "\x1b]0;" * 100_000),
     "a key of escapes": (MapOf(COUNT), {"\n\ud800" * 100_000: None}),
