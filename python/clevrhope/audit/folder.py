@@ -9,7 +9,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +30,8 @@ from clevrhope.errors import ConfigError, DatasetError, TemplateError
 from clevrhope.questions import Templates, read_templates, synonyms_path
 from clevrhope.questions.suites import suite_fingerprint
 from clevrhope.runtime import assets
-from clevrhope.runtime.forms import COUNT, TEXT, Fields, Form, ListOf, MapOf, check_form
-from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
 from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind
@@ -281,17 +280,6 @@ class AuditFolder:
         """Height and width of the images; the user may choose a size other than the scenes' frame."""
         size = {**self.manifest.world["constraints"], **(self.manifest.rendering or {})}
         return int(size["height"]), int(size["width"])
-
-    def properties_of(self, key: str, form: Form) -> Mapping[str, Any]:
-        """The value of a key in the properties file.
-
-        Raises:
-            DatasetError: the file cannot be read, or the value has another form.
-        """
-        path = self.properties or assets.blender_assets() / "properties.json"
-        raw = read_object(path, "a properties file")
-        check_form(raw, Fields({key: form}), path)
-        return dict(raw[key])
 
     @property
     def pools(self) -> tuple[str, ...]:

@@ -5,16 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clevrhope.audit.checks.cameras import Cameras
-from clevrhope.audit.checks.clevr_copies import check_clevr_copies
 from clevrhope.audit.checks.clevr_leaks import check_clevr_folder, check_clevr_leaks, distances_from_clevr
 from clevrhope.audit.checks.clevr_scenes import check_clevr_scenes
 from clevrhope.audit.checks.counts import check_counts
 from clevrhope.audit.checks.files import check_files
-from clevrhope.audit.checks.images import check_images
+from clevrhope.audit.checks.images import check_images, check_passes
 from clevrhope.audit.checks.leaks import check_pairs
 from clevrhope.audit.checks.object_counts import check_object_counts
-from clevrhope.audit.checks.passes import check_passes
 from clevrhope.audit.checks.readability import check_readable, unreadable
 from clevrhope.audit.checks.scenes import check_scenes, n_grouped_scenes
 from clevrhope.audit.checks.text import check_text
@@ -72,9 +69,9 @@ LINES: Mapping[str, Sequence[str]] = {
         "several images: texts",
         "several images: balance",
     ),
-    "Looking at images": ("images", "objects in images"),
+    "Looking at images": ("images",),
     "Looking at annotations": ("passes",),
-    "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR", "copies of CLEVR"),
+    "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR"),
 }
 """Stage -> the lines of the report that it fills."""
 
@@ -131,7 +128,6 @@ def audit(
             file = opened.left_out[0]
         checks.extend(_not_done(name, file) for name in LINES[title])
 
-    cameras = Cameras()
     n_questions = sum(int(split["questions"]) for hop in manifest.splits.values() for split in hop.values())
     n_images = sum(int(pool["pictures"]) for pool in manifest.pools.values())
     n_annotated = n_images if manifest.config.get("passes") else 0
@@ -141,8 +137,8 @@ def audit(
     n_splits = len(opened.splits)
     stage("Comparing splits", n_splits, "splits", partial(check_object_counts, opened, pools))
     # A total of 0 means unknown: only the scenes tell how many of them are CLEVR's.
-    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, pools, cameras))
-    stage("Looking at objects", MOST_SCENES, "scenes", partial(check_visibility, opened, pools, cameras))
+    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, pools))
+    stage("Looking at objects", MOST_SCENES, "scenes", partial(check_visibility, opened, pools))
     stage("Parsing texts into programs", n_questions, "questions", partial(check_text, opened, pools))
     stage(
         "Executing programs, looking for leaks",
@@ -154,7 +150,7 @@ def audit(
     stage("Reading pairs of suites", n_files, "files", partial(check_suites, opened, leaks))
     n_set_splits = len(opened.set_splits)
     stage(SETS, n_set_splits, "splits", partial(check_sets, opened, leaks))
-    stage("Looking at images", n_images, "images", partial(check_images, opened, cameras))
+    stage("Looking at images", n_images, "images", partial(check_images, opened))
     stage("Looking at annotations", n_annotated, "images", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
@@ -165,8 +161,6 @@ def audit(
             n_scenes = sum(len(pools[pool].indices) for pool in opened.pools)
             with shown.stage(title, total=n_scenes, unit="scenes") as advance:
                 checks += check_clevr_leaks(opened, against, advance)
-            with shown.stage("Comparing copies of CLEVR", total=0, unit="scenes") as advance:
-                checks.append(check_clevr_copies(opened, against, advance))
             beside = distances_from_clevr(opened, against, shown)
     for check in checks:
         check.finish()

@@ -1,23 +1,19 @@
-"""The check that scenes marked as CLEVR's can be CLEVR's; `clevr_copies` compares them with CLEVR itself.
+"""The check of scenes that are marked as CLEVR's.
 
 These scenes are named after images of CLEVR's train split, each of which occurs once. They occur only in the
-train pool of a folder that is bound to CLEVR, at the share that its manifest states. A camera within CLEVR's
-jitter projects their objects' centres to the stated pixels. All other scenes have a camera and a stream.
+train pool of a folder that is bound to CLEVR, at the share that its manifest states. All other scenes have a
+camera and a stream.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.checks.cameras import Cameras
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
-from clevrhope.splits.kinds import SPLITS
 
 POOL = "train"
 """The only pool that may have CLEVR's scenes."""
@@ -27,11 +23,9 @@ _SOURCE = b'"source"'
 _SAMPLED = (b'"camera"', b'"stream"')
 """Keys that all sampled scenes have."""
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
-_SHARE = re.compile(r"([\d,]+) of the ([\d,]+) (?:images|pictures) of `train` are CLEVR's own\.")
-"""The datasheet's sentence, in its current form and in that of older folders."""
 
 
-def check_clevr_scenes(folder: AuditFolder, pools: Pools, cameras: Cameras, advance: Advance) -> Check:
+def check_clevr_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> Check:
     """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest.
 
     Raises:
@@ -40,39 +34,38 @@ def check_clevr_scenes(folder: AuditFolder, pools: Pools, cameras: Cameras, adva
     has_clevr = "clevr" in folder.manifest.world
     check = Check(
         "scenes from CLEVR",
-        "scenes of CLEVR are from its train split, occur once, are in the train pool at the share that the "
-        "manifest states, and are consistent",
+        "scenes of CLEVR are from its train split, occur once, and are in the train pool at the share that "
+        "the manifest states; all others have a camera and a stream",
         "scenes",
     )
     seen: dict[str, int] = {}
     ours: set[int] = set()
-    for pool, file, row in marked_scenes(folder):
-        check.n_checked += 1
-        advance(1)
-        index, name = int(row["image_index"]), str(row.get("source"))
-        problem: tuple[str, object] | None = None
-        if "source" not in row:
-            problem = ("neither sampled, with camera and stream, nor CLEVR's, with source", pool)
-        elif not has_clevr or pool != POOL:
-            problem = ("CLEVR's, in a pool that may have none of its scenes", name)
-        elif not _NAME.fullmatch(name):
-            problem = ("not an image of CLEVR's train split", name)
-        elif name in seen:
-            problem = (f"the same scene of CLEVR as scene {seen[name]}", name)
-        else:
-            camera, problem = cameras.of(pool, row)
-            if camera is None and problem is None:
-                places = [each["pixel_coords"] for each in row["objects"]]
-                problem = ("no camera of CLEVR sees its objects where it says", places)
-        seen.setdefault(name, index)
-        if pool == POOL and "source" in row:
-            ours.add(index)
-        if problem is not None:
-            check.fault(file, index, *problem)
+    for pool in folder.pools:
+        for path, line, content in folder.scene_rows(pool):
+            # Most scenes are sampled, and are not parsed: there may be hundreds of thousands.
+            if _SOURCE not in content and all(key in content for key in _SAMPLED):
+                continue
+            row = parse_row(content, path, line)
+            check.n_checked += 1
+            advance(1)
+            index, name = int(row["image_index"]), str(row.get("source"))
+            problem, value = "", name
+            if "source" not in row:
+                problem, value = "neither sampled, with camera and stream, nor CLEVR's, with source", pool
+            elif not has_clevr or pool != POOL:
+                problem = "CLEVR's, in a pool that may have none of its scenes"
+            elif not _NAME.fullmatch(name):
+                problem = "not an image of CLEVR's train split"
+            elif name in seen:
+                problem = f"the same scene of CLEVR as scene {seen[name]}"
+            seen.setdefault(name, index)
+            if pool == POOL and "source" in row:
+                ours.add(index)
+            if problem:
+                check.fault(folder.layout.relative(path), index, problem, value)
     if has_clevr:
         _check_share(folder, pools, ours, check)
-    _check_datasheets(folder, ours if has_clevr else None, check)
-    if not has_clevr and not check.n_faults:
+    elif not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
     return check
 
@@ -116,34 +109,3 @@ def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check
         check.fault(
             f"scenes/{POOL}", None, f"more scenes of CLEVR than the {clevr['scenes']} there are", len(ours)
         )
-
-
-def marked_scenes(folder: AuditFolder) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Pool, file and scene of each scene that names a source, or lacks a key of sampled scenes."""
-    for pool in folder.pools:
-        for path, line, row in folder.scene_rows(pool):
-            # Most scenes are sampled, and are not parsed: there may be hundreds of thousands.
-            if _SOURCE in row or not all(key in row for key in _SAMPLED):
-                yield pool, folder.layout.relative(path), parse_row(row, path, line)
-
-
-def _check_datasheets(folder: AuditFolder, ours: set[int] | None, check: Check) -> None:
-    """Checks that datasheets say how many images of train are CLEVR's, or nothing if `ours` is None."""
-    for split in folder.splits:
-        if SPLITS[split.name].role != "train":
-            continue
-        path = folder.layout.hop_datasheet(split.hop.name)
-        file = folder.layout.relative(path)
-        match = _SHARE.search(folder.datasheet(path)) if path.is_file() else None
-        stated = None if match is None else tuple(int(n.replace(",", "")) for n in match.groups())
-        found = "nothing" if stated is None else f"{stated[0]} of {stated[1]}"
-        if ours is None:
-            if stated is not None:
-                problem = "the manifest says that no image is CLEVR's, but the datasheet says"
-                check.fault(file, None, problem, found)
-            continue
-        with folder.open(split) as arrays:
-            there = (int(np.isin(arrays.used, np.fromiter(ours, np.int64)).sum()), len(arrays.used))
-        if stated != there:
-            problem = f"{there[0]} of {there[1]} images of train are CLEVR's, but the datasheet says"
-            check.fault(file, None, problem, found)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.checks.cameras import CAMERA, JITTER
 from clevrhope.audit.checks.minimal_sets import MinimalSets
 from clevrhope.audit.checks.prelim_sets import PrelimSets
 from clevrhope.audit.folder import AuditFolder
@@ -16,6 +15,9 @@ from clevrhope.dataset.scene_files import Pools, PoolScenes
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
+
+CAMERA, JITTER = (7.48113, -6.50764, 5.34367), 0.5
+"""Position of CLEVR's camera before its jitter, and the largest jitter along each axis, in Blender units."""
 
 NEAR = 1e-4
 """Positions and directions that differ by less count as equal: files have about six decimals."""

@@ -7,12 +7,10 @@ dataset, so only a sample is checked, which depends on the dataset's seed.
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.checks.cameras import Cameras, with_camera
 from clevrhope.audit.checks.image_groups import TYPES
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
@@ -25,13 +23,10 @@ MOST_SCENES = 10_000
 
 SCENES_A_BATCH = 48
 
-CLEVR_PIXELS = 100
-"""The least number of visible pixels in CLEVR's own scenes, whatever is asked of new ones."""
-
 Rows = npt.NDArray[np.int64]
 
 
-def check_visibility(folder: AuditFolder, pools: Pools, cameras: Cameras, advance: Advance) -> Check:
+def check_visibility(folder: AuditFolder, pools: Pools, advance: Advance) -> Check:
     """Counts each object's visible pixels in a sample of the scenes.
 
     Raises:
@@ -49,7 +44,7 @@ def check_visibility(folder: AuditFolder, pools: Pools, cameras: Cameras, advanc
         wanted = frozenset(places.tolist())
         rows = (row for place, row in enumerate(folder.scene_rows(pool)) if place in wanted)
         while batch := list(islice(rows, SCENES_A_BATCH)):
-            _count(folder, pool, batch, cameras, least, check)
+            _count(folder, pool, batch, least, check)
             advance(len(batch))
     n_all = sum(n_scenes.values())
     if n_all > MOST_SCENES:
@@ -71,35 +66,26 @@ def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
 
 
 def _count(
-    folder: AuditFolder,
-    pool: str,
-    batch: Sequence[tuple[Path, int, bytes]],
-    cameras: Cameras,
-    least: int,
-    check: Check,
+    folder: AuditFolder, pool: str, batch: Sequence[tuple[Path, int, bytes]], least: int, check: Check
 ) -> None:
-    scenes: list[dict[str, Any]] = []
-    rows: list[bytes] = []
-    for path, line, row in batch:
-        scene = parse_row(row, path, line)
-        camera = None if "camera" in scene else cameras.of(pool, scene)[0]
-        if "camera" in scene or camera is not None:  # another check reports scenes without a camera
-            scenes.append(scene)
-            rows.append(row if camera is None else with_camera(scene, camera))
-    if not rows:
+    scenes = [(parse_row(row, path, line), row) for path, line, row in batch]
+    # CLEVR's own scenes have no camera; another check reports other scenes without one.
+    scenes = [(scene, row) for scene, row in scenes if "camera" in scene]
+    if not scenes:
         return
-    for scene, raster in zip(scenes, folder.object_ids(pool, rows), strict=True):
+    rasters = folder.object_ids(pool, [row for _, row in scenes])
+    for (scene, _), raster in zip(scenes, rasters, strict=True):
         check.n_checked += 1
         counts = np.bincount(raster.ravel(), minlength=len(scene["objects"]) + 1)
-        wanted = least if "camera" in scene else min(least, CLEVR_PIXELS)
         for number, (each, n_pixels) in enumerate(zip(scene["objects"], counts[1:].tolist(), strict=False)):
-            stated = each.get("visible_pixels", n_pixels)  # CLEVR's own scenes do not state it
+            stated = each.get("visible_pixels", n_pixels)
             problem = ""
-            if n_pixels < wanted:
-                problem = f"shows less than {wanted} pixels"
+            if n_pixels < least:
+                problem = f"shows less than {least} pixels"
             elif stated != n_pixels:
                 problem = f"does not show {stated} pixels, as its scene states"
             if problem:
                 name = " ".join(str(each[kind]) for kind in TYPES)
-                problem = f"object {number}, a {name}, {problem}"
-                check.fault(f"scenes/{pool}", scene["image_index"], problem, n_pixels)
+                check.fault(
+                    f"scenes/{pool}", scene["image_index"], f"object {number}, a {name}, {problem}", n_pixels
+                )
