@@ -15,12 +15,17 @@ import h5py
 import numpy as np
 
 from clevrhope.audit import Check, Report
+from clevrhope.audit.table import BESIDE_CLEVR, STAGES
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
 Row = dict[str, Any]
 
 TRAIN = "hops/rubber_cylinder/train.h5"
+
+LINES = {stage.title: [line.name for line in stage.lines] for stage in STAGES}
+SUITES, SETS = LINES["Reading pairs of suites"], LINES["Reading questions over several images"]
+OF_CLEVR = [line.name for line in BESIDE_CLEVR]
 
 
 def failed(report: Report) -> dict[str, Check]:

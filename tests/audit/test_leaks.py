@@ -8,7 +8,8 @@ import pytest
 from leak_dataset import CYLINDER, HOP, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.leaks.report import MAX_LISTED, VIOLATIONS, Kind
+from clevrhope.audit.leaks.report import VIOLATIONS, Kind
+from clevrhope.audit.report import MAX_LISTED
 
 
 def test_a_clean_folder_passes(tmp_path: Path) -> None:
@@ -302,12 +303,14 @@ def test_a_planted_fault_is_found(
     report = report_on(data, tmp_path)
     assert not report.ok
     assert report.checked() == ()
-    found = [
-        (v.file.removeprefix(f"hops/{HOP.name}/"), v.index) for v in report.violations if problem in v.problem
-    ]
-    assert (file, index) in found, [str(v) for v in report.violations]
-    assert {v.kind for v in report.violations if problem in v.problem} == {kind}
-    assert report.counts[kind] >= len(found)
+    found = {
+        name: [
+            (v.file.removeprefix(f"hops/{HOP.name}/"), v.index) for v in line.faults if problem in v.problem
+        ]
+        for name, line in report.lines.items()
+    }
+    assert (file, index) in found[kind], [str(v) for v in report.violations]
+    assert [name for name, places in found.items() if places] == [kind]
 
 
 def test_every_violation_of_the_native_readers_has_a_kind_and_a_sentence() -> None:
@@ -322,8 +325,8 @@ def test_all_violations_are_counted_and_the_first_are_listed(tmp_path: Path) -> 
     for _ in range(n):
         data.ask("train", 0, "Is there a matte cylinder?", "no", chain("filter_shape cube", "exist"))
     report = report_on(data, tmp_path)
-    listed = [each for each in report.violations if each.kind is Kind.PAIR]
-    assert report.counts[Kind.PAIR] == n
+    listed = report.lines[Kind.PAIR].faults
+    assert report.lines[Kind.PAIR].n_faults == n
     assert [each.index for each in listed] == list(range(3, 3 + MAX_LISTED))
     assert {each.problem for each in listed} == {"mentions rubber cylinder in its words"}
-    assert report.counts[Kind.PROGRAM] == n  # there is a cube
+    assert report.lines[Kind.PROGRAM].n_faults == n  # there is a cube

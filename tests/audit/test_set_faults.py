@@ -11,11 +11,10 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from spoiling import Row, Spoilt, failed
+from spoiling import SETS, Row, Spoilt, failed
 
 from clevrhope._core import AuditSetReader
 from clevrhope.audit import audit
-from clevrhope.audit.run import LINES, SETS
 from clevrhope.audit.sets import balance
 from clevrhope.audit.sets.balance import best_threshold
 from clevrhope.config.presets import PRESETS
@@ -97,7 +96,7 @@ class SpoiltSets(Spoilt):
         """What a line says is wrong, where every line that fails is known to be one of several images."""
         found = failed(audit(self.root))
         assert f"several images: {line}" in found, found
-        assert all(name in LINES[SETS] for name in found)
+        assert all(name in SETS for name in found)
         return [str(fault) for fault in found[f"several images: {line}"].faults]
 
 
@@ -118,7 +117,7 @@ SETTINGS: list[dict[str, str]] = [
 def test_nothing_is_wrong_with_a_dataset_as_it_was_built(changes: dict[str, str], tmp_path: Path) -> None:
     report = audit(with_sets(tmp_path / "out", **changes))
     assert failed(report) == {}
-    lines = {each.name: each for each in report.checks if each.name in LINES[SETS]}
+    lines = {each.name: each for each in report.checks if each.name in SETS}
     assert [each.n_checked for each in lines.values()] == [543, 543, 543, 543, 543, 0]
     assert lines["several images: balance"].note.startswith("no cell has 1,000 questions")
     assert " do not, and " in lines["several images: distractors"].note
@@ -126,7 +125,7 @@ def test_nothing_is_wrong_with_a_dataset_as_it_was_built(changes: dict[str, str]
 
 
 def test_a_folder_without_such_questions_says_so(clean: Path) -> None:
-    lines = [each for each in audit(clean).checks if each.name in LINES[SETS]]
+    lines = [each for each in audit(clean).checks if each.name in SETS]
     assert {(each.result, each.note) for each in lines} == {
         ("not done", "this folder has no questions over several images")
     }
@@ -236,7 +235,7 @@ def test_a_vocabulary_with_other_numbers_is_found(data: SpoiltSets) -> None:
 
 
 def test_too_many_objects_are_found(data: SpoiltSets, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.audit.sets.files.MOST_OBJECTS", 12)
+    monkeypatch.setattr("clevrhope.audit.sets.rules.MOST_OBJECTS", 12)
     assert any("more than 12 objects in its images" in each for each in data.faults("files"))
 
 

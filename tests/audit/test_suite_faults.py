@@ -11,10 +11,9 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from spoiling import Row, Spoilt, failed
+from spoiling import SUITES, Row, Spoilt, failed
 
 from clevrhope.audit import Check, audit
-from clevrhope.audit.run import LINES
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
@@ -33,7 +32,7 @@ pytestmark = pytest.mark.slow
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
 SHEET = f"hops/{HOP}/DATASHEET.md"
-OF_SUITES = tuple(line for line in LINES["Reading pairs of suites"] if line != "pair images")
+OF_SUITES = tuple(line for line in SUITES if line != "pair images")
 """The lines about suites, but for that about edited images, which these folders do not have."""
 
 

@@ -4,19 +4,23 @@ All of it is in the folder, except templates and properties. The manifest names 
 are the package's own, or files that the caller gives.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
+from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
+from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.split_files import (
     AddedPairs,
     PairArrays,
@@ -39,18 +43,39 @@ from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 
 AttributeTypes = Sequence[tuple[str, Sequence[str]]]
+A_co = TypeVar("A_co", bound=SplitArrays, covariant=True)
 
 
 @dataclass(frozen=True)
-class SplitPlace:
-    """A split of the folder and the locations of its files."""
+class Place(Generic[A_co]):
+    """Questions of one kind about one split, and the locations of their files."""
 
     hop: Hop
     name: str
     pool: str
     h5: Path
+    json: Path
     file: str
     """Path of its HDF5 file below the folder."""
+    n_rows: int
+    """Number of its questions by the manifest."""
+    reader: Callable[..., A_co]
+    """Reads its HDF5 file."""
+
+    @contextmanager
+    def open(self) -> Iterator[A_co]:
+        """Its arrays.
+
+        Raises:
+            DatasetError: the HDF5 file is damaged, which may show on opening or later.
+        """
+        with closing(self.reader(self.h5, max_rows=self.n_rows)) as arrays:
+            yield arrays
+
+
+@dataclass(frozen=True)
+class SplitPlace(Place[SplitArrays]):
+    """A split of questions about single images."""
 
     @property
     def is_minimal(self) -> bool:
@@ -69,27 +94,21 @@ class SplitPlace:
 
 
 @dataclass(frozen=True)
-class SuitePlace(SplitPlace):
-    """The pairs of a suite on a split, in files that are laid out like the split's."""
+class SuitePlace(Place[PairArrays]):
+    """The pairs of a suite on a split, in files that are laid out like the split's.
+
+    If `reader` is `AddedPairs`, they are train questions with some of the suite's among them.
+    """
 
     suite: str
-    json: Path
     vocab: Path
     split: SplitPlace
     """The split that the originals are from."""
 
 
 @dataclass(frozen=True)
-class SetSplit:
-    """A split of questions over several images and the locations of its files."""
-
-    hop: Hop
-    name: str
-    pool: str
-    h5: Path
-    json: Path
-    file: str
-    """Path of its HDF5 file below the folder."""
+class SetSplit(Place[SetArrays]):
+    """A split of questions over several images."""
 
     @property
     def kind(self) -> CovrKind:
@@ -97,11 +116,35 @@ class SetSplit:
         return COVR_KINDS[self.name]
 
 
+KINDS = (
+    ("covr/", "", "sets"),
+    ("hops/*/suites/", "_questions.json", "question files of pairs"),
+    ("hops/*/suites/", "", "pairs"),
+    ("hops/", "_questions.json", "question files"),
+    ("hops/", ".h5", "questions"),
+    ("scenes/", "", "scenes"),
+    ("images/", "", "images"),
+    ("passes/", "", "passes"),
+)
+"""How the paths of files of a kind begin and end, and the kind; the first that fits counts."""
+
+
+def kind_of(file: str) -> str:
+    """The kind of a file by its path below the folder; "" for files that no check of content reads."""
+    return next((kind for begin, end, kind in KINDS if fnmatch(file, f"{begin}*{end}")), "")
+
+
 class AuditFolder:
     """A finished dataset."""
 
-    def __init__(self, root: Path, *, templates: Path | None = None, properties: Path | None = None) -> None:
-        """Opens a dataset with its own templates and properties, or the package's.
+    def __init__(
+        self,
+        root: Path,
+        *,
+        templates: Path | None = None,
+        properties: Path | None = None,
+    ) -> None:
+        """Opens a dataset, with its own templates and properties if they are not the package's.
 
         Raises:
             DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
@@ -120,9 +163,9 @@ class AuditFolder:
         self._check_groups()
         self.all_splits = tuple(self._splits())
         """The splits that the manifest lists."""
-        self.all_suites = tuple(self._suites())
+        self.all_suites = tuple(self._suites(augmented=False))
         """The suites' pairs that the manifest lists, on splits that it lists too."""
-        self.all_augmented = tuple(self._augmented())
+        self.all_augmented = tuple(self._suites(augmented=True))
         """The train sets with questions of suites that the manifest lists."""
         self.all_set_splits = tuple(self._set_splits())
         """The splits of questions over several images that the manifest lists."""
@@ -151,10 +194,12 @@ class AuditFolder:
                 check_form(entry, form, self.layout.manifest, place=f"splits.{hop.name}.{split}")
 
     def _splits(self) -> Iterator[SplitPlace]:
+        layout = self.layout
         for hop in self.hops:
             for name, entry in self.manifest.splits[hop.name].items():
-                path = self.layout.questions_h5(hop.name, name)
-                yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
+                h5, rows = layout.questions_h5(hop.name, name), layout.questions_json(hop.name, name)
+                n, pool = int(entry["questions"]), str(entry["pool"])
+                yield SplitPlace(hop, name, pool, h5, rows, layout.relative(h5), n, SplitArrays)
 
     def _set_splits(self) -> Iterator[SetSplit]:
         layout = self.layout
@@ -162,36 +207,30 @@ class AuditFolder:
             hop = self._hop(name)
             for split, entry in splits.items():
                 h5, rows = layout.covr_h5(name, split), layout.covr_json(name, split)
-                yield SetSplit(hop, split, str(entry["pool"]), h5, rows, layout.relative(h5))
+                n, pool = int(entry["questions"]), str(entry["pool"])
+                yield SetSplit(hop, split, pool, h5, rows, layout.relative(h5), n, SetArrays)
 
-    def _suites(self) -> Iterator[SuitePlace]:
+    def _suites(self, *, augmented: bool) -> Iterator[SuitePlace]:
+        """The pairs of suites on splits, or the train sets with questions of suites."""
+        layout = self.layout
         for split in self.all_splits:
-            for suite, of_suite in self.manifest.suites.get(split.hop.name, {}).items():
-                if split.name in of_suite:
-                    yield self._suite_place(split, suite, split.name)
-
-    def _augmented(self) -> Iterator[SuitePlace]:
-        for split in self.all_splits:
-            for suite, of_suite in self.manifest.suites.get(split.hop.name, {}).items():
-                name = f"{split.name}_{suite}"
-                if SPLITS[split.name].role == "train" and name in of_suite:
-                    yield self._suite_place(split, suite, name)
-
-    def _suite_place(self, split: SplitPlace, suite: str, name: str) -> SuitePlace:
-        """The files with a given name that a suite made from a split."""
-        layout, hop = self.layout, split.hop.name
-        path = layout.suite_h5(hop, suite, name)
-        return SuitePlace(
-            split.hop,
-            name,
-            split.pool,
-            path,
-            layout.relative(path),
-            suite,
-            layout.suite_json(hop, suite, name),
-            layout.suite_vocab(hop, suite),
-            split,
-        )
+            if augmented and SPLITS[split.name].role != "train":
+                continue
+            hop = split.hop.name
+            for suite, of_suite in self.manifest.suites.get(hop, {}).items():
+                name = f"{split.name}_{suite}" if augmented else split.name
+                if name in of_suite:
+                    n_pairs, n_originals = (int(of_suite[name][key]) for key in ("pairs", "originals"))
+                    n = n_pairs + n_originals if augmented else 2 * n_pairs
+                    reader = AddedPairs if augmented else PairArrays
+                    h5, rows = layout.suite_h5(hop, suite, name), layout.suite_json(hop, suite, name)
+                    vocab = layout.suite_vocab(hop, suite)
+                    yield SuitePlace(
+                        *(split.hop, name, split.pool, h5, rows, layout.relative(h5), n, reader),
+                        suite=suite,
+                        vocab=vocab,
+                        split=split,
+                    )
 
     @property
     def suites(self) -> tuple[SuitePlace, ...]:
@@ -249,9 +288,7 @@ class AuditFolder:
 
         Returns False if the checks cannot continue without it, or if it is excluded already.
         """
-        folders = ("covr/", "hops/", "scenes/", "images/", "passes/")
-        known = file.startswith(folders) and file.endswith((".h5", ".json"))
-        if not known or file in self.left_out:
+        if not kind_of(file) or not file.endswith((".h5", ".json")) or file in self.left_out:
             return False
         self.left_out.append(file)
         return True
@@ -314,59 +351,15 @@ class AuditFolder:
             self.world, SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
         )
 
-    @contextmanager
-    def open(self, split: SplitPlace) -> Iterator[SplitArrays]:
-        """A split's arrays.
+    @cached_property
+    def leaks(self) -> LeakCheck:
+        """The check for leaks, which reads each of the folder's scenes once."""
+        return LeakCheck(self.layout.root, words=self.templates.words)
 
-        Raises:
-            DatasetError: the HDF5 file is damaged, which may show on opening or later.
-        """
-        n = int(self.manifest.splits[split.hop.name][split.name]["questions"])
-        with closing(SplitArrays(split.h5, max_rows=n)) as arrays:
-            yield arrays
-
-    @contextmanager
-    def open_sets(self, split: SetSplit) -> Iterator[SetArrays]:
-        """The arrays of a split of questions over several images.
-
-        Raises:
-            DatasetError: as for `open`.
-        """
-        n = int(self.manifest.covr[split.hop.name][split.name]["questions"])
-        with closing(SetArrays(split.h5, max_rows=n)) as arrays:
-            yield arrays
-
-    @contextmanager
-    def open_pairs(self, place: SuitePlace) -> Iterator[PairArrays]:
-        """The arrays of a suite's pairs on a split.
-
-        Raises:
-            DatasetError: as for `open`.
-        """
-        n = int(self.manifest.suites[place.hop.name][place.suite][place.name]["pairs"])
-        with closing(PairArrays(place.h5, max_rows=2 * n)) as arrays:
-            yield arrays
-
-    @contextmanager
-    def open_added(self, place: SuitePlace) -> Iterator[AddedPairs]:
-        """The questions added to a train set, with their originals.
-
-        Raises:
-            DatasetError: as for `open`.
-        """
-        entry = self.manifest.suites[place.hop.name][place.suite][place.name]
-        n = int(entry["pairs"]) + int(entry["originals"])
-        with closing(AddedPairs(place.h5, max_rows=n)) as arrays:
-            yield arrays
-
-    def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:
-        """Indices of the scenes that a split asks about, unique and sorted.
-
-        Raises:
-            DatasetError: as for `open`.
-        """
-        with self.open(split) as arrays:
-            return arrays.used
+    @property
+    def scenes(self) -> Pools:
+        """The scenes of each pool."""
+        return self.leaks.pools
 
     @cached_property
     def world(self) -> World:
@@ -425,7 +418,7 @@ class AuditFolder:
             return None
         fingerprint = suite_fingerprint(folder)
         for place in self.all_suites:
-            with suppress(DatasetError), self.open_pairs(place) as arrays:
+            with suppress(DatasetError), place.open() as arrays:
                 if arrays.fingerprint == fingerprint:
                     return folder
         return None
@@ -437,10 +430,6 @@ class AuditFolder:
     def question(self, arrays: SplitArrays, row: int) -> str:
         """The text of a question."""
         return self.decode(arrays.tokens("questions", row, 1)[0].tolist())
-
-    def datasheet(self, path: Path) -> str:
-        """The text of a datasheet."""
-        return read_bytes(path, "a datasheet").decode(errors="replace")
 
     @cached_property
     def _words(self) -> Mapping[int, str]:

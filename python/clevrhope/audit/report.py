@@ -1,7 +1,8 @@
 """The report of an audit: one line for each check, with its result and its first faults."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,9 @@ MAX_LISTED = 20
 
 MAX_NAMED = 3
 """Number of files that a note names."""
+
+Found = tuple[int | None, str, object]
+"""A fault in a file: its row (None if it concerns the whole file), problem and value."""
 
 Result = Literal["passed", "failed", "in part", "not done"]
 
@@ -66,14 +70,10 @@ class Check:
             return "failed"
         return "passed" if self.is_whole else "in part"
 
-    def take(self, found: "Check", rows: npt.NDArray[np.int64]) -> None:
-        """Adds the findings of another check on some rows of a file; its row k is row `rows[k]` there."""
-        self.n_checked += found.n_checked
-        self.notes += found.notes
-        for each in found.faults:
-            index = each.index if each.index is None else int(rows[each.index])
-            self.fault(each.file, index, each.problem, each.value)
-        self.n_faults += found.n_faults - len(found.faults)
+    def add(self, file: str, found: Iterable[Found], rows: npt.NDArray[np.int64] | None = None) -> None:
+        """Counts faults of a file; row k of the findings is row `rows[k]` there, if it is not k itself."""
+        for row, problem, value in found:
+            self.fault(file, row if row is None or rows is None else int(rows[row]), problem, value)
 
     def fault(self, file: str, index: int | None, problem: str, value: object) -> None:
         """Counts a fault, and lists it if it is among the first."""
@@ -96,6 +96,39 @@ class Check:
         """Marks the check as not done if there was nothing to check."""
         if self.done and not self.n_checked and not self.n_faults:
             self.skip("this folder has nothing to check here")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table of checks: what a line of the report is called, looks at and proves."""
+
+    name: str
+    unit: str
+    proves: str
+    """The statement that holds if the check passed; it may name constraints of the folder's scenes."""
+    needs: Collection[str] = ()
+    """The kinds of files without which it is done in part (`clevrhope.audit.folder.kind_of`)."""
+
+    def check(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> Check:
+        """The line with nothing checked yet; `constraints` are those of the folder's scenes."""
+        return Check(self.name, self.proves.format_map(constraints), self.unit)
+
+
+Lines = Mapping[str, Check]
+"""The lines of a report by name, filled while checks run."""
+
+
+def where(
+    flags: npt.NDArray[np.bool_],
+    problem: str | Callable[[int], str],
+    values: Any,
+    *,
+    rows: Callable[[int], int] = int,
+) -> Iterator[Found]:
+    """A fault for each flag (N,), with its value of `values` (N, ...); `rows` gives the row of the k-th."""
+    for k in np.flatnonzero(flags).tolist():
+        value = values[k]
+        yield rows(k), problem if isinstance(problem, str) else problem(k), np.asarray(value).tolist()
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_folder import TYPES, clevr_splits, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import parse_row, read_row_lines
 from clevrhope.dataset.json_rows import read_list
@@ -47,16 +47,13 @@ def check_clevr_folder(clevr: Path) -> None:
         )
 
 
-def check_clevr_leaks(folder: AuditFolder, clevr: Path, advance: Advance) -> list[Check]:
+def check_clevr_leaks(folder: AuditFolder, clevr: Path, lines: Lines, advance: Advance) -> None:
     """Checks that no scene and no question of the dataset is in CLEVR's val or test.
 
     Raises:
         DatasetError: a file is broken, or a row of it is not a scene or question.
     """
-    scenes = Check("scenes of CLEVR", "no scene has the objects of a scene of CLEVR's val or test", "scenes")
-    questions = Check(
-        "questions of CLEVR", "no question is about an image of CLEVR's val or test", "questions"
-    )
+    scenes = lines["scenes of CLEVR"]
     theirs: _Scenes = {}
     names: set[str] = set()
     for split in KEPT_APART:
@@ -73,8 +70,7 @@ def check_clevr_leaks(folder: AuditFolder, clevr: Path, advance: Advance) -> lis
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: {key}[{n}] is not in CLEVR's format ({error!r})") from error
     _check_scenes(folder, theirs, names, scenes, advance)
-    _check_questions(folder, names, questions)
-    return [scenes, questions]
+    _check_questions(folder, names, lines["questions of CLEVR"])
 
 
 def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Places]:
@@ -120,7 +116,7 @@ def _check_questions(folder: AuditFolder, names: set[str], check: Check) -> None
     encoded = {name.encode() for name in names}
     n_files = 0
     for split in folder.splits:
-        path = folder.layout.questions_json(split.hop.name, split.name)
+        path = split.json
         if not path.is_file():
             continue
         n_files += 1

@@ -9,10 +9,10 @@ import re
 
 import numpy as np
 
+from clevrhope.audit.checks.images import used_scenes
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_json import parse_row
-from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 
 POOL = "train"
@@ -25,19 +25,14 @@ _SAMPLED = (b'"camera"', b'"stream"')
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
 
 
-def check_clevr_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> Check:
+def check_clevr_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest.
 
     Raises:
         DatasetError: a scene file is broken.
     """
     has_clevr = "clevr" in folder.manifest.world
-    check = Check(
-        "scenes from CLEVR",
-        "scenes of CLEVR are from its train split, occur once, and are in the train pool at the share that "
-        "the manifest states; all others have a camera and a stream",
-        "scenes",
-    )
+    check = lines["scenes from CLEVR"]
     seen: dict[str, int] = {}
     ours: set[int] = set()
     for pool in folder.pools:
@@ -64,13 +59,12 @@ def check_clevr_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> C
             if problem:
                 check.fault(folder.layout.relative(path), index, problem, value)
     if has_clevr:
-        _check_share(folder, pools, ours, check)
+        _check_share(folder, ours, check)
     elif not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
-    return check
 
 
-def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check) -> None:
+def _check_share(folder: AuditFolder, ours: set[int], check: Check) -> None:
     """Checks that of the places for each number of objects, one in 1 / share is CLEVR's until they run out.
 
     Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene
@@ -81,10 +75,10 @@ def _check_share(folder: AuditFolder, pools: Pools, ours: set[int], check: Check
     constraints = folder.manifest.world["constraints"]
     length = int(constraints["max_objects"]) - int(constraints["min_objects"]) + 1
     millionths = round(float(clevr["share"]) * 1e6)
-    used = {index for split in folder.splits if split.pool == POOL for index in folder.used(split).tolist()}
+    used = used_scenes(folder).get(POOL)
     if not used:
         return
-    pool, indices = pools[POOL], np.asarray(sorted(used), np.int64)
+    pool, indices = folder.scenes[POOL], np.asarray(sorted(used), np.int64)
     rows = pool.rows(indices)
     numbers = pool.native.n_objects[rows[rows >= 0]].astype(np.int64)  # another check reports missing scenes
     indices = indices[rows >= 0]

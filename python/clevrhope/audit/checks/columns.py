@@ -5,20 +5,18 @@ read questions would not notice a fault in them. Question files in JSON would sh
 none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import SplitPlace
-from clevrhope.audit.report import Check
-from clevrhope.dataset.native_reader import UNDETERMINED, Ints, QuestionReader, vocabulary_of
+from clevrhope.audit.report import Found, where
+from clevrhope.dataset.native_reader import NO_SCENE, UNDETERMINED, WHY, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.splits.kinds import SPLITS
-
-_LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
-"""Array of tokens -> array with the lengths of its rows, which include <START> and <END>."""
 
 START, END = 1, 2
 """Numbers of <START> and <END> in every vocabulary in CLEVR's form; 0 is padding."""
@@ -33,15 +31,8 @@ RELATION = "relate["
 class ColumnCheck:
     """The check of the arrays, split by split."""
 
-    def __init__(self, vocab: Vocab, check: Check | None = None) -> None:
-        """Takes the files' vocabulary, and the report line for faults; without it, the check has its own."""
-        self.check = check or Check(
-            "arrays",
-            "rows of tokens are as long as their lengths say, with only padding after them; "
-            "`relation_needed` says for each relation whether the program without it has another answer; "
-            "rows are numbered in order; files name their own pair and split, and train sets their prefixes",
-            "questions",
-        )
+    def __init__(self, vocab: Vocab) -> None:
+        """Takes the files' vocabulary."""
         # Which relations are needed does not depend on the held-out pair.
         self._reader = QuestionReader(vocab, (), {}, vocabulary_of(vocab))
         functions = vocab.functions
@@ -49,70 +40,66 @@ class ColumnCheck:
         self._is_relation = np.zeros(1 + max(functions.values(), default=0), dtype=np.bool_)
         self._is_relation[relates] = True
 
-    def look_at_file(self, split: SplitPlace, arrays: SplitArrays) -> None:
-        """Checks a file's attributes and the numbers of its rows."""
-        for name, wanted in (("hop", split.hop.name), ("split", split.name)):
-            there = arrays.attributes.get(name)
+    def of_file(self, split: SplitPlace, arrays: SplitArrays) -> Iterator[Found]:
+        """Faults of a file's attributes and of the numbers of its rows."""
+        prefixes = [n for n in PREFIXES if n < len(arrays)] if SPLITS[split.name].role == "train" else []
+        for name, wanted in (("hop", split.hop.name), ("split", split.name), ("prefixes", prefixes)):
+            there = np.asarray(arrays.attributes.get(name, [])).tolist()
             if there != wanted:
-                self.check.fault(split.file, None, f"attribute {name} is not {wanted}", there)
-        role = SPLITS[split.name].role
-        prefixes = [n for n in PREFIXES if n < len(arrays)] if role == "train" else []
-        there = np.asarray(arrays.attributes.get("prefixes", [])).tolist()
-        if there != prefixes:
-            named = ", ".join(map(str, prefixes)) or "empty"
-            self.check.fault(split.file, None, f"attribute prefixes is not {named}", there)
+                yield None, f"attribute {name} is not {wanted}", there
         numbers = arrays.columns["orig_idxs"]
-        for k in np.flatnonzero(numbers != np.arange(len(numbers))).tolist():
-            self.check.fault(split.file, k, "orig_idxs is not the row's number", numbers[k])
+        yield from where(numbers != np.arange(len(numbers)), "orig_idxs is not the row's number", numbers)
 
-    def look_at_rows(
-        self,
-        split: SplitPlace,
-        arrays: SplitArrays,
-        first: int,
-        wide: Mapping[str, Ints],
-        pool: PoolScenes,
-        scenes: Rows,
-    ) -> None:
-        """Checks rows of `questions` (N, Q) and `programs` (N, P), starting at row `first` of the file.
+    def of_rows(
+        self, arrays: SplitArrays, first: int, wide: Mapping[str, Ints], pool: PoolScenes, scenes: Rows
+    ) -> Iterator[Found]:
+        """Faults of rows of `questions` (N, Q) and `programs` (N, P), starting at row `first` of the file.
 
         `scenes` (N,) are the rows of their scenes in `pool`.
         """
-        n = len(wide["programs"])
-        self.check.n_checked += n
+        programs, n = wide["programs"], len(wide["programs"])
         for name, rows in wide.items():
-            lengths = arrays.columns[_LENGTHS[name]][first : first + n]
-            ends, broken, padded = ends_of(rows)
-            for k in np.flatnonzero(broken).tolist():
-                problem = f"{name}: not of the form <START> tokens <END>"
-                self.check.fault(split.file, first + k, problem, rows[k].tolist())
-            for k in np.flatnonzero(~broken & padded).tolist():
-                problem = f"{name}: tokens after <END>"
-                self.check.fault(split.file, first + k, problem, rows[k, ends[k] + 1 :].tolist())
-            for k in np.flatnonzero(~broken & (lengths != ends + 1)).tolist():
-                problem = f"{_LENGTHS[name]} is not {ends[k] + 1}, where <END> is"
-                self.check.fault(split.file, first + k, problem, lengths[k])
+            yield from of_tokens(name, rows, arrays.columns[f"{name[:-1]}_lengths"][first : first + n], first)
         needed = arrays.tokens("relation_needed", first, n)
-        is_valid = self._check_form(split, first, wide["programs"], needed)
-        found = self._reader.relations_needed(wide["programs"], pool.native, scenes, needed.shape[1])
-        wrong = is_valid & (found != UNDETERMINED).all(axis=1) & (found != needed).any(axis=1)
-        for k in np.flatnonzero(wrong).tolist():
-            problem = f"relation_needed is not {found[k].tolist()}, by the program without each relation"
-            self.check.fault(split.file, first + k, problem, needed[k].tolist())
-
-    def _check_form(
-        self, split: SplitPlace, first: int, programs: Ints, needed: npt.NDArray[np.int32]
-    ) -> npt.NDArray[np.bool_]:
-        """(N,) whether `needed` (N, R) is 0 or 1 for each relation of a program (N, P), and -1 after them."""
         # The check that executes programs reports numbers that do not belong to any function.
         n_relations = np.count_nonzero(np.take(self._is_relation, programs, mode="clip"), axis=1)
         has = np.arange(needed.shape[1]) < n_relations[:, None]  # (N, R)
-        wrong = np.where(has, (needed != 0) & (needed != 1), needed != -1).any(axis=1)
-        for k in np.flatnonzero(wrong).tolist():
-            problem = f"relation_needed is not 0 or 1 for each of {n_relations[k]} relations, then -1"
-            self.check.fault(split.file, first + k, problem, needed[k].tolist())
-        is_valid: npt.NDArray[np.bool_] = ~wrong
-        return is_valid
+        malformed = np.where(has, (needed != 0) & (needed != 1), needed != -1).any(axis=1)
+        found = self._reader.relations_needed(programs, pool.native, scenes, needed.shape[1])
+        wrong = ~malformed & (found != UNDETERMINED).all(axis=1) & (found != needed).any(axis=1)
+        for flags, problem, wanted in (
+            (malformed, "relation_needed is not 0 or 1 for each of {} relations, then -1", n_relations),
+            (wrong, "relation_needed is not {}, by the program without each relation", found),
+        ):
+            for k in np.flatnonzero(flags).tolist():
+                yield first + k, problem.format(wanted[k].tolist()), needed[k].tolist()
+
+
+def wrong_answers(
+    given: Ints, stored: npt.NDArray[Any], names: Mapping[int, str], first: int = 0
+) -> Iterator[Found]:
+    """Faults of answers in a file (N,), where programs give others (N,), or codes in place of answers.
+
+    `names` are those of answers by number; `first` is the number of the first row.
+    """
+    for k in np.flatnonzero((given != stored) & (given != NO_SCENE)).tolist():
+        answer, wanted = int(given[k]), int(stored[k])
+        problem = f"its program gives {names.get(answer)}, not the answer"
+        if answer in WHY:
+            problem = f"its program has no answer ({WHY[answer]})"
+        yield first + k, problem, names.get(wanted, wanted)
+
+
+def of_tokens(name: str, rows: Ints, lengths: npt.NDArray[Any], first: int) -> Iterator[Found]:
+    """Faults of rows of tokens (N, W) with these lengths (N,), from row `first` of their file on."""
+    ends, broken, padded = ends_of(rows)
+    length = f"{name[:-1]}_lengths is not where <END> is"
+    for flags, problem, values in (
+        (broken, f"{name}: not of the form <START> tokens <END>", rows),
+        (~broken & padded, f"{name}: tokens after <END>", rows),
+        (~broken & (lengths != ends + 1), length, lengths),
+    ):
+        yield from where(flags, problem, values, rows=lambda k: first + k)
 
 
 def ends_of(

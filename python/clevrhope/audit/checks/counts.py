@@ -1,4 +1,4 @@
-"""The check that manifest, datasheets and splits give the same numbers, and minimal sets have the right size.
+"""The check that manifest and splits give the same numbers, and minimal sets have the right size.
 
 The size of a minimal set follows from its construction (CLEVR-HOPE, section 3): there is a grid for every two
 values of each held-out type and every combination of the other types' values, at a number of places. If a
@@ -6,49 +6,35 @@ grid contains the pair, minimal_ood asks for the pair at all corners, and minima
 corner at all other corners. In any other grid, minimal_iid asks for each corner at all corners.
 """
 
-import re
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations, product
 from math import comb, prod
 from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Check
-from clevrhope.audit.suites.datasheet import check_suite_table, check_suite_tables, suite_tables
+from clevrhope.audit.report import Check, Lines
+from clevrhope.dataset.split_files import AddedPairs
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.runtime.progress import Advance
-from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
 """Maximum number of places for a pair in a minimal set of the paper's size, which has whole copies."""
 
 
-def check_counts(folder: AuditFolder, advance: Advance) -> Check:
-    """Compares the numbers of questions, images and places with those in the manifest and datasheets.
+def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+    """Compares the numbers of questions, images and places with those in the manifest.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    check = Check(
-        "counts",
-        "manifest, datasheets and files give the same numbers; minimal sets have the right size",
-        "numbers",
-    )
-    sheets = {hop.name: _datasheet(folder, hop) for hop in folder.hops}
-    whole_sheet, whole = folder.layout.relative(folder.layout.datasheet), _folder_datasheet(folder)
+    check = lines["counts"]
     for split in folder.splits:
         entry = folder.manifest.splits[split.hop.name][split.name]
-        with folder.open(split) as arrays:
-            n_questions, n_images = len(arrays), len(arrays.used)
-            pool = arrays.pool
-        sheet = folder.layout.relative(folder.layout.hop_datasheet(split.hop.name))
-        stated = sheets[split.hop.name].get(split.name, {})
+        with split.open() as arrays:
+            n_questions, n_images, pool = len(arrays), len(arrays.used), arrays.pool
         for name, n in (("questions", n_questions), ("pictures", n_images)):
             _compare(check, split.file, f"{name} in the manifest", n, entry.get(name))
-            _compare(check, sheet, f"{name} of {split.name}", n, stated.get(name))
-        in_whole = whole.get(split.hop.name, {}).get(split.name)
-        _compare(check, whole_sheet, f"questions of {split.hop.name} {split.name}", n_questions, in_whole)
         if pool != split.pool:
             check.fault(split.file, None, f"belongs to pool {pool}, but the manifest says", split.pool)
         if split.is_prelim:
@@ -56,19 +42,17 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Check:
         if split.is_minimal:
             _minimal(check, folder, split, n_questions, int(entry["places"]))
         advance(1)
-    _unnamed(check, folder, sheets)
+    _unnamed(check, folder)
     _suites(check, folder)
-    _datasheets_of_suites(check, folder)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
         if listed:
             _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("pictures"))
-    return check
 
 
-def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str, object]]) -> None:
-    """Reports splits that have a file, or a row in a datasheet, but are not among the manifest's `splits`.
+def _unnamed(check: Check, folder: AuditFolder) -> None:
+    """Reports splits that have a file, but are not among the manifest's `splits`.
 
     No other check would look at them, because all checks rely on `splits`.
     """
@@ -82,10 +66,6 @@ def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str
             check.n_checked += 1
             if name not in known:
                 check.fault(name, None, "in the manifest, but belongs to none of its splits", Path(name).stem)
-    for hop in folder.hops:
-        for split in sheets[hop.name].keys() - folder.manifest.splits[hop.name].keys():
-            sheet = folder.layout.relative(folder.layout.hop_datasheet(hop.name))
-            check.fault(sheet, None, "a row for a split that is not in the manifest", split)
 
 
 def _suites(check: Check, folder: AuditFolder) -> None:
@@ -95,45 +75,25 @@ def _suites(check: Check, folder: AuditFolder) -> None:
             splits = folder.manifest.splits.get(hop, {}).keys()
             of_train = {f"{name}_{suite}" for name in splits if SPLITS[name].role == "train"}
             for unknown in sorted(of_suite.keys() - splits - of_train):
-                where = f"suites.{hop}.{suite}"
-                check.fault(
-                    "manifest.json", None, f"{where}: pairs on a split that it does not list", unknown
-                )
+                problem = f"suites.{hop}.{suite}: pairs on a split that it does not list"
+                check.fault("manifest.json", None, problem, unknown)
     for place in (*folder.all_suites, *folder.all_augmented):
         for path in (place.h5, place.json, place.vocab):
             check.n_checked += 1
             if folder.layout.relative(path) not in folder.manifest.files:
                 problem = "a file of a suite, not listed in the manifest"
                 check.fault(folder.layout.relative(path), None, problem, place.suite)
-    for place in folder.suites:
+    for place in (*folder.suites, *folder.augmented):
         entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
-        with folder.open_pairs(place) as pairs, folder.open(place.split) as split:
-            n_rows, n_originals, n_questions = len(pairs), pairs.n_originals, len(split)
-        _compare(check, place.file, "rows of pairs in the manifest", n_rows, 2 * entry["pairs"])
-        _compare(check, place.file, "originals in the manifest", n_questions, entry["originals"])
-        _compare(check, place.file, "attribute n_originals", n_questions, n_originals)
-    for place in folder.augmented:
-        entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
-        with folder.open_added(place) as added, folder.open(place.split) as split:
-            n_added, n_own, n_questions = len(added) // 2, added.n_originals, len(split)
-        _compare(check, place.file, "added questions in the manifest", n_added, entry["pairs"])
-        _compare(check, place.file, "originals in the manifest", n_own, entry["originals"])
-        _compare(check, place.file, "questions of the train set", n_own, n_questions)
+        with place.open() as pairs, place.split.open() as split:
+            n_pairs, n_own, n_questions = len(pairs) / 2, pairs.n_originals, len(split)
+            n_stated = n_own if isinstance(pairs, AddedPairs) else n_questions
+        _compare(check, place.file, "pairs in the manifest", n_pairs, entry["pairs"])
+        _compare(check, place.file, "originals in the manifest", n_stated, entry["originals"])
+        _compare(check, place.file, "questions of the split by the file", n_questions, n_own)
 
 
-def _datasheets_of_suites(check: Check, folder: AuditFolder) -> None:
-    """Compares the datasheets' tables on suites with the suites' files."""
-    for hop in folder.hops:
-        tables = suite_tables(folder, hop)
-        listed = {(place.suite, place.name) for place in folder.all_suites if place.hop == hop}
-        check_suite_tables(folder, hop, tables, check, listed=listed)
-        for place in folder.suites:
-            if place.hop == hop:
-                with folder.open_pairs(place) as pairs:
-                    check_suite_table(folder, place, pairs, tables, check)
-
-
-def _compare(check: Check, file: str, what: str, found: int, stated: object) -> None:
+def _compare(check: Check, file: str, what: str, found: float, stated: object) -> None:
     check.n_checked += 1
     if found != stated:
         check.fault(file, None, f"{what}: {stated}, but the files have", found)
@@ -193,32 +153,3 @@ def _grids(
             else:
                 n_questions += n_seen**2
     return n_grids, n_questions
-
-
-_ROW = re.compile(r"^\| `(\w+)` \| `[\w-]+` \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
-_HOP_ROW = re.compile(r"^\| \[([^\]]+)\]\(hops/[^)]+\) \| [^|]* \|(.*)$")
-
-
-def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
-    """Numbers of questions and images of each split in a pair's datasheet."""
-    rows = _ROW.findall(folder.datasheet(folder.layout.hop_datasheet(hop.name)))
-    return {split: {"questions": _number(n), "pictures": _number(m)} for split, n, m in rows}
-
-
-def _folder_datasheet(folder: AuditFolder) -> dict[str, dict[str, int]]:
-    """Pair -> split -> number of questions in the folder's datasheet, for splits with a number."""
-    lines = folder.datasheet(folder.layout.datasheet).splitlines()
-    head = next((line for line in lines if line.startswith("| sub-dataset |")), "")
-    splits = re.findall(r"`(\w+)`", head)
-    found: dict[str, dict[str, int]] = {}
-    for line in lines:
-        row = _HOP_ROW.match(line)
-        if row:
-            cells = [cell.strip() for cell in row[2].strip("|").split("|")]
-            numbers = zip(splits, cells, strict=False)
-            found[row[1]] = {split: _number(cell) for split, cell in numbers if cell[:1].isdigit()}
-    return found
-
-
-def _number(text: str) -> int:
-    return int(text.replace(",", ""))

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Lines
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 
@@ -13,17 +13,13 @@ FEATURES = "features/"
 """Folder of features made from a dataset's images, which is not part of the dataset."""
 
 
-def check_files(folder: AuditFolder, advance: Advance) -> Check:
+def check_files(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Compares each file with its size and SHA-256 in the manifest, and looks for others.
 
     Raises:
         DatasetError: a file cannot be read.
     """
-    check = Check(
-        "files",
-        "every file has the size and SHA-256 that the manifest lists, and no file is unlisted",
-        "files",
-    )
+    check = lines["files"]
     root = folder.layout.root
     # `check_readable` reports missing files.
     listed = {name: each for name, each in folder.manifest.files.items() if (root / name).is_file()}
@@ -42,4 +38,3 @@ def check_files(folder: AuditFolder, advance: Advance) -> Check:
         is_ours = name in listed or name == folder.layout.manifest.name or name.startswith(FEATURES)
         if path.is_file() and not is_hidden and not is_ours:
             check.fault(name, None, "not listed in the manifest", f"{path.stat().st_size} bytes")
-    return check

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.dataset.passes_h5 import PassesFile
@@ -37,29 +37,24 @@ Raster = npt.NDArray[np.uint8]
 Problem = tuple[str, object]
 
 
-def check_images(folder: AuditFolder, advance: Advance) -> Check:
+def check_images(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Checks the image of every scene that a split uses, in each form that the pool has.
 
     Raises:
         DatasetError: an HDF5 file of images cannot be read.
     """
-    check = Check(
-        "images",
-        "each image is there, has the right size and is not blank; PNG and HDF5 have the same pixels",
-        "images",
-    )
+    check = lines["images"]
     if not folder.manifest.pools:
         check.skip("no images were rendered")
     for pool, used in used_scenes(folder).items() if check.done else ():
         _check_pool(folder, pool, sorted(used), check, advance)
-    return check
 
 
 def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
     """Pool -> indices of the scenes that splits ask about."""
     used: dict[str, set[int]] = {}
     for split in folder.splits:
-        with folder.open(split) as arrays:
+        with split.open() as arrays:
             used.setdefault(arrays.pool, set()).update(int(index) for index in arrays.used)
     return used
 
@@ -116,7 +111,7 @@ def _image_problem(image: ImageArray, size: tuple[int, int]) -> Problem | None:
     return None
 
 
-def check_passes(folder: AuditFolder, advance: Advance) -> Check:
+def check_passes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Checks the annotations of every image that has some.
 
     The objects' pixels follow from the object-id raster by which their visibility was counted, computed again
@@ -126,12 +121,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Check:
     Raises:
         DatasetError: a scene file or a file of annotations cannot be read.
     """
-    check = Check(
-        "passes",
-        "every image has the annotations that the manifest promises, of its size; masks show each object "
-        "where its scene has it, and boxes and numbers of pixels are those of the mask",
-        "images",
-    )
+    check = lines["passes"]
     promised = tuple(folder.manifest.config.get("passes") or ())
     pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
     for pool, kinds in pools.items():
@@ -140,7 +130,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Check:
             check.fault("manifest.json", None, problem, ", ".join(kinds) or "none")
     if not promised and not any(pools.values()):
         check.skip("made without --passes")
-        return check
+        return
     for pool, used in used_scenes(folder).items():
         kinds, path = pools.get(pool, ()), folder.layout.passes_h5(pool)
         if not kinds or not folder.is_readable(path):
@@ -166,7 +156,6 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Check:
                 if fault:
                     check.fault(name, scene["image_index"], *fault)
             advance(len(batch))
-    return check
 
 
 def _rows(folder: AuditFolder, pool: str, wanted: set[int]) -> Iterator[tuple[dict[str, Any], bytes]]:

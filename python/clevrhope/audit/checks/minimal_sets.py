@@ -20,20 +20,14 @@ from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 class MinimalSets:
     """The one-object scenes of all minimal pools, and the check of the splits that use them."""
 
-    def __init__(self, folder: AuditFolder) -> None:
-        self._folder = folder
-        self._check = Check(
-            "minimal groups",
-            "the images of a place differ in the pair's types alone; each question is asked about every "
-            "image that it may be, and true of one; in the OOD set, all answers of a group but one are no",
-            "images",
-        )
+    def __init__(self, folder: AuditFolder, check: Check) -> None:
+        self._folder, self._check = folder, check
         pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)
         self.images = ImageGroups(pools, self._check)
         """Gets the scenes before `check` is called."""
 
-    def check(self) -> Check:
-        """Reads the minimal splits and returns the line of the report."""
+    def check(self) -> None:
+        """Reads the minimal splits."""
         whole: set[str] = set()
         for split in self._folder.splits:
             if split.is_minimal and split.hop.pair:
@@ -44,7 +38,6 @@ class MinimalSets:
                 self._check_split(split, places)
         if not self.images.n_objects:
             self._check.skip("this folder has no minimal sets")
-        return self._check
 
     def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[GroupImage]]) -> None:
         """Checks that a place's images differ in the values of the pair's attributes, and in nothing else.
@@ -76,7 +69,7 @@ class MinimalSets:
         yes, no = (self._folder.vocab.answers.get(answer, -1) for answer in ("yes", "no"))
         groups: dict[tuple[str, Values, bytes], list[tuple[int, Values, int, int]]] = defaultdict(list)
         n_no = 0
-        with self._folder.open(split) as arrays:
+        with split.open() as arrays:
             words = arrays.tokens("questions", 0, len(arrays))
             columns = zip(
                 arrays.columns["image_idxs"].tolist(), arrays.columns["answers"].tolist(), strict=True
@@ -131,7 +124,7 @@ class MinimalSets:
             problem = "asked about an image that shows the pair"
         if problem:
             k = questions[0][0]
-            with self._folder.open(split) as arrays:
+            with split.open() as arrays:
                 self._check.fault(split.file, k, problem, self._folder.question(arrays, k))
 
 

@@ -9,39 +9,27 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
-from clevrhope.dataset.scene_files import Pools
+from clevrhope.audit.report import Lines
 from clevrhope.runtime.progress import Advance
 
 WITHOUT_QUESTIONS, SHARE_WITHOUT = 4, 0.03
 """How many scenes of one number of objects may be missing because they gave no question: so many, and so
 large a share of them. In splits that ask for a pair some scenes do, and hardly any in others."""
 
-UNEVEN_VERSIONS = ("1",)
-"""Dataset versions in which numbers of objects depended on the pair."""
 
-
-def check_object_counts(folder: AuditFolder, pools: Pools, advance: Advance) -> Check:
+def check_object_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Checks that numbers of objects are within limits and equally frequent.
-
-    `pools` are the folder's scenes.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
     constraints = folder.manifest.world["constraints"]
     least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
-    is_even = folder.manifest.version not in UNEVEN_VERSIONS
-    check = Check(
-        "numbers of objects",
-        f"every image that is in no group has {least} to {most} objects"
-        + (", and all these numbers are equally frequent in every split" if is_even else ""),
-        "images",
-    )
+    check = lines["numbers of objects"]
     for split in folder.splits:
         if not split.is_grouped:
-            with folder.open(split) as arrays:
-                pool, used = pools[arrays.pool], np.asarray(arrays.used, np.int64)
+            with split.open() as arrays:
+                pool, used = folder.scenes[arrays.pool], np.asarray(arrays.used, np.int64)
             rows = pool.rows(used)
             there = rows >= 0  # another check reports missing scenes
             n_objects = pool.native.n_objects[rows[there]].astype(np.int64)
@@ -50,16 +38,10 @@ def check_object_counts(folder: AuditFolder, pools: Pools, advance: Advance) -> 
             for index, n in zip(used[there][strange].tolist(), n_objects[strange].tolist(), strict=True):
                 problem = f"an image of {split.hop.name} {split.name} does not have {least} to {most} objects"
                 check.fault(f"scenes/{arrays.pool}", index, problem, n)
-            if is_even and not strange.any():
+            if not strange.any():
                 for fault in uneven(n_objects, least, most):
                     check.fault(split.file, None, *fault)
         advance(1)
-    if not is_even:
-        check.notes.append(
-            f"made by the rules of dataset version {folder.manifest.version}, by which splits differ in how "
-            "frequent each number is"
-        )
-    return check
 
 
 def uneven(n_objects: npt.NDArray[np.int64], least: int, most: int) -> list[tuple[str, str]]:

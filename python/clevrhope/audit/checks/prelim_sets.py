@@ -31,22 +31,16 @@ class _Question:
 class PrelimSets:
     """The scenes of all preliminary pools, and the check of the splits that use them."""
 
-    def __init__(self, folder: AuditFolder) -> None:
-        self._folder = folder
-        self._check = Check(
-            "preliminary sets",
-            "in each group and set nothing changes but the value that is asked for; existence is true of one "
-            "image of two; counting has 0 to 5 objects with the value, always at the same five positions",
-            "images",
-        )
+    def __init__(self, folder: AuditFolder, check: Check) -> None:
+        self._folder, self._check = folder, check
         n_objects = {
             split.pool: N_OBJECTS[SPLITS[split.name].drawn] for split in folder.splits if split.is_prelim
         }
         self.images = ImageGroups(n_objects, self._check)
         """Gets the scenes before `check` is called."""
 
-    def check(self) -> Check:
-        """Reads the preliminary splits and returns the line of the report."""
+    def check(self) -> None:
+        """Reads the preliminary splits."""
         for pool, n_objects in self.images.n_objects.items():
             if n_objects == N_OBJECTS["sets"]:
                 self._check_positions(pool)
@@ -55,7 +49,6 @@ class PrelimSets:
                 self._check_split(split)
         if not self.images.n_objects:
             self._check.skip("this folder has no questions about single values")
-        return self._check
 
     def _check_positions(self, pool: str) -> None:
         """Checks that all images of a counting pool have their objects at the most common positions."""
@@ -71,7 +64,7 @@ class PrelimSets:
         images = self.images.of(split.pool)
         answers = {number: name for name, number in self._folder.vocab.answers.items()}
         groups: dict[str, list[_Question]] = defaultdict(list)
-        with self._folder.open(split) as arrays:
+        with split.open() as arrays:
             words = arrays.tokens("questions", 0, len(arrays))
             columns = (arrays.columns[name].tolist() for name in ("image_idxs", "answers"))
             for k, (index, answer) in enumerate(zip(*columns, strict=True)):

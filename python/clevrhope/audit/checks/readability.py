@@ -19,9 +19,8 @@ _END_OF_ROWS = b"\n]}"
 """The end of files of scenes and questions, which have one row per line."""
 
 
-def check_readable(folder: AuditFolder, advance: Advance) -> Check:
+def check_readable(folder: AuditFolder, check: Check, advance: Advance) -> None:
     """Checks that each file of the manifest exists, and that its end or index is intact."""
-    check = Check("readable", "every file is there, and can be read to its end", "files")
     for name in folder.manifest.files:
         check.n_checked += 1
         fault = _fault(folder.layout.root / name)
@@ -29,7 +28,6 @@ def check_readable(folder: AuditFolder, advance: Advance) -> Check:
             check.fault(name, None, *fault)
             folder.leave_out(name)
         advance(1)
-    return check
 
 
 def unreadable(check: Check, folder: AuditFolder, error: ClevrhopeError) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from clevrhope.audit.checks.minimal_sets import MinimalSets
 from clevrhope.audit.checks.prelim_sets import PrelimSets
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.dataset.scene_files import Pools, PoolScenes
+from clevrhope.dataset.scene_files import PoolScenes
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
@@ -23,22 +23,21 @@ NEAR = 1e-4
 """Positions and directions that differ by less count as equal: files have about six decimals."""
 
 
-def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Check]:
-    """Checks all scenes of the folder (`pools`), and the groups of minimal and preliminary sets.
+def check_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+    """Checks all scenes of the folder, and the groups of minimal and preliminary sets.
 
     Raises:
         DatasetError: a scene file is missing or broken; the message names the scene.
     """
-    apart = Check(
-        "train and test",
-        "over all pairs, no image is in both a train and a test split, nor in both complex sets",
-        "images",
-    )
     for pool in folder.pools:
         folder.scene_files(pool)  # raises an error if the pool has none
-    twins = _twins(folder, pools)
-    _apart(folder, apart)
-    minimal, prelim = MinimalSets(folder), PrelimSets(folder)
+    _check_twins(folder, lines["twin scenes"])
+    _check_relations(folder, lines["relationships"])
+    _check_apart(folder, lines["train and test"])
+    minimal, prelim = (
+        MinimalSets(folder, lines["minimal groups"]),
+        PrelimSets(folder, lines["preliminary sets"]),
+    )
     for pool in dict.fromkeys(split.pool for split in folder.splits if split.is_grouped):
         for path in folder.scene_files(pool):
             for n, row in enumerate(read_list(path, "scenes")):
@@ -48,28 +47,22 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ch
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}]: invalid scene record ({error!r})") from error
                 advance(1)
-    return [twins, _related(folder, pools), apart, minimal.check(), prelim.check()]
+    minimal.check()
+    prelim.check()
 
 
-def _related(folder: AuditFolder, pools: Pools) -> Check:
+def _check_relations(folder: AuditFolder, check: Check) -> None:
     """Checks that relationships follow from positions and directions, and directions from the camera."""
-    check = Check(
-        "relationships",
-        "what is left, right, behind and in front of what follows from positions and directions, and "
-        "directions follow from the camera",
-        "scenes",
-    )
     world = folder.manifest.world
     jittered = world["constraints"].get("directions", "camera") == "camera"
     camera = world.get("look", {}).get("camera", {})
     for name in folder.pools:
-        pool = pools[name]
+        pool = folder.scenes[name]
         check.n_checked += len(pool.indices)
         for row, fault in pool.native.misrelated:
             check.fault(f"scenes/{name}", int(pool.indices[row]), "relationships", fault)
         for row, fault in _misdirected(pool, camera, jittered=jittered):
             check.fault(f"scenes/{name}", int(pool.indices[row]), "directions", fault)
-    return check
 
 
 def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool) -> Iterator[tuple[int, str]]:
@@ -95,11 +88,9 @@ def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool)
             yield row, f"{what} is {there[row].tolist()}, but ({x:.6f}, {y:.6f}) for its camera"
 
 
-def _twins(folder: AuditFolder, pools: Pools) -> Check:
+def _check_twins(folder: AuditFolder, check: Check) -> None:
     """Checks that no two scenes have the same index in a pool, or the same objects at the same positions."""
-    check = Check(
-        "twin scenes", "no scene has the objects and positions of another, in its pool or any other", "scenes"
-    )
+    pools = folder.scenes
     names = folder.pools
     looks = np.concatenate([pools[name].native.looks for name in names])
     indices = np.concatenate([pools[name].indices for name in names])
@@ -114,15 +105,14 @@ def _twins(folder: AuditFolder, pools: Pools) -> Check:
         other = f"{names[pool_of[first]]}[{indices[first]}]"
         problem = "the same objects at the same positions as in another scene"
         check.fault(f"scenes/{names[pool_of[second]]}", int(indices[second]), problem, other)
-    return check
 
 
-def _apart(folder: AuditFolder, check: Check) -> None:
+def _check_apart(folder: AuditFolder, check: Check) -> None:
     """Checks, over all pairs, that splits whose kinds exclude each other share no image."""
     kinds: dict[str, SplitKind] = {}
     used: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     for split in folder.splits:
-        with folder.open(split) as arrays:
+        with split.open() as arrays:
             kind = SPLITS[split.name]
             name = "minimal sets" if kind.drawn == "places" else kind.name
             kinds[name] = kind

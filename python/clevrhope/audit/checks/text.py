@@ -12,9 +12,9 @@ import numpy.typing as npt
 from clevrhope._core import TextReader, find_windows
 from clevrhope.audit.checks.columns import ColumnCheck
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Lines
 from clevrhope.dataset.native_reader import Ints, vocabulary_of
-from clevrhope.dataset.scene_files import Pools, PoolScenes
+from clevrhope.dataset.scene_files import PoolScenes
 from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime.progress import Advance
@@ -35,13 +35,13 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 Digests = npt.NDArray[np.uint64]
 
 
-def check_text(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Check]:
-    """Reads every question of every split; `pools` are the folder's scenes.
+def check_text(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+    """Reads every question of every split.
 
     Raises:
         DatasetError: a file is missing or cannot be read, or the templates are not the folder's.
     """
-    return _Pass(folder, pools).run(advance)
+    _Pass(folder, lines).run(advance)
 
 
 def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: bytes) -> TextReader:
@@ -59,47 +59,31 @@ def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: 
 class _Pass:
     """One pass over all questions."""
 
-    def __init__(self, folder: AuditFolder, pools: Pools) -> None:
-        self._folder, self._pools = folder, pools
+    def __init__(self, folder: AuditFolder, lines: Lines) -> None:
+        self._folder, self._lines = folder, lines
         vocab, templates = folder.vocab, folder.templates
         self._reader = text_reader(vocab, templates.files(), templates.synonyms)
         self._answers_by_family = self._reader.answers_by_family
-        self._agreement = Check(
-            "text",
-            "each text, parsed back through the templates, means its program, family and answer",
-            "questions",
-        )
-        self._duplicates = Check(
-            "duplicates",
-            "no text or family occurs twice on an image of a split; an image's questions are consecutive",
-            "questions",
-        )
-        self._balance = Check(
-            "balance",
-            "CLEVR's rule allowed each answer when it was chosen: at most 1.1 times as often as its family's "
-            "second most frequent answer in the window, and at most 5 times the median",
-            "questions",
-        )
         self._n_several = self._n_ambiguous = 0
         self._columns = ColumnCheck(vocab)
 
-    def run(self, advance: Advance) -> list[Check]:
+    def run(self, advance: Advance) -> None:
         for split in self._folder.splits:
-            with self._folder.open(split) as arrays:
-                self._split(split, arrays, self._pools[arrays.pool], advance)
+            with split.open() as arrays:
+                self._split(split, arrays, self._folder.scenes[arrays.pool], advance)
         if self._n_several:
-            self._agreement.notes.append(
+            self._lines["text"].notes.append(
                 f"{self._n_several:,} texts have several readings; for {self._n_ambiguous:,} of them the "
                 "readings have different answers"
             )
         else:
-            self._agreement.notes.append("no text has more than one reading")
-        if not self._balance.n_checked:
-            self._balance.skip("no split is balanced over windows")
-        return [self._agreement, self._duplicates, self._balance, self._columns.check]
+            self._lines["text"].notes.append("no text has more than one reading")
+        if not self._lines["balance"].n_checked:
+            self._lines["balance"].skip("no split is balanced over windows")
 
     def _split(self, split: SplitPlace, arrays: SplitArrays, pool: PoolScenes, advance: Advance) -> None:
-        self._columns.look_at_file(split, arrays)
+        lines = self._lines
+        lines["arrays"].add(split.file, self._columns.of_file(split, arrays))
         digests = np.zeros(len(arrays), np.uint64)
         families, answers, image_idxs = (
             np.ascontiguousarray(arrays.columns[name], dtype=np.int32)
@@ -117,7 +101,8 @@ class _Pass:
                 wide["questions"], wide["programs"], families[batch], answers[batch], pool.native, scenes
             )
             self._check_agreement(split, first, wide["questions"], flags)
-            self._columns.look_at_rows(split, arrays, first, wide, pool, scenes)
+            lines["arrays"].n_checked += len(flags)
+            lines["arrays"].add(split.file, self._columns.of_rows(arrays, first, wide, pool, scenes))
             advance(len(flags))
         self._check_duplicates(split, arrays, digests)
         if not split.is_grouped:
@@ -126,16 +111,16 @@ class _Pass:
     def _check_agreement(
         self, split: SplitPlace, first: int, questions: Ints, flags: npt.NDArray[np.uint8]
     ) -> None:
-        self._agreement.n_checked += len(flags)
+        self._lines["text"].n_checked += len(flags)
         self._n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
         self._n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
         for flag, problem in PROBLEMS.items():
             for k in np.flatnonzero(flags & flag).tolist():
                 text = self._folder.decode(questions[k].tolist())
-                self._agreement.fault(split.file, first + k, problem, text)
+                self._lines["text"].fault(split.file, first + k, problem, text)
 
     def _check_duplicates(self, split: SplitPlace, arrays: SplitArrays, digests: Digests) -> None:
-        check = self._duplicates
+        check = self._lines["duplicates"]
         check.n_checked += len(arrays)
         images = arrays.columns["image_idxs"].astype(np.uint64)
         for k in _seen_before(digests ^ (images * _MIX)):
@@ -152,7 +137,7 @@ class _Pass:
             check.fault(split.file, k, "an image's questions are not consecutive", images[k])
 
     def _check_balance(self, split: SplitPlace, families: Ints, answers: Ints, image_idxs: Ints) -> None:
-        check = self._balance
+        check = self._lines["balance"]
         check.n_checked += len(answers)
         _, broken = find_windows(
             families,

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from clevrhope.audit.checks.image_groups import TYPES
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check
+from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_json import parse_row
-from clevrhope.dataset.scene_files import Pools
 from clevrhope.runtime.progress import Advance
 
 MOST_SCENES = 10_000
@@ -26,19 +25,15 @@ SCENES_A_BATCH = 48
 Rows = npt.NDArray[np.int64]
 
 
-def check_visibility(folder: AuditFolder, pools: Pools, advance: Advance) -> Check:
+def check_visibility(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """Counts each object's visible pixels in a sample of the scenes.
 
     Raises:
         DatasetError: a scene file cannot be read, or the properties are not the folder's.
     """
     least = int(folder.manifest.world["constraints"]["min_pixels"])
-    check = Check(
-        "visible objects",
-        f"each object shows at least {least} pixels to its camera, and as many as its scene says",
-        "scenes",
-    )
-    n_scenes = {pool: len(pools[pool].indices) for pool in folder.pools}
+    check = lines["visible objects"]
+    n_scenes = {pool: len(folder.scenes[pool].indices) for pool in folder.pools}
     chosen = sampled(n_scenes, folder.manifest.seed)
     for pool, places in chosen.items():
         wanted = frozenset(places.tolist())
@@ -49,7 +44,6 @@ def check_visibility(folder: AuditFolder, pools: Pools, advance: Advance) -> Che
     n_all = sum(n_scenes.values())
     if n_all > MOST_SCENES:
         check.notes.append(f"a sample of {MOST_SCENES:,} of {n_all:,} scenes, drawn from the dataset's seed")
-    return check
 
 
 def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:

@@ -13,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 
 from clevrhope._core import AuditFindings, AuditViolation
-from clevrhope.audit.checks.json_agreement import JsonAgreement
+from clevrhope.audit.json_agreement import Compared, Keys, compare_json, question_encoder
 from clevrhope.audit.leaks.groups import GroupCheck
 from clevrhope.audit.leaks.palette import PaletteCheck
-from clevrhope.audit.leaks.report import MAX_LISTED, VIOLATIONS, Kind, LeakReport, SplitCounts, Violations
+from clevrhope.audit.leaks.report import LINES, VIOLATIONS, Kind, LeakReport, SplitCounts, add_violations
+from clevrhope.audit.report import MAX_LISTED, Found, Lines
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
@@ -83,6 +84,8 @@ class LeakCheck:
         splits: Sequence[str] | None = None,
         images: bool = False,
         without_json: Collection[str] = (),
+        lines: Lines | None = None,
+        keys: Callable[[str, SplitArrays], Keys] | None = None,
     ) -> LeakReport:
         """Checks one sub-dataset.
 
@@ -91,18 +94,29 @@ class LeakCheck:
             splits: Splits that must exist; None for those whose files exist.
             images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
             without_json: Splits whose question files are not checked.
+            lines: The lines of a report to which what is found is added; None for new ones.
+            keys: Returns the further keys that the rows of a split's question file must have.
 
         Raises:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
-        return _HopCheck(self, hop, without_json).run(splits, images=images)
+        lines = {line.name: line.check() for line in LINES} if lines is None else lines
+        return _HopCheck(self, hop, without_json, lines, keys).run(splits, images=images)
 
 
 class _HopCheck:
     """The check of one sub-dataset."""
 
-    def __init__(self, leaks: LeakCheck, hop: Hop, without_json: Collection[str]) -> None:
+    def __init__(
+        self,
+        leaks: LeakCheck,
+        hop: Hop,
+        without_json: Collection[str],
+        lines: Lines,
+        keys: Callable[[str, SplitArrays], Keys] | None,
+    ) -> None:
         self.layout, self.pools, self.vocab = leaks.layout, leaks.pools, leaks.vocab
+        self.lines, self.keys = lines, keys
         self.strictness, self.hop, self.without_json = leaks.strictness, hop, without_json
         try:
             by_chains, by_descriptions = (
@@ -116,7 +130,6 @@ class _HopCheck:
         self.palette = PaletteCheck(
             leaks.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words, leaks.vocabulary
         )
-        self.found = Violations()
         self.answers = {number: name for name, number in self.vocab.answers.items()}
         self.tokens = {number: name for name, number in self.vocab.words.items()}
 
@@ -140,7 +153,9 @@ class _HopCheck:
                 for pool, of_pool in rows.items():
                     self._check_images(self.pools[pool], of_pool)
         n_images = sum(map(len, rows.values()))
-        return LeakReport(self.hop, counts, n_images, tuple(self.found.listed), dict(self.found.counts))
+        self.lines[Kind.SHARED].n_checked += n_images
+        self.lines[Kind.PALETTE].n_checked += n_images if self.hop.palette else 0
+        return LeakReport(self.hop, counts, n_images, self.lines)
 
     def _splits_there(self) -> list[str]:
         """Splits whose files exist; a missing file of the two is a violation, unless JSON was left out."""
@@ -164,8 +179,8 @@ class _HopCheck:
 
     def _missing(self, path: Path, split: str) -> None:
         file = self.layout.relative(path)
-        self.found.add(
-            Kind.DISAGREEMENT, file, None, "missing, although the split's other file is there", split
+        self.lines[Kind.DISAGREEMENT].fault(
+            file, None, "missing, although the split's other file is there", split
         )
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
@@ -178,7 +193,7 @@ class _HopCheck:
             (doubled, "the scene occurs twice"),
         ):
             for index in indices.tolist():
-                self.found.add(Kind.DISAGREEMENT, f"scenes/{pool.name}", index, problem, pool.name)
+                self.lines[Kind.DISAGREEMENT].fault(f"scenes/{pool.name}", index, problem, pool.name)
         there: Rows = rows[rows != MISSING]
         return there
 
@@ -199,21 +214,28 @@ class _HopCheck:
                 default = self.by_descriptions.read(questions, programs, pool.native, rows)
                 n_described += int((default.by_program & ~found.by_program).sum())
             wanted = arrays.columns["answers"][first : first + len(rows)]
-            describe = self._describer(found, wanted, questions)
-            self.found.add_questions(
-                file, first, found.violations(wanted, self._asked(name), MAX_LISTED), describe
-            )
+            describe = self._describer(found, wanted, questions, first)
+            wrong = found.violations(wanted, self._asked(name), MAX_LISTED)
+            add_violations(self.lines, file, wrong, describe)
             if palette := self.palette.reader(name):
                 unseen = palette.violations(questions, programs, MAX_LISTED)
-                self.found.add_questions(file, first, unseen, describe)
+                add_violations(self.lines, file, unseen, describe)
         if has_json:
             h5 = self.layout.relative(self.layout.questions_h5(self.hop.name, name))
-            JsonAgreement(self.reader, path, self.layout.root, h5, self.found).compare(arrays, pool)
+            files = Compared(path, self.layout.relative(path), h5)
+            keys = self.keys(name, arrays) if self.keys else None
+            compare_json(
+                files,
+                arrays,
+                question_encoder(self.reader, files, arrays, pool),
+                keys,
+                self.lines[Kind.DISAGREEMENT],
+            )
         n_with_pair = self._check_scenes(name, pool, used)
         for index, problem, value in self.palette.unseen_images(name, pool, used):
-            self.found.add(Kind.PALETTE, f"scenes/{pool.name}", index, problem, value)
+            self.lines[Kind.PALETTE].fault(f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
-        groups = GroupCheck(self.hop, self.answers, self._text, self.found)
+        groups = GroupCheck(self.hop, self.answers, self._text, self.lines[Kind.GROUP])
         kind = SPLITS[name]
         if kind.drawn == "sets":
             groups.check_sets(arrays, pool, used)
@@ -223,7 +245,15 @@ class _HopCheck:
             if corners * n_no != (corners - 1) * len(arrays):
                 value = f"{n_no} of {len(arrays)}"
                 problem = f"not exactly {corners - 1} answers in {corners} are no"
-                self.found.add(Kind.GROUP, file, None, problem, value)
+                self.lines[Kind.GROUP].fault(file, None, problem, value)
+        kept = {
+            Kind.PROGRAM: len(arrays),
+            Kind.PAIR: len(arrays) if self.hop.target else 0,
+            Kind.DISAGREEMENT: len(arrays) if has_json else 0,
+            Kind.GROUP: len(arrays.used) if kind.shown == "in one" or kind.drawn == "sets" else 0,
+        }
+        for line, n in kept.items():
+            self.lines[line].n_checked += n
         return SplitCounts(
             split=name,
             pool=arrays.pool,
@@ -246,19 +276,19 @@ class _HopCheck:
         return "never implied" if asked == "never" and self.strictness == "implied" else asked
 
     def _describer(
-        self, found: AuditFindings, wanted: Ints, questions: Ints
-    ) -> Callable[[int, AuditViolation], tuple[str, object]]:
-        """Returns a function that gives the problem and the wrong value of a question's violation."""
+        self, found: AuditFindings, wanted: Ints, questions: Ints, first: int
+    ) -> Callable[[int, AuditViolation], Found]:
+        """Returns a function that gives the fault of a question's violation."""
         given = found.answers
 
-        def describe(k: int, violation: AuditViolation) -> tuple[str, object]:
+        def describe(k: int, violation: AuditViolation) -> Found:
             answer, stored = int(given[k]), int(wanted[k])
             problem = VIOLATIONS[violation][1].format(
                 answer=self.answers.get(answer), pair=self.hop.words, why=WHY.get(answer)
             )
             if violation == AuditViolation.WRONG_ANSWER:
-                return problem, self.answers.get(stored, stored)
-            return problem, self._text(questions[k])
+                return first + k, problem, self.answers.get(stored, stored)
+            return first + k, problem, self._text(questions[k])
 
         return describe
 
@@ -278,8 +308,8 @@ class _HopCheck:
         elif SPLITS[split].shown == "always":
             wrong, what = used[~holds], "lacks"
         for index in pool.indices[wrong].tolist():
-            self.found.add(
-                Kind.PAIR, f"scenes/{pool.name}", index, f"an image of {split} {what}", self.hop.words
+            self.lines[Kind.PAIR].fault(
+                f"scenes/{pool.name}", index, f"an image of {split} {what}", self.hop.words
             )
         return int(holds.sum())
 
@@ -293,7 +323,9 @@ class _HopCheck:
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
             for mine, theirs in twins[both].tolist():
                 problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self.found.add(Kind.SHARED, f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
+                self.lines[Kind.SHARED].fault(
+                    f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value
+                )
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
         """Adds a violation for each used scene without an image, in each form that the pool has."""
@@ -303,12 +335,14 @@ class _HopCheck:
             for row in rows.tolist():
                 if pool.filenames[row] not in there:
                     place, name = f"images/{pool.name}", pool.filenames[row]
-                    self.found.add(Kind.DISAGREEMENT, place, int(pool.indices[row]), "no such image", name)
+                    self.lines[Kind.DISAGREEMENT].fault(place, int(pool.indices[row]), "no such image", name)
         if packed.is_file():
             stored = images_in(packed)
             for index in np.setdiff1d(pool.indices[rows], stored).tolist():
-                self.found.add(Kind.DISAGREEMENT, self.layout.relative(packed), index, "no such image", index)
+                self.lines[Kind.DISAGREEMENT].fault(
+                    self.layout.relative(packed), index, "no such image", index
+                )
         if not there and not packed.is_file():
-            self.found.add(
-                Kind.DISAGREEMENT, f"images/{pool.name}", None, "the pool has no images", pool.name
+            self.lines[Kind.DISAGREEMENT].fault(
+                f"images/{pool.name}", None, "the pool has no images", pool.name
             )

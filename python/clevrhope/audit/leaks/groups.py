@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.leaks.report import SET_SIZE, Kind, Violations
+from clevrhope.audit.leaks.report import SET_SIZE
+from clevrhope.audit.report import Check
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
@@ -20,10 +21,10 @@ class GroupCheck:
     """The check of the groups of a sub-dataset's splits."""
 
     def __init__(
-        self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], found: Violations
+        self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], check: Check
     ) -> None:
-        """`answers` has names by number, and `text` decodes a row; violations are added to `found`."""
-        self._hop, self._answers, self._text, self._found = hop, answers, text, found
+        """`answers` has names by number, and `text` decodes a row; faults are added to `check`."""
+        self._hop, self._answers, self._text, self._check = hop, answers, text, check
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
         """Checks that a group's images (four for a pair) have one question, and that one shows the pair."""
@@ -40,7 +41,7 @@ class GroupCheck:
             if (len(group), shown) != (self._hop.corners, 1):
                 what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
                 problem = f"not one image in {self._hop.corners} of this group shows {what}"
-                self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
+                self._check.fault(f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
             self._check_one_question("group", [sentences[row] for row in group], pool, first)
 
     def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
@@ -54,14 +55,14 @@ class GroupCheck:
             counted = sorted(self._answers.get(number, "?") for number in numbers)
             if counted != wanted:
                 problem = f"the images of this set do not have the answers 0 to {SET_SIZE - 1}, each once"
-                self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, ", ".join(counted))
+                self._check.fault(f"scenes/{pool.name}", first, problem, ", ".join(counted))
             self._check_one_question("set", [sentences[row] for row in group], pool, first)
 
     def _check_one_question(self, what: str, rows: Sequence[bytes], pool: PoolScenes, first: int) -> None:
         if len(set(rows)) > 1:
             problem = f"the images of this {what} have different questions"
             texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(rows))]
-            self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, "; ".join(texts))
+            self._check.fault(f"scenes/{pool.name}", first, problem, "; ".join(texts))
 
 
 def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, bytes]:

@@ -3,38 +3,65 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.report import Fault
+from clevrhope.audit.report import Check, Fault, Found, Line, Lines
 from clevrhope.config.question_settings import Strictness
 from clevrhope.describe.markdown import listed
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
-
-MAX_LISTED = 100
-"""Number of violations of each kind that a report lists; it counts them all."""
+from clevrhope.splits.kinds import OOD, SPLITS
 
 SET_SIZE = 6
 """Number of images in a counting set."""
 
 
-class Kind(Enum):
-    """What a violation is about; its value is the name of a line in the audit's report."""
+class Kind(StrEnum):
+    """What a violation is about: the name of a line in the audit's report."""
 
     PROGRAM = "programs"
-    """A program does not give the stored answer."""
     PAIR = "held-out pair"
-    """An image or question has the pair where it must not be, or lacks it where it must be."""
     PALETTE = "palette"
-    """An image or question has a combination of values that is not in the palette."""
     SHARED = "apart"
-    """An image is in two splits."""
     DISAGREEMENT = "HDF5 and JSON"
-    """Files are missing, or disagree on a question."""
     GROUP = "minimal answers"
-    """The questions or answers for a group of images are wrong."""
 
+
+_NEEDS = ("questions", "scenes")
+
+LINES = (
+    Line(Kind.PROGRAM, "questions", "every program, executed again, gives the stored answer", _NEEDS),
+    Line(
+        Kind.PAIR,
+        "questions",
+        "no train or IID image, program or text holds the pair, nor, with --strictness implied, does a "
+        f"program imply it; every OOD question and {OOD} image does; every question about a single value "
+        "names it",
+        _NEEDS,
+    ),
+    Line(
+        Kind.PALETTE,
+        "images",
+        "if not all combinations of values occur, no image shows another one, except the pair where it "
+        "belongs, and no question of a pair names one",
+        _NEEDS,
+    ),
+    Line(Kind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones", _NEEDS),
+    Line(
+        Kind.DISAGREEMENT,
+        "questions",
+        "HDF5, JSON and scene files agree on every question",
+        (*_NEEDS, "question files"),
+    ),
+    Line(
+        Kind.GROUP,
+        "images",
+        "of one-object images that ask for the pair or a value, one in each group shows it, and the answer "
+        "for all others is no; each counting set has the answers 0 to 5",
+        _NEEDS,
+    ),
+)
+"""The lines that the check for leaks fills."""
 
 VIOLATIONS: Mapping[AuditViolation, tuple[Kind, str]] = {
     AuditViolation.WRONG_ANSWER: (Kind.PROGRAM, "its program gives {answer}, not the answer"),
@@ -48,13 +75,6 @@ VIOLATIONS: Mapping[AuditViolation, tuple[Kind, str]] = {
     AuditViolation.WORDS_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its words"),
 }
 """The kind of each violation that the native readers find in questions, and the report's words for it."""
-
-
-@dataclass(frozen=True)
-class Violation(Fault):
-    """A fault that the check for leaks found."""
-
-    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -88,15 +108,18 @@ class LeakReport:
     splits: tuple[SplitCounts, ...]
     n_images: int
     """Number of images of all splits; those that the minimal sets share count once."""
-    violations: tuple[Violation, ...]
-    """The first `MAX_LISTED` of each kind, in the order in which they were found."""
-    counts: Mapping[Kind, int]
-    """Number of violations of each kind that occurs."""
+    lines: Mapping[str, Check]
+    """What was found, by `Kind`."""
+
+    @property
+    def violations(self) -> tuple[Fault, ...]:
+        """The first `MAX_LISTED` faults of each line."""
+        return tuple(fault for line in self.lines.values() for fault in line.faults)
 
     @property
     def n_violations(self) -> int:
-        """Number of all violations."""
-        return sum(self.counts.values())
+        """Number of all faults."""
+        return sum(line.n_faults for line in self.lines.values())
 
     @property
     def ok(self) -> bool:
@@ -180,37 +203,23 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
         yield f"{how}, {listed(counted)} ask for a {hop.noun}."
 
 
-class Violations:
-    """The violations found so far."""
+def add_violations(
+    lines: Lines,
+    file: str,
+    found: tuple[Sequence[tuple[int, AuditViolation]], Mapping[AuditViolation, int]],
+    describe: Callable[[int, AuditViolation], Found],
+) -> None:
+    """Adds what a native reader found in questions of a file.
 
-    def __init__(self) -> None:
-        self.listed: list[Violation] = []
-        self.counts: Counter[Kind] = Counter()
-
-    def add(self, kind: Kind, file: str, index: int | None, problem: str, value: object) -> None:
-        """Counts a violation, and lists it if it is among the first of its kind."""
-        self.counts[kind] += 1
-        if self.counts[kind] <= MAX_LISTED:
-            self.listed.append(Violation(file, index, problem, str(value), kind))
-
-    def add_questions(
-        self,
-        file: str,
-        first: int,
-        found: tuple[Sequence[tuple[int, AuditViolation]], Mapping[AuditViolation, int]],
-        describe: Callable[[int, AuditViolation], tuple[str, object]],
-    ) -> None:
-        """Adds what a native reader found in consecutive questions of a file.
-
-        Args:
-            file: the questions' file.
-            first: index of the first question in the file.
-            found: rows with one violation each, and the total number of each violation.
-            describe: returns the problem and value of a row's violation.
-        """
-        rows, counts = found
-        for k, violation in rows:
-            self.add(VIOLATIONS[violation][0], file, first + k, *describe(k, violation))
-        listed = Counter(violation for _, violation in rows)
-        for violation, n in counts.items():
-            self.counts[VIOLATIONS[violation][0]] += n - listed[violation]
+    Args:
+        lines: the lines to which faults are added.
+        file: the questions' file.
+        found: rows with one violation each, and the total number of each violation.
+        describe: returns the fault of a row's violation.
+    """
+    rows, counts = found
+    for k, violation in rows:
+        lines[VIOLATIONS[violation][0]].add(file, [describe(k, violation)])
+    listed = Counter(violation for _, violation in rows)
+    for violation, n in counts.items():
+        lines[VIOLATIONS[violation][0]].n_faults += n - listed[violation]

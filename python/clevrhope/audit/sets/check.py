@@ -1,31 +1,30 @@
-"""The check of a folder's questions over several images, split by split."""
+"""The check of a folder's questions over several images: the table of rules, applied split by split."""
 
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditSetReader
+from clevrhope.audit.checks.columns import of_tokens, wrong_answers
 from clevrhope.audit.folder import AuditFolder, SetSplit
-from clevrhope.audit.leaks.check import LeakCheck
-from clevrhope.audit.report import Check
+from clevrhope.audit.json_agreement import Compared, Encoded, Encoder, compare_json
+from clevrhope.audit.report import Check, Found, Lines, where
 from clevrhope.audit.sets.balance import BalanceCheck, Cells
-from clevrhope.audit.sets.batches import Batch, digests, read_batches
-from clevrhope.audit.sets.files import FileCheck, check_listing, objects_of
-from clevrhope.audit.sets.lines import SetLines, set_lines
-from clevrhope.audit.sets.questions import MeaningCheck
-from clevrhope.audit.sets.texts import Texts, check_texts, joined
+from clevrhope.audit.sets.batch import Batch, SetFile, digests, scene_rows
+from clevrhope.audit.sets.rules import CUTS, FILES, PAIR, PROGRAMS, RULES
+from clevrhope.audit.sets.texts import Texts, check_texts
+from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
 from clevrhope.dataset.native_reader import known_words, vocabulary_of
-from clevrhope.dataset.scene_files import PoolScenes
-from clevrhope.dataset.split_files import SetArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.palettes import pool_name
 
-Sizes: TypeAlias = npt.NDArray[np.int64]
-
-_NO_SIZES: Sizes = np.zeros((0, 3), dtype=np.int64)
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 _PHRASINGS = 1 << 16
 """An upper bound on the phrasings of a kind of question."""
@@ -34,47 +33,53 @@ _VARIANTS = 16
 """An upper bound on the variants of a template."""
 
 
-def check_sets(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[Check]:
-    """Reads the questions over several images; `leaks` is the folder's check for leaks, to share its scenes.
+def check_sets(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+    """Reads the questions over several images.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    lines = set_lines()
-    check_listing(folder, lines.files)
+    _check_listing(folder, lines[FILES])
     if not folder.all_set_splits:
-        for line in lines.all():
+        for line in lines.values():
             line.skip("this folder has no questions over several images")
-        return lines.all()
-    if folder.set_splits:
-        checks = _SetChecks(folder, leaks, lines)
+    elif folder.set_splits:
+        checks = _SetChecks(folder, lines)
         for hop in dict.fromkeys(split.hop for split in folder.set_splits):
             checks.check(hop, advance)
         checks.finish()
-    return lines.all()
+
+
+def _check_listing(folder: AuditFolder, check: Check) -> None:
+    """Compares the splits that the manifest lists with the files that it lists."""
+    layout, listed, splits = folder.layout, folder.manifest.files, folder.all_set_splits
+    needed = {split.file for split in splits} | ({layout.relative(layout.covr_vocab)} if splits else set())
+    for name in sorted(needed - listed.keys()):
+        check.fault("manifest.json", None, "splits of questions over several images need a file", name)
+    known = needed | {layout.relative(split.json) for split in splits}
+    for name in listed:
+        if name.startswith("covr/") and name not in known:
+            check.fault(name, None, "in the manifest, but belongs to none of its splits", name)
 
 
 class _SetChecks:
     """The checks of a folder's questions over several images, and the state that its splits share."""
 
-    def __init__(self, folder: AuditFolder, leaks: LeakCheck, lines: SetLines) -> None:
-        self._folder, self._leaks, self._lines = folder, leaks, lines
+    def __init__(self, folder: AuditFolder, lines: Lines) -> None:
+        self._folder, self._lines = folder, lines
         self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
         self._answers = {number: name for name, number in self._vocab.answers.items()}
-        self._balance = BalanceCheck(self._vocab, lines.balance)
+        self._balance = BalanceCheck(self._vocab, lines["several images: balance"])
         self._n_by_cut = np.zeros(3, dtype=np.int64)
-        self._check_vocab()
+        lines[FILES].add(folder.layout.relative(folder.layout.covr_vocab), self._numbers())
 
-    def _check_vocab(self) -> None:
-        """Checks that the vocabulary keeps the numbers of the dataset's own vocabulary."""
-        own, base = self._vocab, self._folder.vocab
+    def _numbers(self) -> Iterator[Found]:
+        """The vocabulary keeps the numbers of the dataset's own vocabulary."""
         for what in ("words", "functions", "answers"):
-            numbers = getattr(own, what)
-            for name, number in getattr(base, what).items():
-                if numbers.get(name) != number:
-                    file = self._folder.layout.relative(self._folder.layout.covr_vocab)
-                    problem = f"{what}: {name} is not {number}, as in vocab.json, but"
-                    self._lines.files.fault(file, None, problem, numbers.get(name))
+            there = getattr(self._vocab, what)
+            for name, number in getattr(self._folder.vocab, what).items():
+                if there.get(name) != number:
+                    yield None, f"{what}: {name} is not {number}, as in vocab.json, but", there.get(name)
 
     def check(self, hop: Hop, advance: Advance) -> None:
         """Checks the splits of a sub-dataset."""
@@ -84,24 +89,22 @@ class _SetChecks:
         for split in splits:
             texts[split.name] = self._check_split(split, reader)
             advance(1)
-        check_texts(self._folder, splits, texts, self._lines.texts)
+        check_texts(splits, texts, self._lines["several images: texts"])
 
     def finish(self) -> None:
         """Adds notes with the counts."""
-        lines = self._lines
-        n = lines.files.n_checked
-        lines.files.notes.append(
-            f"questions over several images: {n:,} in {len(self._folder.set_splits)} splits"
-        )
+        files = self._lines[FILES]
+        n, n_splits = files.n_checked, len(self._folder.set_splits)
+        files.notes.append(f"questions over several images: {n:,} in {n_splits} splits")
         n_exempt, n_idle, n_needed = self._n_by_cut.tolist()
-        lines.distractors.notes.append(
+        self._lines[CUTS].notes.append(
             f"questions over several images: {n_needed:,} change without their last leaf, {n_idle:,} do not, "
             f"and {n_exempt:,} have none"
         )
         self._balance.finish(n)
 
     def _reader(self, hop: Hop) -> AuditSetReader:
-        vocab, words = self._vocab, self._leaks.words
+        vocab, words = self._vocab, self._folder.leaks.words
         try:
             return AuditSetReader(
                 vocabulary_of(vocab),
@@ -115,59 +118,122 @@ class _SetChecks:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
 
     def _check_split(self, split: SetSplit, reader: AuditSetReader) -> Texts:
-        folder, lines, pool = self._folder, self._lines, self._leaks.pools[split.pool]
-        found: list[Texts] = []
-        sizes: list[Sizes] = []
-        with folder.open_sets(split) as arrays:
-            files = FileCheck(folder, split, arrays, self._vocab, reader, lines.files)
-            settings = folder.manifest.settings
-            meanings = MeaningCheck(split, settings, arrays.templates, self._answers, lines)
-            for batch in read_batches(arrays, split.file, pool, reader):
-                phrasings = files.look_at(batch, pool)
-                meanings.look_at(batch, pool)
-                found.append(_texts(batch, phrasings))
-                sizes.append(_sizes(batch, pool))
-            files.finish()
-            self._balance.look_at(split, _cells(arrays, np.concatenate([_NO_SIZES, *sizes])))
-        self._note(split, meanings)
-        return joined(found)
-
-    def _note(self, split: SetSplit, meanings: MeaningCheck) -> None:
-        self._n_by_cut += meanings.n_by_cut
-        name = f"{split.hop.name} {split.name}"
-        if split.kind.mentions:
-            _, in_question, by_distractors = meanings.n_by_place.tolist()
-            self._lines.pair.notes.append(
-                f"questions over several images: {in_question:,} of {name} mention the pair, and of "
-                f"{by_distractors:,} distractors alone show it"
+        folder, lines, pool = self._folder, self._lines, self._folder.scenes[split.pool]
+        with split.open() as arrays:
+            file = SetFile(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
+            lines[FILES].add(split.file, self._attributes(file))
+            phrasings: list[Numbers] = []
+            if split.json.is_file() and folder.is_readable(split.json):
+                files = Compared(split.json, folder.layout.relative(split.json), split.file)
+                compare_json(files, arrays, _encoder(file, phrasings), None, lines[FILES])
+            batches = []
+            for batch in file.batches():
+                self._check_batch(batch)
+                kinds = batch.found.templates.astype(np.int64) * _VARIANTS + batch.found.variants
+                batches.append((digests(batch["questions"]), kinds, batch.sizes))
+            none = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
+            texts, kinds, sizes = map(np.concatenate, zip(none, *batches, strict=True))
+            numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
+            known = (numbers >= 0) & (numbers < _PHRASINGS)
+            columns = arrays.columns
+            cells = Cells(
+                templates=columns["question_families"],
+                structures=columns["structures"],
+                answers=columns["answers"],
+                sources=columns["sources"],
+                n_images=sizes[:, 0],
+                n_objects=sizes[:, 1],
+                n_objects_of_source=sizes[:, 2],
+                template_names=arrays.templates,
             )
+            self._balance.look_at(split, cells)
+            if split.hop.pair is not None and split.kind.mentions:
+                places = np.clip(columns["pair_places"], 0, 2)
+                _, in_question, by_distractors = np.bincount(places, minlength=len(PAIR_PLACES)).tolist()
+                lines[PAIR].notes.append(
+                    f"questions over several images: {in_question:,} of {split.hop.name} {split.name} "
+                    f"mention the pair, and of {by_distractors:,} distractors alone show it"
+                )
+            of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
+            return Texts(texts, of_kinds, columns["answers"].astype(np.int32))
+
+    def _check_batch(self, batch: Batch) -> None:
+        lines, split, found, first = self._lines, batch.file.split, batch.found, batch.first
+        for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.pair else [])):
+            lines[name].n_checked += len(batch)
+        self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
+        wrong = wrong_answers(found.answers, batch["answers"], self._answers, first)
+        lines[PROGRAMS].add(split.file, wrong)
+        for name in ("questions", "programs"):
+            tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"], first)
+            lines[FILES].add(split.file, tokens)
+        names = {"pool": batch.file.pool.name, "words": split.hop.words, "noun": split.hop.noun}
+        for rule in RULES:
+            problem, flags = rule.problem.format(**names), rule.wrong(batch)
+            found_here = where(flags, problem, batch[rule.value], rows=lambda k: first + k)
+            lines[rule.line].add(split.file, found_here)
+
+    def _attributes(self, file: SetFile) -> Iterator[Found]:
+        """A file names its place, and has as many questions and images as the manifest says."""
+        split, arrays = file.split, file.arrays
+        pool = pool_name(split.kind.pool if split.hop.pair else split.kind.plain_pool, split.hop.pools)
+        for name, wanted in (("hop", split.hop.name), ("split", split.name), ("pool", pool)):
+            if arrays.attributes.get(name) != wanted:
+                yield None, f"attribute {name} is not {wanted}", arrays.attributes.get(name)
+        if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
+            yield None, "attribute templates are not COVR's", arrays.templates
+        entry = self._folder.manifest.covr[split.hop.name][split.name]
+        for what, there in (("questions", len(arrays)), ("pictures", len(arrays.used))):
+            if there != entry[what]:
+                yield None, f"{what} in the manifest: {entry[what]}, but the file has", there
 
 
-def _texts(batch: Batch, phrasings: npt.NDArray[np.int64]) -> Texts:
-    """The texts of a batch, with a number for each phrasing of each kind of question."""
-    kinds = batch.found.templates.astype(np.int64) * _VARIANTS + batch.found.variants
-    known = (phrasings >= 0) & (phrasings < _PHRASINGS)
-    numbers = np.where(known, kinds * _PHRASINGS + phrasings, -1)
-    return Texts(digests(batch.questions), numbers, batch.columns["answers"].astype(np.int32))
+def _encoder(file: SetFile, phrasings: list[Numbers]) -> Encoder:
+    """The encoder of questions over several images; appends the number of each question's phrasing."""
+    arrays, split, pool = file.arrays, file.split, file.pool
+    widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
 
+    def encode(rows: Sequence[tuple[int, bytes]], first: int) -> Encoded:
+        try:
+            found = file.reader.encode([row for _, row in rows], split.name, arrays.templates, STRUCTURES)
+        except ValueError as error:
+            place = f"in the {len(rows)} questions from {first} on"
+            raise DatasetError(f"{split.json}: {place}: {error}") from error
+        (questions, question_lengths), (programs, program_lengths) = (
+            found.questions(widths[0]),
+            found.programs(widths[1]),
+        )
+        numbers, images = found.numbers, found.image_idxs
+        columns: dict[str, npt.NDArray[Any]] = {
+            "questions": questions,
+            "programs": programs,
+            "question_lengths": question_lengths,
+            "program_lengths": program_lengths,
+            "answers": found.answers,
+            "image_idxs": images,
+            "sources": numbers[:, 1],
+            "question_families": numbers[:, 2],
+            "structures": numbers[:, 3],
+            "orig_idxs": numbers[:, 6],
+        }
+        phrasings.append(numbers[:, 4])
+        scenes = scene_rows(images, pool)[2]
+        named = found.are_named(pool.native, scenes) | (scenes[:, 0] < 0)
+        named &= (images >= 0).sum(axis=1) == numbers[:, 0]
+        faults = [
+            *where(
+                ~named,
+                f"image_filenames are not those of the scenes in {pool.name}",
+                images,
+                rows=lambda k: first + k,
+            ),
+            *where(
+                numbers[:, 5] != 0,
+                "names another split than",
+                [split.name] * len(rows),
+                rows=lambda k: first + k,
+            ),
+        ]
+        return Encoded(columns, faults)
 
-def _sizes(batch: Batch, pool: PoolScenes) -> Sizes:
-    """(N, 3) images, objects in them, and objects in the source."""
-    n_objects, sources = objects_of(batch, pool), batch.columns["sources"]
-    places = np.clip(sources, 0, n_objects.shape[1] - 1)
-    of_source = n_objects[np.arange(len(places)), places]
-    return np.stack([batch.there.sum(axis=1), n_objects.sum(axis=1), of_source], axis=1)
-
-
-def _cells(arrays: SetArrays, sizes: Sizes) -> Cells:
-    columns = arrays.columns
-    return Cells(
-        templates=columns["question_families"],
-        structures=columns["structures"],
-        answers=columns["answers"],
-        sources=columns["sources"],
-        n_images=sizes[:, 0],
-        n_objects=sizes[:, 1],
-        n_objects_of_source=sizes[:, 2],
-        template_names=arrays.templates,
-    )
+    return encode

@@ -1,14 +1,16 @@
 """Checks across splits of questions over several images: which texts they share, and which they should."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import AuditFolder, SetSplit
-from clevrhope.audit.report import Check
-from clevrhope.audit.sets.batches import ROWS_AT_ONCE
+from clevrhope.audit.folder import SetSplit
+from clevrhope.audit.report import Check, Found, where
+from clevrhope.audit.sets.batch import ROWS_AT_ONCE
 
 LEAST_SHARE = 0.98
 """Least share of train's texts that must have two answers or more."""
@@ -25,18 +27,7 @@ class Texts:
     answers: npt.NDArray[np.int32]
 
 
-def joined(parts: Sequence[Texts]) -> Texts:
-    """The concatenated texts of batches."""
-    return Texts(
-        digests=np.concatenate([np.zeros(0, dtype=np.uint64), *(each.digests for each in parts)]),
-        phrasings=np.concatenate([np.zeros(0, dtype=np.int64), *(each.phrasings for each in parts)]),
-        answers=np.concatenate([np.zeros(0, dtype=np.int32), *(each.answers for each in parts)]),
-    )
-
-
-def check_texts(
-    folder: AuditFolder, splits: Sequence[SetSplit], texts: Mapping[str, Texts], check: Check
-) -> None:
+def check_texts(splits: Sequence[SetSplit], texts: Mapping[str, Texts], check: Check) -> None:
     """Checks the splits of one sub-dataset, given the texts of each by name.
 
     Raises:
@@ -54,7 +45,7 @@ def check_texts(
         if kind.role == "train":
             _two_answers(split, texts[name], check)
         if kind.paraphrased and kind.questions in by_name:
-            _same_questions(folder, split, by_name[kind.questions], check)
+            check.add(split.file, _other_questions(split, by_name[kind.questions]))
 
 
 def _apart(a: SetSplit, b: SetSplit, texts: Mapping[str, Texts], check: Check) -> None:
@@ -93,23 +84,22 @@ def _two_answers(split: SetSplit, texts: Texts, check: Check) -> None:
         check.fault(split.file, None, problem, f"{share:.1%}")
 
 
-def _same_questions(folder: AuditFolder, split: SetSplit, asked: SetSplit, check: Check) -> None:
-    """Checks that a split has the same programs, images and answers as another, row by row."""
-    with folder.open_sets(split) as mine, folder.open_sets(asked) as theirs:
+def _other_questions(split: SetSplit, asked: SetSplit) -> Iterator[Found]:
+    """A split has the same programs, images and answers as another, row by row."""
+    with split.open() as mine, asked.open() as theirs:
         if len(mine) != len(theirs):
-            check.fault(split.file, None, f"not the {len(theirs)} questions of {asked.name}", len(mine))
+            yield None, f"not the {len(theirs)} questions of {asked.name}", len(mine)
         n = min(len(mine), len(theirs))
         for name in mine.columns.keys() - {"question_lengths"}:
             there, wanted = mine.columns[name][:n], theirs.columns[name][:n]
-            for k in np.flatnonzero((there != wanted).reshape(n, -1).any(axis=1)).tolist():
-                check.fault(split.file, k, f"{name}: not as in {asked.name}, but", there[k].tolist())
+            differ = (there != wanted).reshape(n, -1).any(axis=1)
+            yield from where(differ, f"{name}: not as in {asked.name}, but", there)
         for first in range(0, n, ROWS_AT_ONCE):
-            rows = min(ROWS_AT_ONCE, n - first)
-            programs = [each.tokens("programs", first, rows) for each in (mine, theirs)]
-            if programs[0].shape != programs[1].shape:
-                check.fault(split.file, None, f"programs: not as wide as in {asked.name}", programs[0].shape)
+            there, wanted = (
+                each.tokens("programs", first, min(ROWS_AT_ONCE, n - first)) for each in (mine, theirs)
+            )
+            if there.shape != wanted.shape:
+                yield None, f"programs: not as wide as in {asked.name}", there.shape
                 return
-            for k in np.flatnonzero((programs[0] != programs[1]).any(axis=1)).tolist():
-                check.fault(
-                    split.file, first + k, f"programs: not as in {asked.name}", programs[0][k].tolist()
-                )
+            differ = (there != wanted).any(axis=1)
+            yield from where(differ, f"programs: not as in {asked.name}", there, rows=partial(add, first))

@@ -1,126 +1,110 @@
-"""The check of what partners ask for if no coin decides it: crossings, their controls, groups, and cells."""
+"""Rules of what partners ask for if no coin decides it: crossings, their controls, groups, and cells."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from clevrhope.audit.folder import SuitePlace
-from clevrhope.audit.report import Check
-from clevrhope.audit.suites.questions import QuestionCheck
-from clevrhope.audit.suites.sides import Places, Sides
+from clevrhope.audit.report import Found
+from clevrhope.audit.suites.pairs import Flags, Pairs, Places
+from clevrhope.audit.suites.questions import completed
 from clevrhope.audit.suites.source import SEEN, UNSEEN, SuiteSource, TestRules
-from clevrhope.dataset.split_files import PairArrays, Vocab
 
 
-def check_foils(
-    place: SuitePlace,
-    arrays: PairArrays,
-    sides: Sides,
-    source: SuiteSource,
-    questions: QuestionCheck,
-    vocab: Vocab,
-    check: Check,
-) -> None:
-    """Checks the pairs of tests whose entries ask for unseen or seen foils or every value, or name cells."""
-    n = len(sides.given)
-    columns = {name: arrays.columns[name][: 2 * n : 2] for name in ("test", "value", "cell")}
-    numbers = {name: number for number, name in enumerate(arrays.tests)}
-    of_test = {
-        name: np.flatnonzero(columns["test"] == numbers[name]) for name in source.tests if name in numbers
-    }
-    names = {number: name for name, number in vocab.answers.items()}
-    has_foils = any(rules.foils for rules in source.tests.values())
-    completed = questions.completed(sides, columns["value"]) if has_foils else np.zeros(n, bool)
-    originals = sides.numbers(arrays) if has_foils else sides.originals
-
-    for name, rules in source.tests.items():
-        pairs = of_test.get(name, np.zeros(0, dtype=np.int64))
+def cells(pairs: Pairs) -> Iterator[Found]:
+    """Pairs have the cells that their test takes."""
+    for name, rules, rows in _tests(pairs):
         if len(rules.cells) < 4:
-            check.n_checked += len(pairs)
-            for k in pairs[~np.isin(columns["cell"][pairs], list(rules.cells))].tolist():
-                wanted = " or ".join(f"{cell:02b}" for cell in sorted(rules.cells))
-                check.fault(
-                    place.file, 2 * k, f"cell is not {wanted}, as {name} wants it", columns["cell"][k]
-                )
-        if not rules.foils:
-            continue
-        check.n_checked += len(pairs)
-        beside = set(originals[of_test.get(rules.control_of, pairs[:0])].tolist())
-        partners = arrays.columns["answers"][1 : 2 * n : 2]
-        for k in pairs.tolist():
-            foil = _foil(arrays, sides, rules, k)
-            value = names.get(int(columns["value"][k]), columns["value"][k])
-            if foil == UNSEEN and not completed[k]:
+            pairs.counted["pair foils"] += len(rows)
+            wanted = " or ".join(f"{cell:02b}" for cell in sorted(rules.cells))
+            for k in rows[~np.isin(pairs.of_pair("cell")[rows], list(rules.cells))].tolist():
+                yield 2 * k, f"cell is not {wanted}, as {name} wants it", pairs.of_pair("cell")[k]
+
+
+def foils(pairs: Pairs) -> Iterator[Found]:
+    """Crossings ask for the value that completes the pair, and controls beside them for another one."""
+    tests = [(name, rules, rows) for name, rules, rows in _tests(pairs) if rules.foils]
+    if not tests or pairs.source is None:
+        return
+    values, partners = pairs.of_pair("value"), pairs.arrays.columns["answers"][1::2]
+    families, originals = pairs.arrays.columns["question_families"], pairs.numbers
+    completes, no = completed(pairs, values), pairs.vocab.answers.get("no")
+    of_test = {name: rows for name, _, rows in _tests(pairs)}
+    for name, rules, rows in tests:
+        pairs.counted["pair foils"] += len(rows)
+        beside = set(originals[of_test.get(rules.control_of, rows[:0])].tolist())
+        for k in rows.tolist():
+            foil = rules.foils.get((int(families[pairs.given[k]]), int(families[pairs.made[k]])), "")
+            value = pairs.answer(values[k])
+            if foil == UNSEEN and not completes[k]:
                 problem = "its value does not complete what is held out, with what the original says"
-                check.fault(place.file, 2 * k, problem, value)
-            if foil == SEEN and completed[k]:
-                check.fault(place.file, 2 * k, "its value completes what is held out, in a control", value)
-            if foil in (UNSEEN, SEEN) and partners[k] != vocab.answers.get("no"):
-                problem = "it asks for another value than the answer, but is not answered no"
-                check.fault(place.file, 2 * k, problem, value)
+                yield 2 * k, problem, value
+            if foil == SEEN and completes[k]:
+                yield 2 * k, "its value completes what is held out, in a control", value
+            if foil in (UNSEEN, SEEN) and partners[k] != no:
+                yield 2 * k, "it asks for another value than the answer, but is not answered no", value
             if rules.control_of and int(originals[k]) not in beside:
                 problem = f"no pair of {rules.control_of} is made of its original, beside which it stands"
-                check.fault(place.file, 2 * k, problem, sides.originals[k])
+                yield 2 * k, problem, pairs.originals[k]
         if rules.has_groups:
-            _check_groups(place, arrays, originals, pairs, vocab, names, check)
-            continue
-        searched = pairs[sides.searched[pairs]]
-        _, first = np.unique(originals[searched], return_index=True)
-        for k in np.delete(searched, first).tolist():
-            value = columns["value"][k]
-            check.fault(place.file, 2 * k, f"an earlier pair of {name} is made of its original", value)
-        for control, of_control in source.tests.items():
-            if of_control.control_of == name:
-                there = originals[of_test.get(control, pairs[:0])]
-                alone = searched[~np.isin(originals[searched], there)]
-                for k in alone[_can_have(of_control, arrays, sides, vocab, alone)].tolist():
-                    problem = f"its original was searched for, but has no pair of {control} beside it"
-                    check.fault(place.file, 2 * k, problem, columns["value"][k])
+            yield from _groups(pairs, rows)
+        else:
+            yield from _searched(pairs, pairs.source, name, rows, of_test)
 
 
-def _can_have(
-    control: TestRules, arrays: PairArrays, sides: Sides, vocab: Vocab, pairs: Places
-) -> npt.NDArray[np.bool_]:
+def _tests(pairs: Pairs) -> Iterator[tuple[str, TestRules, Places]]:
+    """The tests of the suite's files, with the pairs of each."""
+    for name, rules in pairs.source.tests.items() if pairs.source else ():
+        number = pairs.arrays.tests.index(name) if name in pairs.arrays.tests else -1
+        yield name, rules, np.flatnonzero(pairs.of_pair("test") == number)
+
+
+def _searched(
+    pairs: Pairs, source: SuiteSource, name: str, rows: Places, of_test: dict[str, Places]
+) -> Iterator[Found]:
+    """An original that was searched for is in one pair of a test, and has the control that it can have."""
+    originals, values = pairs.numbers, pairs.of_pair("value")
+    searched = rows[pairs.searched[rows]]
+    _, first = np.unique(originals[searched], return_index=True)
+    for k in np.delete(searched, first).tolist():
+        yield 2 * k, f"an earlier pair of {name} is made of its original", values[k]
+    for control, rules in source.tests.items():
+        if rules.control_of == name:
+            there = originals[of_test.get(control, rows[:0])]
+            alone = searched[~np.isin(originals[searched], there)]
+            for k in alone[_can_have(rules, pairs, alone)].tolist():
+                problem = f"its original was searched for, but has no pair of {control} beside it"
+                yield 2 * k, problem, values[k]
+
+
+def _can_have(control: TestRules, pairs: Pairs, rows: Places) -> Flags:
     """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
     families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
-    n_values = Counter(kind for kind, _ in vocab.values())
-    enough = [vocab.answers.get(value, -1) for kind, value in vocab.values() if n_values[kind] > 2]
-    given = sides.given[pairs]
-    found: npt.NDArray[np.bool_] = np.isin(arrays.columns["question_families"][given], families)
-    return found & np.isin(arrays.columns["answers"][given], enough)
+    n_values = Counter(kind for kind, _ in pairs.vocab.values())
+    enough = [
+        pairs.vocab.answers.get(value, -1) for kind, value in pairs.vocab.values() if n_values[kind] > 2
+    ]
+    given, columns = pairs.given[rows], pairs.arrays.columns
+    found: Flags = np.isin(columns["question_families"][given], families)
+    return found & np.isin(columns["answers"][given], enough)
 
 
-def _foil(arrays: PairArrays, sides: Sides, rules: TestRules, k: int) -> str:
-    families = arrays.columns["question_families"]
-    return rules.foils.get((int(families[sides.given[k]]), int(families[sides.made[k]])), "")
-
-
-def _check_groups(
-    place: SuitePlace,
-    arrays: PairArrays,
-    originals: Places,
-    pairs: Places,
-    vocab: Vocab,
-    names: Mapping[int, str],
-    check: Check,
-) -> None:
-    """Checks that each original's pairs ask for every value of one attribute once, and that one is yes."""
-    values, answers = arrays.columns["value"], arrays.columns["answers"]
+def _groups(pairs: Pairs, rows: Places) -> Iterator[Found]:
+    """Each original's pairs ask for every value of one attribute once, and one is answered yes."""
+    values, answers = pairs.arrays.columns["value"], pairs.arrays.columns["answers"]
     types: dict[str, set[int]] = {}
-    for kind, value in vocab.values():
-        types.setdefault(kind, set()).add(vocab.answers.get(value, -1))
-    types[""] = {number for name, number in vocab.answers.items() if name.isdecimal()}
+    for kind, value in pairs.vocab.values():
+        types.setdefault(kind, set()).add(pairs.vocab.answers.get(value, -1))
+    types[""] = {number for name, number in pairs.vocab.answers.items() if name.isdecimal()}
     # Pairs are in the order of originals.
-    starts = 1 + np.flatnonzero(np.diff(originals[pairs]))
-    for group in np.split(pairs, starts) if len(pairs) else ():
+    starts = 1 + np.flatnonzero(np.diff(pairs.numbers[rows]))
+    for group in np.split(rows, starts) if len(rows) else ():
         asked = values[2 * group].tolist()
         wanted = next((each for each in types.values() if asked and asked[0] in each), set[int]())
         first = 2 * int(group[0])
         if sorted(asked) != sorted(wanted):
             problem = f"its group does not ask once for each of {len(wanted)} values"
-            check.fault(place.file, first, problem, ", ".join(names.get(each, str(each)) for each in asked))
-        n_yes = int((answers[2 * group + 1] == vocab.answers.get("yes")).sum())
+            yield first, problem, ", ".join(map(pairs.answer, asked))
+        n_yes = int((answers[2 * group + 1] == pairs.vocab.answers.get("yes")).sum())
         if n_yes != 1:
-            check.fault(place.file, first, "not one question of its group is answered yes", n_yes)
+            yield first, "not one question of its group is answered yes", n_yes

@@ -1,21 +1,13 @@
-"""The check that each pair consists of a question of the split and one that a test makes from it."""
+"""Rules of the structure of pairs: each is a question of the split, and one that a test makes from it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from clevrhope.audit.folder import SuitePlace
-from clevrhope.audit.report import Check
-from clevrhope.audit.suites.sides import Flags, Sides
-from clevrhope.audit.suites.source import IS, SuiteSource
-from clevrhope.audit.suites.visual import VISUAL, pool_of
-from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
-
-RELATIONS = ("same", "flip", "is", "positive")
-"""Relations by their number in files."""
-
-TIERS = ("in", "beyond")
-"""Tiers by their number in files."""
+from clevrhope.audit.report import Found, where
+from clevrhope.audit.suites.pairs import TIERS, VISUAL, Flags, Pairs, Places, differing, named
+from clevrhope.audit.suites.source import IS
+from clevrhope.dataset.split_files import AddedPairs, Vocab
 
 _OF_A_PAIR = ("test", "tier", "cell", "touches", "relation", "value", "image_idxs")
 """Columns in which the two rows of a pair are equal."""
@@ -27,227 +19,219 @@ _OF_A_QUESTION = (
     "question_lengths",
     "program_lengths",
 )
-_WIDE = ("questions", "programs", "relation_needed")
+_WIDE: Mapping[str, int] = {"questions": 0, "programs": 0, "relation_needed": -1}
+"""Arrays of tokens, and their padding."""
+
+BLOCK = 10
+"""Number of train questions before each added one."""
 
 
-def check_vocabulary(place: SuitePlace, file: str, vocab: Vocab, dataset: Vocab, check: Check) -> None:
+def vocabulary(suite: str, vocab: Vocab, dataset: Vocab) -> Iterator[Found]:
     """Checks that a suite's vocabulary has all tokens of the dataset's, with the same numbers."""
     for name in ("words", "functions", "answers"):
         there: Mapping[str, int] = getattr(vocab, name)
         for token, number in getattr(dataset, name).items():
             if there.get(token) != number:
-                problem = f'"{token}" is not {number} in {place.suite}\'s {name}, as in the dataset'
-                check.fault(file, None, problem, there.get(token))
+                problem = f'"{token}" is not {number} in {suite}\'s {name}, as in the dataset'
+                yield None, problem, there.get(token)
         if len(set(there.values())) != len(there):
-            check.fault(file, None, "two tokens share a number", name)
+            yield None, "two tokens share a number", name
 
 
-def check_attributes(place: SuitePlace, arrays: PairArrays, source: SuiteSource | None, check: Check) -> None:
-    """Checks a file's attributes, which name its place in the dataset and its tests."""
-    wanted = {"hop": place.hop.name, "split": place.name, "pool": pool_of(place), "suite": place.suite}
+def attributes(pairs: Pairs) -> Iterator[Found]:
+    """A file names its place in the dataset and its tests."""
+    place, arrays, source = pairs.place, pairs.arrays, pairs.source
+    wanted = {"hop": place.hop.name, "split": place.name, "pool": pairs.pool.name, "suite": place.suite}
     for name, value in wanted.items():
         if arrays.attributes.get(name) != value:
-            check.fault(place.file, None, f"attribute {name} is not {value}", arrays.attributes.get(name))
+            yield None, f"attribute {name} is not {value}", arrays.attributes.get(name)
     if len(arrays.types) != len(arrays.tests):
-        check.fault(place.file, None, f"not a type for each of {len(arrays.tests)} tests", arrays.types)
+        yield None, f"not a type for each of {len(arrays.tests)} tests", arrays.types
     if source is not None:
         tests = [(name, rules.kind, rules.control_of) for name, rules in source.tests.items()]
         there = list(zip(arrays.tests, arrays.types, arrays.controls, strict=False))
         for k, (wanted_test, found) in enumerate(zip(tests, there, strict=False)):
             if wanted_test != found:
-                check.fault(place.file, None, f"test {k} is not {' '.join(wanted_test)}", " ".join(found))
+                yield None, f"test {k} is not {' '.join(wanted_test)}", " ".join(found)
         if len(tests) != len(there):
-            check.fault(place.file, None, f"not {len(tests)} tests, as in the suite's files", len(there))
+            yield None, f"not {len(tests)} tests, as in the suite's files", len(there)
 
 
-def check_structure(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> Flags:
-    """Checks the numbers, roles and sides of pairs; returns (K,) which of them have an original."""
-    n = len(sides.given)
-    check.n_checked += n
+def structure(pairs: Pairs) -> Iterator[Found]:
+    """Numbers, roles and sides of pairs."""
+    n, arrays = pairs.n, pairs.arrays
     if len(arrays) != 2 * n:
-        check.fault(place.file, len(arrays) - 1, "not two rows per pair", f"{len(arrays)} rows")
+        yield len(arrays) - 1, "not two rows per pair", f"{len(arrays)} rows"
     for name, expected in (("pair_idxs", np.arange(n)[:, None]), ("role", np.asarray([[0, 1]]))):
-        there = sides.column(arrays, name)
-        for k, side in np.argwhere(there != expected).tolist():
-            check.fault(place.file, 2 * k + side, f"{name} is not that of the row", there[k, side])
+        there = pairs.both(name)
+        yield from where((there != expected).ravel(), f"{name} is not that of the row", there.ravel())
     for name in _OF_A_PAIR:
-        if name == "image_idxs" and place.suite == VISUAL:
+        if name == "image_idxs" and pairs.place.suite == VISUAL:
             continue  # its pairs differ in their images
-        there = sides.column(arrays, name)
-        for k in np.flatnonzero(there[:, 0] != there[:, 1]).tolist():
-            check.fault(place.file, 2 * k, f"{name} differs within the pair", there[k].tolist())
-    numbers = sides.column(arrays, "orig_idxs")
-    for k in np.flatnonzero((sides.originals < 0) & ~sides.searched).tolist():
-        problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
-        check.fault(place.file, 2 * k, problem, numbers[k].tolist())
-    ranges = {
-        "test": len(arrays.tests),
-        "tier": len(TIERS),
-        "cell": 4,
-        "touches": 4,
-        "relation": IS + 2,
-    }
-    for name, end in ranges.items():
+        there = pairs.both(name)
+        yield from pairs.at_pairs(there[:, 0] != there[:, 1], f"{name} differs within the pair", there)
+    problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
+    without = (pairs.originals < 0) & ~pairs.searched
+    yield from pairs.at_pairs(without, problem, pairs.both("orig_idxs"))
+    ends = {"test": len(arrays.tests), "tier": len(TIERS), "cell": 4, "touches": 4, "relation": IS + 2}
+    for name, end in ends.items():
         there = arrays.columns[name]
-        for k in np.flatnonzero((there < 0) | (there >= end)).tolist():
-            check.fault(place.file, k, f"{name} is not one of 0 to {end - 1}", there[k])
-    has_original: Flags = sides.originals >= 0
-    return has_original
+        yield from where((there < 0) | (there >= end), f"{name} is not one of 0 to {end - 1}", there)
 
 
-def check_order(
-    place: SuitePlace, arrays: PairArrays, sides: Sides, source: SuiteSource | None, check: Check
-) -> None:
-    """Checks that pairs are sorted by test and original, and that only groups repeat an original.
+def order(pairs: Pairs) -> Iterator[Found]:
+    """Pairs are sorted by test and original, and only groups repeat an original.
 
     If the suite's files are unknown, the pairs of an original have to ask for different values.
     """
-    n = len(sides.given)
-    tests, values = (arrays.columns[name][: 2 * n : 2].astype(np.int64) for name in ("test", "value"))
-    last = 1 + sides.originals.max(initial=0)
+    tests, values = (pairs.of_pair(name).astype(np.int64) for name in ("test", "value"))
+    last = 1 + pairs.originals.max(initial=0)
     # Pairs whose originals were searched for follow the pairs of the split's own questions.
-    order = tests * (last + 1 + n) + np.where(sides.searched, last + np.arange(n), sides.originals)
-    for k in (1 + np.flatnonzero(np.diff(order) <= 0)).tolist():
-        if order[k] == order[k - 1]:
-            name = arrays.tests[tests[k]] if 0 <= tests[k] < len(arrays.tests) else ""
-            rules = source.tests.get(name) if source else None
+    beyond = last + np.arange(pairs.n)
+    ranks = tests * (last + 1 + pairs.n) + np.where(pairs.searched, beyond, pairs.originals)
+    for k in (1 + np.flatnonzero(np.diff(ranks) <= 0)).tolist():
+        if ranks[k] == ranks[k - 1]:
+            rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
             if rules.has_groups if rules else values[k] != values[k - 1]:
                 continue
         problem = "not in the order of tests and originals, each original once for a test"
-        check.fault(place.file, 2 * k, problem, f"test {tests[k]}, original {sides.originals[k]}")
+        yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"
 
 
-def check_originals(
-    place: SuitePlace,
-    arrays: PairArrays,
-    split: SplitArrays,
-    sides: Sides,
-    has_original: Flags,
-    check: Check,
-) -> Flags:
-    """Compares each original with its row in the split's file; returns (K,) which pairs have one there."""
-    there = has_original & (sides.originals < len(split))
-    for k in np.flatnonzero(has_original & ~there).tolist():
-        problem = f"orig_idxs is beyond the {len(split)} questions of the split"
-        check.fault(place.file, int(sides.given[k]), problem, sides.originals[k])
-    pairs = np.flatnonzero(there)
-    given, originals = sides.given[pairs], sides.originals[pairs]
+def originals(pairs: Pairs) -> Iterator[Found]:
+    """Each original is its row in the split's file, in every array."""
+    split, arrays = pairs.split, pairs.arrays
+    beyond = (pairs.originals >= 0) & ~pairs.sound
+    problem = f"orig_idxs is beyond the {len(split)} questions of the split"
+    yield from where(beyond, problem, pairs.originals, rows=lambda k: int(pairs.given[k]))
+    given, rows = pairs.given[pairs.sound], pairs.originals[pairs.sound]
     for name in _OF_A_QUESTION:
-        if name == "image_idxs" and place.suite == VISUAL:
+        if name == "image_idxs" and pairs.place.suite == VISUAL:
             continue  # the suite's pools number their images themselves; `check_visual` checks them
-        mine, theirs = arrays.columns[name][given], split.columns[name][originals]
+        mine, theirs = arrays.columns[name][given], split.columns[name][rows]
         for at in np.flatnonzero(mine != theirs).tolist():
-            problem = f"{name} is not {theirs[at]}, as in row {originals[at]} of the split"
-            check.fault(place.file, int(given[at]), problem, mine[at])
-    for name in _WIDE:
-        padding = -1 if name == "relation_needed" else 0
-        mine = arrays.tokens(name, 0, len(arrays))[given]
-        theirs = split.tokens(name, 0, len(split))[originals]
-        width = max(mine.shape[1], theirs.shape[1])
-        mine, theirs = (
-            np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding)
-            for rows in (mine, theirs)
-        )
-        for at in np.flatnonzero((mine != theirs).any(axis=1)).tolist():
-            problem = f"{name} is not that of row {originals[at]} of the split"
-            check.fault(place.file, int(given[at]), problem, mine[at].tolist())
-    return there
+            yield int(given[at]), f"{name} is not {theirs[at]}, as in row {rows[at]} of the split", mine[at]
+    for name, padding in _WIDE.items():
+        mine, theirs = pairs.tokens(name)[given], split.tokens(name, 0, len(split))[rows]
+        for at in np.flatnonzero(differing(mine, theirs, padding)).tolist():
+            yield int(given[at]), f"{name} is not that of row {rows[at]} of the split", mine[at].tolist()
 
 
-def check_rules(
-    place: SuitePlace, arrays: PairArrays, sides: Sides, sound: Flags, source: SuiteSource, check: Check
-) -> None:
-    """Checks tiers, sides and families of sound pairs against the suite's own files."""
-    families = arrays.columns["question_families"]
-    tests = arrays.columns["test"][::2]
-    relations = arrays.columns["relation"][::2]
-    tiers = arrays.columns["tier"][::2]
-    for number, (name, rules) in enumerate(source.tests.items()):
-        of_test = np.flatnonzero(sound & (tests[: len(sound)] == number))
-        for k in of_test[tiers[of_test] != TIERS.index(rules.tier)].tolist():
-            check.fault(place.file, 2 * k, f"tier is not that of {name}, {rules.tier}", tiers[k])
-        if not rules.swaps:
-            for k in of_test[sides.swapped[of_test]].tolist():
-                problem = f"the split's question is the partner, though no coin decides it in {name}"
-                check.fault(place.file, 2 * k, problem, sides.originals[k])
-        cases = zip(
-            families[sides.given[of_test]].tolist(),
-            families[sides.made[of_test]].tolist(),
-            relations[of_test].tolist(),
-            strict=True,
-        )
-        for k, (given, made, relation) in zip(of_test.tolist(), cases, strict=True):
-            known = rules.relations.get((given, made))
-            if known is None and sides.searched[k] and rules.swaps:
-                known = rules.relations.get((made, given))
+def rules(pairs: Pairs) -> Iterator[Found]:
+    """Tiers, sides and families of sound pairs are those of the suite's own files."""
+    if pairs.source is None:
+        return
+    families = pairs.arrays.columns["question_families"]
+    tests, relations, tiers = (pairs.of_pair(name) for name in ("test", "relation", "tier"))
+    for number, (name, of_test) in enumerate(pairs.source.tests.items()):
+        mine: Flags = (pairs.sound | pairs.searched) & (tests == number)
+        other_tier = mine & (tiers != TIERS.index(of_test.tier))
+        yield from pairs.at_pairs(other_tier, f"tier is not that of {name}, {of_test.tier}", tiers)
+        if not of_test.swaps:
+            problem = f"the split's question is the partner, though no coin decides it in {name}"
+            yield from pairs.at_pairs(mine & pairs.swapped, problem, pairs.originals)
+        for k in np.flatnonzero(mine).tolist():
+            given, made = int(families[pairs.given[k]]), int(families[pairs.made[k]])
+            known = of_test.relations.get((given, made))
+            if known is None and pairs.searched[k] and of_test.swaps:
+                known = of_test.relations.get((made, given))
             if known is None:
                 problem = f"{name} makes no question of this family of one of family {given}"
-                check.fault(place.file, int(sides.made[k]), problem, made)
-            elif relation not in known:
+                yield int(pairs.made[k]), problem, made
+            elif relations[k] not in known:
                 problem = f"relation is not one of {sorted(known)}, as {name} has it for these families"
-                check.fault(place.file, 2 * k, problem, relation)
+                yield 2 * k, problem, relations[k]
 
 
-def check_searched(
-    place: SuitePlace,
-    arrays: PairArrays,
-    split: SplitArrays,
-    sides: Sides,
-    source: SuiteSource | None,
-    check: Check,
-) -> None:
-    """Checks pairs whose originals were searched for: on images of the split, each once, within quotas."""
-    pairs = np.flatnonzero(sides.searched)
-    images = arrays.columns["image_idxs"][2 * pairs]
-    for at in np.flatnonzero(~np.isin(images, split.used)).tolist():
-        problem = "its original was searched for on an image that the split has no question about"
-        check.fault(place.file, 2 * int(pairs[at]), problem, images[at])
-    tests = arrays.columns["test"][: 2 * len(sides.given) : 2]
-    seen: set[tuple[int, int, frozenset[bytes]]] = set()
-    programs = arrays.tokens("programs", 0, len(arrays)) if len(pairs) else np.zeros((0, 0), dtype=np.int32)
-    # Pairs of the split's own questions come first; two of these may ask the same.
-    of_same_tests = np.isin(tests, np.unique(tests[pairs]))
-    for k in (*np.flatnonzero(~sides.searched & of_same_tests).tolist(), *pairs.tolist()):
-        both = frozenset(programs[row].tobytes() for row in (2 * k, 2 * k + 1))
-        asked = (int(tests[k]), int(arrays.columns["image_idxs"][2 * k]), both)
-        if asked in seen and sides.searched[k]:
-            check.fault(place.file, 2 * k, "an earlier pair of the test asks the same of the image", k)
-        seen.add(asked)
-    _check_quotas(place, arrays, sides, check)
-    if source is None or arrays.attributes.get("origin") == "search":
+def searched(pairs: Pairs) -> Iterator[Found]:
+    """Pairs whose originals were searched for are on images of the split, and each asks something new."""
+    arrays, images, tests = pairs.arrays, pairs.of_pair("image_idxs"), pairs.of_pair("test")
+    elsewhere = pairs.searched & ~np.isin(images, pairs.split.used)
+    problem = "its original was searched for on an image that the split has no question about"
+    yield from pairs.at_pairs(elsewhere, problem, images)
+    rows = np.flatnonzero(pairs.searched)
+    if not len(rows):
         return
-    families = arrays.columns["question_families"]
-    for k in pairs.tolist():
-        if not {int(families[2 * k]), int(families[2 * k + 1])} & source.of_originals:
-            problem = (
-                "its original was searched for, but is of a family of the dataset, and `origin` is not search"
-            )
-            check.fault(place.file, 2 * k, problem, int(families[2 * k]))
+    seen: set[tuple[int, int, frozenset[bytes]]] = set()
+    programs = pairs.tokens("programs")
+    # Pairs of the split's own questions come first; two of these may ask the same.
+    of_same_tests = np.isin(tests, np.unique(tests[rows]))
+    for k in (*np.flatnonzero(~pairs.searched & of_same_tests).tolist(), *rows.tolist()):
+        both = frozenset(programs[row].tobytes() for row in (2 * k, 2 * k + 1))
+        asked = (int(tests[k]), int(images[k]), both)
+        if asked in seen and pairs.searched[k]:
+            yield 2 * k, "an earlier pair of the test asks the same of the image", k
+        seen.add(asked)
+    if pairs.source is not None and arrays.attributes.get("origin") != "search":
+        families = arrays.columns["question_families"]
+        for k in rows.tolist():
+            if not {int(families[2 * k]), int(families[2 * k + 1])} & pairs.source.of_originals:
+                problem = (
+                    "its original was searched for, but is of a family of the dataset, and `origin` is not "
+                    "search"
+                )
+                yield 2 * k, problem, int(families[2 * k])
 
 
-def _check_quotas(place: SuitePlace, arrays: PairArrays, sides: Sides, check: Check) -> None:
-    """Checks that no search continued in a cell that was full.
+def quotas(pairs: Pairs) -> Iterator[Found]:
+    """No search continued in a cell that was full.
 
     A group was searched for in the last cell in which it has a pair. A control is added along with its pair,
     whatever its cell has.
     """
-    tests, cells = (arrays.columns[name][: 2 * len(sides.given) : 2] for name in ("test", "cell"))
-    per_cell = int(arrays.attributes.get("per_cell", 0))
-    originals = np.stack([tests.astype(np.int64), sides.numbers(arrays)])
-    _, group, sizes = np.unique(originals, axis=1, return_inverse=True, return_counts=True)
+    tests, cells, controls = pairs.of_pair("test"), pairs.of_pair("cell"), pairs.arrays.controls
+    per_cell = int(pairs.arrays.attributes.get("per_cell", 0))
+    groups = np.stack([tests.astype(np.int64), pairs.numbers])
+    _, group, sizes = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
     last = np.zeros(len(sizes), dtype=cells.dtype)
     np.maximum.at(last, group, cells)
-    wanted = sides.searched & (cells == last[group])
+    wanted = pairs.searched & (cells == last[group])
     for test, cell in np.unique(np.stack([tests[wanted], cells[wanted]]), axis=1).T.tolist():
         mine = tests == test
-        there = int(np.count_nonzero(mine & (cells == cell) & (wanted | ~sides.searched)))
+        there = int(np.count_nonzero(mine & (cells == cell) & (wanted | ~pairs.searched)))
         # If yes and no are balanced, pairs are added two at a time.
-        at_once = max(2, sizes[group[mine & sides.searched]].max())
-        is_control = 0 <= test < len(arrays.controls) and arrays.controls[test] != ""
-        if there >= per_cell + at_once and not is_control:
-            problem = f"a cell of {_named(arrays, test)} has {there} pairs after a search for {per_cell}"
-            check.fault(place.file, None, problem, f"{cell:02b}")
+        at_once = max(2, sizes[group[mine & pairs.searched]].max())
+        if there >= per_cell + at_once and not named(controls, test, " ").strip():
+            problem = f"a cell of {pairs.test(test)} has {there} pairs after a search for {per_cell}"
+            yield None, problem, f"{cell:02b}"
 
 
-def _named(arrays: PairArrays, test: int) -> str:
-    return arrays.tests[test] if 0 <= test < len(arrays.tests) else f"test {test}"
+def added(pairs: Pairs) -> Iterator[Found]:
+    """A train set has its own questions as `train` has them, and after every ten of them an added one.
+
+    Rows are those of the whole file.
+    """
+    arrays, split = pairs.arrays, pairs.split
+    assert isinstance(arrays, AddedPairs)
+    columns = arrays.whole
+    n, is_own = len(columns["answers"]), columns["test"] < 0
+    pairs.counted["added questions"] += n
+    numbers, sources = columns["orig_idxs"], columns["source_idxs"]
+    problem = f"not {BLOCK} questions of the train set, then one of the suite"
+    sides = np.where(is_own, "one of the train set", "one of the suite")
+    yield from where(is_own != (np.arange(n) % (BLOCK + 1) < BLOCK), problem, sides)
+    yield from where(numbers != np.arange(n), "orig_idxs is not the row's number", numbers)
+    before: Places = np.cumsum(is_own) - is_own
+    problem = "source_idxs is not the question's row in the train set"
+    yield from where(is_own & (sources != before), problem, sources)
+    for name in ("tier", "relation", "value"):
+        problem = f"{name} is not -1, as of a question of the train set"
+        yield from where(is_own & (columns[name] != -1), problem, columns[name])
+    own = np.flatnonzero(is_own)[: len(split)]
+    differs = {name: columns[name][own] != split.columns[name][: len(own)] for name in (*_OF_A_QUESTION,)} | {
+        name: differing(arrays.whole_tokens(name)[own], split.tokens(name, 0, len(own)), padding)
+        for name, padding in _WIDE.items()
+    }
+    for name, flags in differs.items():
+        values = columns[name] if name in columns else arrays.whole_tokens(name)
+        problem = f"{name} is not that of the question's row of train"
+        yield from where(flags, problem, values[own], rows=lambda at: int(own[at]))
+    wrong = ~is_own & ((sources < 0) | (sources >= before))
+    problem = "source_idxs is not the row in train of a question before it"
+    yield from where(wrong, problem, sources)
+    extra = np.flatnonzero(~is_own)
+    made_of = np.stack([columns["test"][extra], sources[extra]], axis=1)
+    _, first = np.unique(made_of, axis=0, return_index=True)
+    again = ~np.isin(np.arange(len(extra)), first)
+    problem = "the same test has made a question of this original before"
+    yield from where(again, problem, sources[extra], rows=lambda at: int(extra[at]))

@@ -1,0 +1,193 @@
+"""Rows of a file of questions over several images, and what follows from them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import AuditSetFindings, AuditSetReader
+from clevrhope.audit.folder import SetSplit
+from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.dataset.covr_h5 import MAX_IMAGES, PAIR_PLACES
+from clevrhope.dataset.native_reader import Ints
+from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
+from clevrhope.dataset.split_files import SetArrays, Vocab
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+ROWS_AT_ONCE = 65_536
+"""Number of rows in a batch; it is even, so that no pair of questions is split between batches."""
+
+NOWHERE, QUESTION, DISTRACTORS = range(len(PAIR_PLACES))
+"""Places of the held-out pair by their number in files."""
+
+_TEMPLATES = np.asarray([*AuditSetReader.TEMPLATES, ""])
+
+
+@dataclass(frozen=True)
+class SetFile:
+    """An open file, and what its rows are compared with."""
+
+    split: SetSplit
+    arrays: SetArrays
+    vocab: Vocab
+    settings: QuestionSettings
+    pool: PoolScenes
+    reader: AuditSetReader
+
+    def batches(self) -> "Iterator[Batch]":
+        """All rows in order.
+
+        Raises:
+            DatasetError: a block is damaged.
+        """
+        for first in range(0, len(self.arrays), ROWS_AT_ONCE):
+            yield Batch(self, first)
+
+
+class Batch:
+    """N rows, from row `first` of the file on.
+
+    Attributes:
+        columns: Name -> (N,), (N, 5) for `image_idxs`, and (N, W) for tokens.
+        there: (N, 5) whether there is an image.
+        is_set: (N,) whether the images are different scenes, followed only by -1.
+        is_missing: (N, 5) whether the pool lacks the scene.
+        rows: (N, 5) the scenes' rows in the pool; -1 for no image, and throughout a row that misses a scene.
+        found: The native reader's findings.
+    """
+
+    def __init__(self, file: SetFile, first: int) -> None:
+        self.file, self.first = file, first
+        arrays = file.arrays
+        self.columns: dict[str, npt.NDArray[Any]] = {
+            name: arrays.tokens(name, first, ROWS_AT_ONCE) for name in ("questions", "programs")
+        }
+        questions, programs = self.columns["questions"], self.columns["programs"]
+        for name, column in arrays.columns.items():
+            self.columns[name] = column[first : first + len(questions)]
+        images = self.columns["image_idxs"]
+        self.there: Flags = images >= 0
+        self.is_set, self.is_missing, self.rows = scene_rows(images, file.pool)
+        self.found: AuditSetFindings = file.reader.read(questions, programs, file.pool.native, self.rows)
+
+    def __len__(self) -> int:
+        return len(self.columns["answers"])
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        """A column of the file, or an attribute of the batch."""
+        return self.columns[name] if name in self.columns else getattr(self, name)
+
+    @cached_property
+    def numbers(self) -> Rows:
+        """(N,) the rows' own numbers."""
+        return np.arange(self.first, self.first + len(self))
+
+    @cached_property
+    def n_images(self) -> Rows:
+        """(N,) the number of images."""
+        found: Rows = self.there.sum(axis=1)
+        return found
+
+    @cached_property
+    def n_objects(self) -> Rows:
+        """(N, 5) the number of objects in each image; 0 if the image or its scene is missing."""
+        of_scenes = np.append(self.file.pool.native.n_objects, 0)  # the last entry is for MISSING
+        found: Rows = of_scenes[self.rows].astype(np.int64)
+        return found
+
+    @cached_property
+    def sizes(self) -> Rows:
+        """(N, 3) images, objects in them, and objects in the source."""
+        of_source = np.take_along_axis(self.n_objects, self.source, axis=1)[:, 0]
+        return np.stack([self.n_images, self.n_objects.sum(axis=1), of_source], axis=1)
+
+    @cached_property
+    def is_executed(self) -> Flags:
+        """(N,) whether all scenes are there."""
+        found: Flags = self.rows[:, 0] != MISSING
+        return found
+
+    @cached_property
+    def matches(self) -> Rows:
+        """(N, 2, 5) how many objects of each image the first and second described set has; -1 for none."""
+        return self.found.matches.reshape(-1, 2, MAX_IMAGES).astype(np.int64)
+
+    @cached_property
+    def describes(self) -> Flags:
+        """(N, 5) whether an image shows what the question describes."""
+        found: Flags = (self.matches > 0).any(axis=1)
+        return found
+
+    @cached_property
+    def source(self) -> Rows:
+        """(N, 1) the index of each source image; 0 for one that is out of range."""
+        sources = self.columns["sources"].astype(np.int64)
+        return np.where((sources >= 0) & (sources < MAX_IMAGES), sources, 0)[:, None]
+
+    @cached_property
+    def by_program(self) -> npt.NDArray[np.str_]:
+        """(N,) the template of each program; "" for none."""
+        found: npt.NDArray[np.str_] = _TEMPLATES[self.found.templates]
+        return found
+
+    @cached_property
+    def template(self) -> npt.NDArray[np.str_]:
+        """(N,) the template that each row names; "" for none."""
+        names, families = np.asarray([*self.file.arrays.templates, ""]), self.columns["question_families"]
+        known = (families >= 0) & (families < len(names) - 1)
+        found: npt.NDArray[np.str_] = names[np.where(known, families, -1)]
+        return found
+
+    @cached_property
+    def shows_pair(self) -> Flags:
+        """(N, 5) whether each image shows the held-out pair."""
+        holding = np.append(self.file.pool.holding(self.file.split.hop.target), False)  # last for MISSING
+        shown: Flags = holding[self.rows]
+        return shown
+
+    @cached_property
+    def spoken(self) -> Flags:
+        """(N,) whether the question mentions the pair, in program or words."""
+        implied = self.found.implied & (self.file.settings.strictness == "implied")
+        found: Flags = self.found.by_program | self.found.by_words | implied
+        return found
+
+    def second(self, flags: Flags) -> Flags:
+        """(N,) flags (N // 2,) of pairs of questions, at the second question of each."""
+        found = np.zeros(len(self), dtype=np.bool_)
+        found[1 : len(self) // 2 * 2 : 2] = flags
+        return found
+
+    def halves(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The column of the first and of the second question of each pair, without an odd last row."""
+        column, n = self.columns[name], len(self) // 2 * 2
+        return column[0:n:2], column[1:n:2]
+
+
+def scene_rows(images: npt.NDArray[Any], pool: PoolScenes) -> tuple[Flags, Flags, Rows]:
+    """`is_set` (N,), `is_missing` (N, 5) and `rows` (N, 5) of a batch with these images (N, 5)."""
+    there = images >= 0
+    in_order = np.sort(images, axis=1)
+    twice = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
+    gap = (there[:, 1:] & ~there[:, :-1]).any(axis=1)
+    is_set: Flags = there[:, 0] & ~gap & ~twice & (images >= -1).all(axis=1)
+    rows = pool.rows(images.reshape(-1)).reshape(images.shape)
+    is_missing: Flags = there & (rows == MISSING)
+    return is_set, is_missing, np.where((is_set & ~is_missing.any(axis=1))[:, None], rows, MISSING)
+
+
+def digests(rows: Ints) -> npt.NDArray[np.uint64]:
+    """(N,) a digest of each row of tokens (N, W)."""
+    with np.errstate(over="ignore"):
+        weights = np.cumprod(np.full(rows.shape[1], _BASE, dtype=np.uint64))
+        sums: npt.NDArray[np.uint64] = ((rows.astype(np.uint64) + _BASE) * weights).sum(
+            axis=1, dtype=np.uint64
+        )
+    return sums
+
+
+_BASE = np.uint64(0x9E3779B97F4A7C15)

@@ -1,0 +1,186 @@
+"""The pairs of a suite's file as checks see them, beside the questions from which they were made."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.leaks.palette import PaletteCheck
+from clevrhope.audit.report import Found, where
+from clevrhope.audit.suites.source import SuiteSource
+from clevrhope.dataset.native_reader import Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.scene_files import PoolScenes, Rows
+from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
+
+Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+ROWS_A_BATCH = 50_000
+
+VISUAL = "visual"
+"""The suite whose pairs differ in their images instead of their questions."""
+
+TIERS = ("in", "beyond")
+"""Tiers by their number in files."""
+
+
+def pool_of(place: SuitePlace) -> str:
+    """The pool of a suite's images: the split's, or one of its own."""
+    return f"{place.hop.name}.{place.suite}.{place.name}" if place.suite == VISUAL else place.pool
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the native reader finds in the N rows of a file, (N,) each."""
+
+    answers: Ints
+    """What each program gives, or a code in place of an answer."""
+    by_program: Flags
+    by_words: Flags
+    implied: Flags
+
+
+class Pairs:
+    """The K pairs of a file; an odd row at its end belongs to no pair.
+
+    Attributes:
+        given: (K,) rows of the split's own questions, or of the original if the suite searched for it.
+        made: (K,) rows of the other questions.
+        originals: (K,) rows of the split's questions in its own file; -1 unless a pair has exactly one.
+        swapped: (K,) whether the split's question is the pair's partner.
+        searched: (K,) whether the suite made both questions.
+        own: (M,) rows of all questions that the suite made, in order.
+        counted: How much has been looked at, by line of the report.
+        notes: Line of the report and note.
+    """
+
+    def __init__(
+        self,
+        folder: AuditFolder,
+        place: SuitePlace,
+        arrays: PairArrays,
+        split: SplitArrays,
+        vocab: Vocab,
+        source: SuiteSource | None,
+    ) -> None:
+        """Finds the sides by `orig_idxs`, which is -1 for a question that the suite made."""
+        self.folder, self.place, self.arrays, self.split = folder, place, arrays, split
+        self.vocab, self.source = vocab, source
+        self.pool: PoolScenes = folder.scenes[pool_of(place)]
+        self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
+        """(N,) rows of the scenes in the pool."""
+        self.reader = QuestionReader(vocab, place.hop.target, folder.leaks.words, vocabulary_of(vocab))
+        self.counted: Counter[str] = Counter()
+        self.notes: list[tuple[str, str]] = []
+        self.n = n = len(arrays) // 2
+        numbers = self.both("orig_idxs").astype(np.int64)
+        is_given = numbers >= 0
+        self.swapped: Flags = is_given[:, 1] & ~is_given[:, 0]
+        self.originals: Places = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
+        self.searched: Flags = ~is_given.any(axis=1)
+        first = 2 * np.arange(n)
+        self.given: Places = first + self.swapped
+        self.made: Places = first + 1 - self.swapped
+        self.own: Places = np.sort(np.concatenate([self.made, self.given[self.searched]]))
+
+    def of_pair(self, name: str) -> npt.NDArray[Any]:
+        """(K,) a column of the file, as the first question of each pair has it."""
+        return self.arrays.columns[name][: 2 * self.n : 2]
+
+    def both(self, name: str) -> npt.NDArray[Any]:
+        """(K, 2) a column of the file, the two questions of a pair side by side."""
+        return self.arrays.columns[name][: 2 * self.n].reshape(self.n, 2)
+
+    def tokens(self, name: str) -> Ints:
+        """(N, W) all rows of an array of tokens."""
+        return self.arrays.tokens(name, 0, len(self.arrays))
+
+    def at_pairs(self, flags: Flags, problem: str, values: Any) -> Iterator[Found]:
+        """A fault for each flagged pair (K,), at its first row."""
+        return where(flags, problem, values, rows=lambda k: 2 * k)
+
+    @cached_property
+    def sound(self) -> Flags:
+        """(K,) whether a pair has an original that the split has too."""
+        return (self.originals >= 0) & (self.originals < len(self.split))
+
+    @cached_property
+    def numbers(self) -> Places:
+        """(K,) a number for each original: its row, or one below -1 if searched for; -1 for none."""
+        numbers = self.originals.copy()
+        searched = np.flatnonzero(self.searched)
+        if len(searched):
+            questions, programs = self.tokens("questions"), self.tokens("programs")
+            images, known = self.arrays.columns["image_idxs"], dict[tuple[int, bytes, bytes], int]()
+            for k, row in zip(searched.tolist(), self.given[searched].tolist(), strict=True):
+                asked = (int(images[row]), questions[row].tobytes(), programs[row].tobytes())
+                numbers[k] = known.setdefault(asked, -2 - len(known))
+        return numbers
+
+    @cached_property
+    def findings(self) -> Findings:
+        """Mentions and answers of all rows, executed again."""
+        parts = []
+        for first in range(0, len(self.arrays), ROWS_A_BATCH):
+            wide = self.wide(first)
+            scenes = self.scenes[first : first + ROWS_A_BATCH]
+            read = self.reader.read(wide["questions"], wide["programs"], self.pool.native, scenes)
+            parts.append((read.answers, read.by_program, read.by_words, read.implied))
+        none, no_answers = np.zeros(0, bool), np.zeros(0, np.int32)
+        return Findings(*map(np.concatenate, zip((no_answers, none, none, none), *parts, strict=True)))
+
+    @cached_property
+    def palette(self) -> PaletteCheck:
+        """The combinations of values that questions may ask for."""
+        leaks, manifest = self.folder.leaks, self.folder.layout.manifest
+        words, vocabulary = leaks.words, vocabulary_of(self.vocab)
+        return PaletteCheck(manifest, leaks.palettes, self.place.hop, self.vocab, words, vocabulary)
+
+    def wide(self, first: int) -> dict[str, Ints]:
+        """The tokens of a batch of rows."""
+        return {
+            name: np.ascontiguousarray(self.arrays.tokens(name, first, ROWS_A_BATCH))
+            for name in ("questions", "programs")
+        }
+
+    def test(self, number: int) -> str:
+        """The name of a test."""
+        return named(self.arrays.tests, number, f"test {number}")
+
+    def text(self, row: int) -> str:
+        """The text of a question."""
+        tokens = self.arrays.tokens("questions", row, 1)[0].tolist()
+        return " ".join(self._words.get(token, "?") for token in tokens if token > 2)
+
+    def answer(self, number: int) -> str:
+        """The name of an answer."""
+        return self.answers.get(int(number), str(int(number)))
+
+    @cached_property
+    def answers(self) -> Mapping[int, str]:
+        """The names of answers by number."""
+        return {number: name for name, number in self.vocab.answers.items()}
+
+    @cached_property
+    def _words(self) -> Mapping[int, str]:
+        return {number: word for word, number in self.vocab.words.items()}
+
+
+def named(names: tuple[str, ...], number: int, other: str | None = None) -> str:
+    """The name with a number; if there is none, `other` or the number."""
+    return names[number] if 0 <= number < len(names) else other or str(number)
+
+
+def differing(mine: Ints, theirs: Ints, padding: int) -> Flags:
+    """(N,) whether rows of two arrays differ, (N, W) and (N, V), beside their padding."""
+    width = max(mine.shape[1], theirs.shape[1])
+    mine, theirs = (
+        np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding) for rows in (mine, theirs)
+    )
+    differs: Flags = (mine != theirs).any(axis=1)
+    return differs
