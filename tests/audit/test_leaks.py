@@ -277,7 +277,7 @@ def another_image(data: Dataset) -> None:
         ),
         (shared_scene, "scenes/test_iid", 0, "an image of complex_iid is also in train", Kind.SHARED),
         (shared_name, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid", Kind.SHARED),
-        (shared_bytes, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid", Kind.SHARED),
+        (shared_bytes, "scenes/test_iid", 0, "an image of complex_iid is also in train", Kind.SHARED),
         (missing_scene, "scenes/train", 3, "a question's scene is missing", Kind.DISAGREEMENT),
         (missing_image, "images/train", 3, "no such image", Kind.DISAGREEMENT),
         (scene_twice, "scenes/train", 0, "the scene occurs twice", Kind.DISAGREEMENT),
