@@ -68,15 +68,6 @@ def test_rows_that_are_too_many_or_too_few_are_found(tmp_path: Path) -> None:
     ]
 
 
-def test_a_split_with_one_file_is_found(tmp_path: Path) -> None:
-    clean().write(tmp_path)
-    (tmp_path / "hops" / HOP.name / "train.h5").unlink()
-    report = LeakCheck(tmp_path).check(HOP)
-    assert [(v.file, v.index) for v in report.violations] == [("hops/rubber_cylinder/train.h5", None)]
-    with pytest.raises(DatasetError, match=r"train\.h5"):
-        LeakCheck(tmp_path).check(HOP, splits=["train"])
-
-
 def test_all_violations_are_counted_and_the_first_listed(tmp_path: Path) -> None:
     data = clean()
     data.questions["train"] = [{**data.questions["train"][0], "answer": "maybe"} for _ in range(300)]

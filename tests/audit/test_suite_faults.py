@@ -1,7 +1,6 @@
 """Faults planted in suites of paired tests: found, each by its own line of the audit's report, and named."""
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +17,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.describe.datasheet.suites import with_suites as with_suites_section
+from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline import Request, build
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
-SHEET = f"hops/{HOP}/DATASHEET.md"
+MEASURED = f"hops/{HOP}/measured.json"
 OF_SUITES = tuple(line for line in SUITES if line != "pair images")
 """The lines about suites, but for that about edited images, which these folders do not have."""
 
@@ -89,20 +88,13 @@ class SpoiltSuite(Spoilt):
     def rows(self, change: Callable[[list[Row]], None], suite: str) -> None:
         self._rows(self.file(suite).replace(".h5", "_questions.json"), "questions", change)
 
-    def sheet(self, change: Callable[[str], str]) -> None:
-        """Changes the datasheet."""
-        text = self.path(SHEET).read_text()
-        assert change(text) != text
-        self.path(SHEET).write_text(change(text))
-        self.sign()
-
-    def describe(self) -> None:
-        """Makes the datasheet say what the files hold."""
+    def measure(self) -> None:
+        """Makes measured.json say what the files hold."""
         layout = Layout(self.root)
         manifest = read_manifest(layout.manifest)
         assert manifest is not None
-        suites = tuple(measure_suites(layout, manifest, HOP))
-        self.sheet(lambda text: with_suites_section(text, suites))
+        suites = suites_json(measure_suites(layout, manifest, HOP))
+        self.measured(MEASURED, lambda raw: raw.update(suites=suites))
 
     def function(self, name: str) -> int:
         path = self.path(f"hops/{HOP}/suites/carets/vocab.json")
@@ -283,7 +275,7 @@ def unbalanced_values(data: SpoiltSuite) -> None:
         raw["suites"][HOP]["rad"][IID]["pairs"] -= 1
 
     data.manifest(count)
-    data.describe()
+    data.measure()
 
 
 def mention_in_program_and_words(data: SpoiltSuite) -> None:
@@ -633,42 +625,25 @@ HOLDOUT = f"hops/{HOP}/suites/holdout/{OOD}"
 CARETS, RAD = (f"hops/{HOP}/suites/{suite}/{IID}" for suite in ("carets", "rad"))
 
 
-def other_pairs_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: re.sub(r"(### rad on .*?\n\n)(\d)", r"\g<1>9\2", text, flags=re.DOTALL))
+def measured(name: str, change: Callable[[Row], Any]) -> Plant:
+    """A plant that changes the measurements of suites."""
+
+    def plant(data: SpoiltSuite) -> None:
+        data.measured(MEASURED, lambda raw: change(raw["suites"]))
+
+    plant.__name__ = name
+    return plant
 
 
-def other_row_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: text.replace("| `any` | in | positive |", "| `any` | in | same |"))
-
-
-def other_cell_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: re.sub(r"(\| `rephrase` .*?\| 0 \| 0 )\| 0 \|", r"\1| 1 |", text, count=1))
-
-
-def other_share_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: re.sub(r"(\| `exactly` .*) 50.0%", r"\1 51.0%", text, count=1))
-
-
-def no_test_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: re.sub(r"\| `order` .*\n", "", text, count=1))
-
-
-def no_suites_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: with_suites_section(text, ()))
-
-
-def unknown_suite_in_the_datasheet(data: SpoiltSuite) -> None:
-    data.sheet(lambda text: text.replace("### rad on `complex_ood`", "### rat on `complex_ood`"))
-
-
-DATASHEETS: list[Plant] = [
-    other_pairs_in_the_datasheet,
-    other_row_in_the_datasheet,
-    other_cell_in_the_datasheet,
-    other_share_in_the_datasheet,
-    no_test_in_the_datasheet,
-    no_suites_in_the_datasheet,
-    unknown_suite_in_the_datasheet,
+MEASUREMENTS: list[Plant] = [
+    measured("pairs", lambda raw: raw["rad"][IID].update(pairs=9)),
+    measured("originals", lambda raw: raw["rad"][IID].update(originals=9)),
+    measured("relation", lambda raw: raw["rad"][IID]["tests"]["any"].update(relations=["same"])),
+    measured("cell", lambda raw: raw["carets"][IID]["tests"]["rephrase"]["cells"].update({"00": 1})),
+    measured("share", lambda raw: raw["rad"][OOD]["tests"]["any"].update(partners_yes=1)),
+    measured("no_test", lambda raw: raw["carets"][OOD]["tests"].pop("rephrase")),
+    measured("no_suites", lambda raw: raw.clear()),
+    measured("unknown_suite", lambda raw: raw.update(rat=raw["rad"])),
 ]
 
 FAULTS: list[tuple[Plant, str, str]] = [
@@ -715,7 +690,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (other_number_in_the_manifest, "counts", f"{RAD}.h5"),
     (suite_that_the_manifest_lacks, "counts", f"{RAD}.h5"),
     (suite_of_no_split, "counts", "manifest.json"),
-    *((plant, "counts", SHEET) for plant in DATASHEETS),
+    *((plant, "counts", MEASURED) for plant in MEASUREMENTS),
     (control_that_completes, "pair foils", f"{HOLDOUT}.h5"),
     (lost_pairs("crossing_shape", slice(1)), "pair foils", f"{HOLDOUT}.h5"),
     (lost_pairs("control_shape", slice(-1, None)), "pair foils", f"{HOLDOUT}.h5"),

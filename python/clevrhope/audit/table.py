@@ -72,7 +72,7 @@ STAGES = (
             Line(
                 "counts",
                 "numbers",
-                "manifest, datasheets and files give the same numbers; minimal sets have the right size",
+                "manifest, measured.json and files give the same numbers; minimal sets have the right size",
                 PAIRS,
             ),
         ),

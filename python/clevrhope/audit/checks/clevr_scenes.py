@@ -6,6 +6,7 @@ camera and a stream.
 """
 
 import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -62,6 +63,15 @@ def check_clevr_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> N
         _check_share(folder, ours, check)
     elif not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
+
+
+def clevr_scenes(folder: AuditFolder, pool: str) -> Iterator[int]:
+    """Indices of the scenes of a pool that are marked as CLEVR's."""
+    for path, line, content in folder.scene_rows(pool):
+        if _SOURCE in content:
+            row = parse_row(content, path, line)
+            if "source" in row:
+                yield int(row["image_index"])
 
 
 def _check_share(folder: AuditFolder, ours: set[int], check: Check) -> None:

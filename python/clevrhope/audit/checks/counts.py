@@ -1,4 +1,4 @@
-"""The check that manifest and splits give the same numbers, and minimal sets have the right size.
+"""The check that manifest, measured.json and files agree on numbers, and minimal sets have the right size.
 
 The size of a minimal set follows from its construction (CLEVR-HOPE, section 3): there is a grid for every two
 values of each held-out type and every combination of the other types' values, at a number of places. If a
@@ -11,6 +11,7 @@ from itertools import combinations, product
 from math import comb, prod
 from pathlib import Path
 
+from clevrhope.audit.checks.measured import check_measured
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.split_files import AddedPairs
@@ -23,7 +24,7 @@ GROUPS_OF_A_PAIR = 960
 
 
 def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
-    """Compares the numbers of questions, images and places with those in the manifest.
+    """Compares the numbers of questions, images and places with those of manifest and measured.json.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
@@ -44,6 +45,7 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         advance(1)
     _unnamed(check, folder)
     _suites(check, folder)
+    check_measured(folder, check)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)

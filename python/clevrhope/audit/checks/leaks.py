@@ -53,7 +53,6 @@ def _check_hop(folder: AuditFolder, hop: Hop, readable: list[SplitPlace], lines:
         compare_prefixes(compared, arrays, lines[Kind.DISAGREEMENT])
         return row_keys(name, arrays, families)
 
-    only = None if names == [*splits] else names
-    report = folder.leaks.check(hop, splits=only, without_json=unread, lines=lines, keys=keys)
+    report = folder.leaks.check(hop, splits=names, without_json=unread, lines=lines, keys=keys)
     never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
     return sum(each.n_described for each in never)

@@ -134,7 +134,9 @@ class _HopCheck:
         self.tokens = {number: name for name, number in self.vocab.words.items()}
 
     def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
-        names = self._splits_there() if names is None else names
+        if names is None:
+            h5 = self.layout.questions_h5
+            names = [name for name in SPLITS if h5(self.hop.name, name).is_file()]
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:
@@ -156,32 +158,6 @@ class _HopCheck:
         self.lines[Kind.SHARED].n_checked += n_images
         self.lines[Kind.PALETTE].n_checked += n_images if self.hop.palette else 0
         return LeakReport(self.hop, counts, n_images, self.lines)
-
-    def _splits_there(self) -> list[str]:
-        """Splits whose files exist; a missing file of the two is a violation, unless JSON was left out."""
-        folder = self.layout.hop(self.hop.name)
-        arrays = {path.stem for path in folder.glob("[!.]*.h5")}
-        questions = {
-            path.name.removesuffix("_questions.json") for path in folder.glob("[!.]*_questions.json")
-        }
-        for name in sorted(arrays - questions):
-            if self._is_listed(self.layout.questions_json(self.hop.name, name)):
-                self._missing(self.layout.questions_json(self.hop.name, name), name)
-                arrays.discard(name)
-        for name in sorted(questions - arrays):
-            self._missing(self.layout.questions_h5(self.hop.name, name), name)
-        return [name for name in SPLITS if name in arrays]
-
-    def _is_listed(self, path: Path) -> bool:
-        """Whether the manifest lists a file, or there is no manifest."""
-        manifest = read_plainly(self.layout.manifest)
-        return not manifest or self.layout.relative(path) in manifest.get("files", {})
-
-    def _missing(self, path: Path, split: str) -> None:
-        file = self.layout.relative(path)
-        self.lines[Kind.DISAGREEMENT].fault(
-            file, None, "missing, although the split's other file is there", split
-        )
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
         """Rows of the scenes that a split uses; scenes that are missing or occur twice are violations."""

@@ -18,7 +18,7 @@ from clevrhope.audit.json_agreement import (
 )
 from clevrhope.audit.report import Found, Lines
 from clevrhope.audit.suites import answers, foils, questions, structure
-from clevrhope.audit.suites.pairs import TIERS, VISUAL, Pairs, named
+from clevrhope.audit.suites.pairs import RELATIONS, TIERS, VISUAL, Pairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
 from clevrhope.dataset.split_files import AddedPairs, SplitArrays, Vocab, read_vocab
@@ -28,8 +28,6 @@ from clevrhope.runtime.progress import Advance
 
 ROLES = ("original", "partner")
 """Roles by their number in files."""
-RELATIONS = ("same", "flip", "is", "positive")
-"""Relations by their number in files."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,9 @@ VISUAL = "visual"
 TIERS = ("in", "beyond")
 """Tiers by their number in files."""
 
+RELATIONS = ("same", "flip", "is", "positive")
+"""Relations by their number in files."""
+
 
 def pool_of(place: SuitePlace) -> str:
     """The pool of a suite's images: the split's, or one of its own."""
