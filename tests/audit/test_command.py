@@ -21,7 +21,7 @@ def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixt
     assert run_command(["audit", str(clean)]) == 0
     out, err = capsys.readouterr()
     assert "no faults were found" in out
-    for check in ("files", "counts", "text", "balance", "duplicates", "minimal groups", "held-out pair"):
+    for check in ("files", "counts", "text", "balance", "duplicates", "groups", "held-out pair"):
         assert check in out
     assert "Parsing texts into programs" in err
 
@@ -256,7 +256,7 @@ def test_a_palette_alone_is_looked_at_and_nothing_is_passed_on_nothing(
     checks = {each["name"]: each for each in json.loads(capsys.readouterr().out)["checks"]}
     assert all(each["checked"] for each in checks.values() if each["result"] == "passed")
     assert checks["palette"]["result"] == "passed"
-    for name in ("held-out pair", "minimal answers", "minimal groups"):
+    for name in ("held-out pair", "groups"):
         assert checks[name]["result"] == "not done"
         assert checks[name]["note"]
 

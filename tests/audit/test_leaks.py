@@ -234,23 +234,23 @@ def another_image(data: Dataset) -> None:
         ),
         (
             a_group_asked_in_other_words,
-            "scenes/minimal_material_shape",
+            "minimal_ood_questions.json",
             0,
-            "different questions",
+            "not asked once about each of 4 images",
             Kind.GROUP,
         ),
         (
             two_matches_in_a_group,
             "scenes/minimal_material_shape",
             0,
-            "not one image in 4 of this group",
+            "two images of one place show the same values",
             Kind.GROUP,
         ),
         (
             a_image_of_a_group_elsewhere,
-            "scenes/minimal_material_shape",
+            "minimal_ood_questions.json",
             0,
-            "not one image in 4 of this",
+            "not asked once about each of 4 images",
             Kind.GROUP,
         ),
         (

@@ -89,7 +89,7 @@ def test_a_train_set_names_the_smaller_ones_that_it_begins_with(tmp_path: Path) 
         del file.attrs["prefixes"]
     data.sign()
     (fault,) = failed(audit(data.root))["arrays"].faults
-    assert str(fault) == f"{TRAIN}: attribute prefixes is not 25000: []"
+    assert str(fault) == f"{TRAIN}: attribute prefixes is not [25000]: []"
 
 
 @pytest.mark.parametrize("split", ["train", "val"])

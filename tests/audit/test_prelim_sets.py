@@ -33,13 +33,16 @@ def data(whole: Path, tmp_path: Path) -> Spoilt:
 def test_nothing_is_wrong_with_sets_as_they_were_built(whole: Path) -> None:
     report = audit(whole)
     assert failed(report) == {}
-    line = next(each for each in report.checks if each.name == "preliminary sets")
+    line = next(each for each in report.checks if each.name == "groups")
     assert (line.result, line.n_checked) == ("passed", 2 * (2 * 4 + 6 * 4))
 
 
-def test_a_folder_without_such_sets_says_so(clean: Path) -> None:
-    line = next(each for each in audit(clean).checks if each.name == "preliminary sets")
-    assert (line.result, line.note) == ("not done", "this folder has no questions about single values")
+def test_a_folder_without_groups_says_so(train_alone: Path) -> None:
+    line = next(each for each in audit(train_alone).checks if each.name == "groups")
+    assert (line.result, line.note) == (
+        "not done",
+        "this folder has no minimal sets, nor questions about single values",
+    )
 
 
 def in_scene(pool: str, k: int, change: Callable[[Row], None]) -> Plant:
@@ -149,35 +152,35 @@ def lost_question(data: Spoilt) -> None:
 FAULTS: dict[str, tuple[Plant, set[str]]] = {
     "object moved": (
         in_scene("counting_color", 3, moved),
-        {"preliminary sets", "minimal answers", "visible objects"},
+        {"groups", "visible objects"},
     ),
-    "object moved in a set": (moved_in_a_whole_set, {"preliminary sets", "visible objects"}),
-    "another attribute changed": (in_scene("counting_color", 3, other_material), {"preliminary sets"}),
-    "distractor changed": (in_scene("counting_color", 2, other_distractor), {"preliminary sets"}),
+    "object moved in a set": (moved_in_a_whole_set, {"groups", "visible objects"}),
+    "another attribute changed": (in_scene("counting_color", 3, other_material), {"groups"}),
+    "distractor changed": (in_scene("counting_color", 2, other_distractor), {"groups"}),
     "camera moved": (
         in_scene("counting_color", 2, other_camera),
-        {"preliminary sets", "relationships", "visible objects"},
+        {"groups", "relationships", "visible objects"},
     ),
     "camera moved in a group": (
         in_scene("minimal_color", 0, other_camera),
-        {"preliminary sets", "relationships", "visible objects"},
+        {"groups", "relationships", "visible objects"},
     ),
-    "material in a group": (in_scene("minimal_color", 0, other_material), {"preliminary sets"}),
+    "material in a group": (in_scene("minimal_color", 0, other_material), {"groups"}),
     "one more": (
         in_scene("counting_color", 2, one_more),
-        {"preliminary sets", "programs", "text"},
+        {"groups", "programs", "text"},
     ),
-    "not shown": (not_shown, {"preliminary sets", "programs", "text", "minimal answers"}),
+    "not shown": (not_shown, {"groups", "programs", "text"}),
     "an object fewer": (
         in_scene("counting_color", 5, fewer_objects),
-        {"preliminary sets", "programs", "text", "minimal answers"},
+        {"groups", "programs", "text"},
     ),
-    "other words": (other_words("counting"), {"preliminary sets", "minimal answers"}),
-    "other words in a group": (other_words("existence"), {"preliminary sets", "minimal answers"}),
+    "other words": (other_words("counting"), {"groups"}),
+    "other words in a group": (other_words("existence"), {"groups"}),
     "another value named": (other_value_asked_for, {"text", "held-out pair"}),
-    "answer": (other_answers, {"preliminary sets", "programs", "text", "minimal answers"}),
-    "always yes": (always_yes, {"preliminary sets", "programs", "text", "minimal answers"}),
-    "lost question": (lost_question, {"counts", "preliminary sets", "minimal answers"}),
+    "answer": (other_answers, {"groups", "programs", "text"}),
+    "always yes": (always_yes, {"groups", "programs", "text"}),
+    "lost question": (lost_question, {"counts", "groups"}),
 }
 """Kind -> what plants it, and the checks that must fail; files that disagree are told of besides."""
 

@@ -71,4 +71,4 @@ def test_the_page_on_files_lists_the_checks_of_the_audit() -> None:
     listed = {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
     made = {check.name for check in audit(ROOT / "tests/data/kept_folder").checks}
     only_beside_clevr = {"scenes of CLEVR", "questions of CLEVR"}
-    assert listed - only_beside_clevr - {"scenes from CLEVR", "preliminary sets"} <= made <= listed
+    assert listed - only_beside_clevr - {"scenes from CLEVR"} <= made <= listed

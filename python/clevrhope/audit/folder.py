@@ -297,21 +297,6 @@ class AuditFolder:
         """Whether a file has not been excluded."""
         return self.layout.relative(path) not in self.left_out
 
-    def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
-        """The combinations of the pair's attributes that were seen; None if all but the pair were seen.
-
-        Raises:
-            DatasetError: the manifest has no palette for the pair, or its attributes differ.
-        """
-        if not hop.palette or hop.pair is None:
-            return None
-        try:
-            raw = self.manifest.palettes[hop.name]
-            order = [list(raw["types"]).index(kind) for kind, _ in hop.pair]
-            return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise DatasetError(f"{self.layout.manifest}: no palette of {hop.name} ({error!r})") from error
-
     @property
     def image_size(self) -> tuple[int, int]:
         """Height and width of the images; the user may choose a size other than the scenes' frame."""

@@ -107,7 +107,7 @@ class Line:
     proves: str
     """The statement that holds if the check passed; it may name constraints of the folder's scenes."""
     needs: Collection[str] = ()
-    """The kinds of files without which it is done in part (`clevrhope.audit.folder.kind_of`)."""
+    """The kinds of files (`clevrhope.audit.folder.kind_of`) that it needs besides those of its stage."""
 
     def check(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> Check:
         """The line with nothing checked yet; `constraints` are those of the folder's scenes."""

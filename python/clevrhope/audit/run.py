@@ -74,7 +74,9 @@ def _run(stage: Stage, folder: AuditFolder, readable: Check, shown: Progress) ->
                 continue
             break
         for line in stage.lines:
-            lines[line.name].leave_out([file for file in folder.left_out if kind_of(file) in line.needs])
+            lines[line.name].leave_out(
+                [file for file in folder.left_out if kind_of(file) in stage.needs_of(line)]
+            )
         return [*lines.values()]
     else:
         file = folder.left_out[0]

@@ -1,6 +1,6 @@
 """The table of checks: the stages of an audit, cheap and basic ones first, and the lines they fill."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from clevrhope.audit.checks.clevr_scenes import check_clevr_scenes
@@ -9,7 +9,7 @@ from clevrhope.audit.checks.files import check_files
 from clevrhope.audit.checks.images import check_images, check_passes
 from clevrhope.audit.checks.leaks import check_pairs
 from clevrhope.audit.checks.object_counts import check_object_counts
-from clevrhope.audit.checks.scenes import check_scenes, n_grouped_scenes
+from clevrhope.audit.checks.scenes import check_scenes
 from clevrhope.audit.checks.text import check_text
 from clevrhope.audit.checks.visibility import MOST_SCENES, check_visibility
 from clevrhope.audit.folder import AuditFolder
@@ -37,6 +37,24 @@ class Stage:
     """How many of these there are; 0 means unknown."""
     run: Callable[[AuditFolder, Lines, Advance], None]
     lines: tuple[Line, ...]
+    needs: Collection[str] = QUESTIONS
+    """The kinds of files without which all its lines are done in part."""
+
+    def needs_of(self, line: Line) -> Collection[str]:
+        """The kinds of files without which a line is done in part."""
+        return {*self.needs, *line.needs}
+
+
+def _n_images(folder: AuditFolder) -> int:
+    return sum(int(pool["pictures"]) for pool in folder.manifest.pools.values())
+
+
+def _n_annotated(folder: AuditFolder) -> int:
+    return _n_images(folder) if folder.manifest.config.get("passes") else 0
+
+
+def _n_splits(folder: AuditFolder) -> int:
+    return len(folder.splits)
 
 
 READABLE = Line("readable", "files", "every file is there, and can be read to its end")
@@ -46,84 +64,46 @@ CHECKSUMS = Stage(
     "files",
     lambda folder: len(folder.manifest.files),
     check_files,
-    (
-        Line(
-            "files",
-            "files",
-            "every file has the size and SHA-256 that the manifest lists, and no file is unlisted",
-        ),
-    ),
+    (Line("files", "files", "every file has its size and SHA-256 in the manifest; no file is unlisted"),),
+    needs=(),
 )
 """The one stage that needs no file to be readable."""
-
-
-def _n_images(folder: AuditFolder) -> int:
-    return sum(int(pool["pictures"]) for pool in folder.manifest.pools.values())
-
 
 STAGES = (
     CHECKSUMS,
     Stage(
         "Counting",
         "splits",
-        lambda folder: len(folder.splits),
+        _n_splits,
         check_counts,
         (
             Line(
                 "counts",
                 "numbers",
                 "manifest, measured.json and files give the same numbers; minimal sets have the right size",
-                PAIRS,
             ),
         ),
+        PAIRS,
     ),
     Stage(
         "Comparing scenes",
-        "scenes",
-        n_grouped_scenes,
+        "pools",
+        lambda folder: len(folder.pools),
         check_scenes,
         (
-            Line(
-                "twin scenes",
-                "scenes",
-                "no scene has the objects and positions of another, in its pool or any other",
-                QUESTIONS,
-            ),
+            Line("twin scenes", "scenes", "no scene has the objects and positions of another, in any pool"),
             Line(
                 "relationships",
                 "scenes",
-                "what is left, right, behind and in front of what follows from positions and directions, and "
-                "directions follow from the camera",
-                QUESTIONS,
+                "relationships follow from positions and directions, and directions from the camera",
             ),
-            Line(
-                "train and test",
-                "images",
-                "over all pairs, no image is in both a train and a test split, nor in both complex sets",
-                QUESTIONS,
-            ),
-            Line(
-                "minimal groups",
-                "images",
-                "the images of a place differ in the pair's types alone; each question is asked about every "
-                "image that it may be, and true of one; in the OOD set, all answers of a group but one are "
-                "no",
-                QUESTIONS,
-            ),
-            Line(
-                "preliminary sets",
-                "images",
-                "in each group and set nothing changes but the value that is asked for; existence is true of "
-                "one image of two; counting has 0 to 5 objects with the value, always at the same five "
-                "positions",
-                QUESTIONS,
-            ),
+            Line("train and test", "images", "no train image is in a test, and none in both complex sets"),
         ),
     ),
     Stage(
         "Comparing splits",
         "splits",
-        lambda folder: len(folder.splits),
+        _n_splits,
         check_object_counts,
         (
             Line(
@@ -131,7 +111,6 @@ STAGES = (
                 "images",
                 "every image that is in no group has {min_objects} to {max_objects} objects, and all these "
                 "numbers are equally frequent in every split",
-                QUESTIONS,
             ),
         ),
     ),
@@ -146,7 +125,6 @@ STAGES = (
                 "scenes",
                 "scenes of CLEVR are from its train split, occur once, and are in the train pool at the "
                 "share that the manifest states; all others have a camera and a stream",
-                QUESTIONS,
             ),
         ),
     ),
@@ -160,7 +138,6 @@ STAGES = (
                 "visible objects",
                 "scenes",
                 "each object shows at least {min_pixels} pixels to its camera, and as many as its scene says",
-                QUESTIONS,
             ),
         ),
     ),
@@ -170,33 +147,18 @@ STAGES = (
         lambda folder: sum(split.n_rows for split in folder.all_splits),
         check_text,
         (
-            Line(
-                "text",
-                "questions",
-                "each text, parsed back through the templates, means its program, family and answer",
-                QUESTIONS,
-            ),
-            Line(
-                "duplicates",
-                "questions",
-                "no text or family occurs twice on an image of a split; an image's questions are consecutive",
-                QUESTIONS,
-            ),
+            Line("text", "questions", "each text, parsed back, means its program, family and answer"),
+            Line("duplicates", "questions", "no text or family occurs twice on an image of a split"),
             Line(
                 "balance",
                 "questions",
                 "CLEVR's rule allowed each answer when it was chosen: at most 1.1 times as often as its "
                 "family's second most frequent answer in the window, and at most 5 times the median",
-                QUESTIONS,
             ),
             Line(
                 "arrays",
                 "questions",
-                "rows of tokens are as long as their lengths say, with only padding after them; "
-                "`relation_needed` says for each relation whether the program without it has another "
-                "answer; rows are numbered in order; files name their own pair and split, and train sets "
-                "their prefixes",
-                QUESTIONS,
+                "lengths, padding, `relation_needed`, numbers of rows and attributes fit the questions",
             ),
         ),
     ),
@@ -217,77 +179,43 @@ STAGES = (
                 "pairs",
                 "pairs",
                 "every pair has a question of its split, the same in every array, or one that was searched "
-                "for on an image of it, each once; and one that the suite made of it about the same image, "
-                "in a family that the test makes; vocabularies keep the dataset's numbers",
-                PAIRS,
+                "for on an image of it, each once; and one that a test makes of it about the same image",
             ),
-            Line(
-                "pair programs",
-                "questions",
-                "every program of a pair, executed again, gives the stored answer and needs the stored "
-                "relations; lengths and padding fit its tokens",
-                PAIRS,
-            ),
-            Line(
-                "pair answers",
-                "pairs",
-                "the answers of each pair go together as its relation says; the answer to a choice is one of "
-                "the values offered",
-                PAIRS,
-            ),
+            Line("pair programs", "questions", "programs of pairs give the answer and need the relations"),
+            Line("pair answers", "pairs", "the answers of each pair go together as its relation says"),
             Line(
                 "pair mentions",
                 "pairs",
-                "`cell` and `touches` say whether questions mention, the image shows and an answer completes "
-                "what is held out; no question that was made breaks the rule of its split, in program or "
-                "words",
-                PAIRS,
+                "`cell` and `touches` say what questions mention, the image shows and an answer completes; "
+                "no question that was made breaks the rule of its split, in program or words",
             ),
-            Line(
-                "pair texts",
-                "questions",
-                "each text that a suite made, parsed back through the templates, means its program, family "
-                "and answer, and differs from its original's",
-                PAIRS,
-            ),
-            Line(
-                "pair balance",
-                "pairs",
-                "where partners ask for the answer or another value, each value is asked for with yes as "
-                "often as with no, in each test, for each type of answer, with and without a mention in the "
-                "original",
-                PAIRS,
-            ),
+            Line("pair texts", "questions", "each text that a suite made means its program, and is its own"),
+            Line("pair balance", "pairs", "each value is asked for with yes as often as with no"),
             Line(
                 "pair foils",
                 "pairs",
-                "crossings ask for the value that completes what is held out, with what the original says of "
-                "its object; controls beside them for another one; groups for every value of a type, of "
-                "which one is right; and pairs have the cells that their test takes",
-                PAIRS,
+                "crossings ask for the value that completes what is held out, controls beside them for "
+                "another one, groups for every value of a type; pairs have the cells that their test takes",
             ),
             Line(
                 "pair files",
                 "questions",
                 "HDF5, JSON and scene files agree on every question of a pair",
-                (*PAIRS, "question files of pairs"),
+                ("question files of pairs",),
             ),
             Line(
                 "added questions",
                 "questions",
-                "a train set with questions of a suite has all questions of its train set, the same in every "
-                "array, and after every ten of them one whose original is among those before it",
-                PAIRS,
+                "a train set with questions of a suite has all questions of its train set, and after every "
+                "ten of them one whose original is among those before it",
             ),
             Line(
                 "pair images",
                 "images",
-                "every edited image and its scene are those of the split's image with the edit that is "
-                "recorded: foreground and background, objects, places and what is seen of them; names are "
-                "unique",
-                PAIRS,
+                "edited images and scenes are those of the split's image with the edit that is recorded",
             ),
         ),
+        PAIRS,
     ),
     Stage(
         "Reading questions over several images",
@@ -298,80 +226,57 @@ STAGES = (
             Line(
                 "several images: files",
                 "questions",
-                "files of questions over several images are those of the manifest; numbers are in their "
-                "range; HDF5 and JSON agree on every question; the images of a question are different "
-                "scenes of the split's pool with at most 64 objects; and two questions each have one text, "
-                "one program and two answers",
-                SETS,
+                "numbers are in their range; HDF5 and JSON agree; the images of a question are different "
+                "scenes of the split's pool; two questions each have one text, program and two answers",
             ),
             Line(
                 "several images: programs",
                 "questions",
-                "every program over several images, executed again on its set, gives the answer; template "
-                "and structure are the program's; the source shows what the question describes, if an image "
-                "does",
-                SETS,
+                "programs give the answer; template and structure are theirs; the source shows what the "
+                "question describes, if an image does",
             ),
             Line(
                 "several images: distractors",
                 "questions",
-                "what a question over several images describes as unique is in its source once and nowhere "
-                "else; `cut` says whether the program without its last leaf gives another answer, and it "
-                "does where it must",
-                SETS,
+                "what a question describes as unique is in its source once and nowhere else; `cut` says "
+                "whether the program without its last leaf gives another answer, and it does where it must",
             ),
             Line(
                 "several images: pair",
                 "questions",
-                "the held-out pair is in no question over several images but those of test_ood, where "
-                "`pair_places` says where it is; unless it is held out of words alone, it is in no other "
-                "image either",
-                SETS,
+                "the held-out pair is in no question but those of test_ood, where `pair_places` says where; "
+                "unless it is held out of words alone, it is in no other image either",
             ),
             Line(
                 "several images: texts",
                 "questions",
                 "dev and test share no text; test_paraphrased asks what test asks in words of its own; and "
                 "texts of train have two answers",
-                SETS,
             ),
             Line(
                 "several images: balance",
                 "cells",
                 "answers are even in each template and structure, and sources over places; and neither the "
                 "number of objects nor that of images gives the answer away",
-                SETS,
             ),
         ),
+        SETS,
     ),
     Stage(
         "Looking at images",
         "images",
         _n_images,
         check_images,
-        (
-            Line(
-                "images",
-                "images",
-                "each image is there, has the right size and is not blank; PNG and HDF5 have the same pixels",
-                (*QUESTIONS, "images"),
-            ),
-        ),
+        (Line("images", "images", "each image is there, has its size, is not blank; HDF5 has its pixels"),),
+        (*QUESTIONS, "images"),
     ),
     Stage(
         "Looking at annotations",
         "images",
-        lambda folder: _n_images(folder) if folder.manifest.config.get("passes") else 0,
+        _n_annotated,
         check_passes,
-        (
-            Line(
-                "passes",
-                "images",
-                "every image has the annotations that the manifest promises, of its size; masks show each "
-                "object where its scene has it, and boxes and numbers of pixels are those of the mask",
-                (*QUESTIONS, "passes"),
-            ),
-        ),
+        (Line("passes", "images", "annotations are there, of the image's size; masks fit the scenes"),),
+        (*QUESTIONS, "passes"),
     ),
 )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from clevrhope.audit.checks.measured import check_measured
 from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.leaks.palette import seen_values
 from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.split_files import AddedPairs
 from clevrhope.dataset.suite_pools import SuitePool
@@ -102,9 +103,11 @@ def _compare(check: Check, file: str, what: str, found: float, stated: object) -
 
 
 def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
-    """Checks the size of a complete minimal set; `MinimalSets` checks the places of any set one by one."""
+    """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
     values, kinds = dict(folder.attribute_types), dict(split.hop.pair or ())
-    grids, questions = _grids(split, values, folder.seen(split.hop))
+    grids, questions = _grids(
+        split, values, seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
+    )
     others = prod(len(values[kind]) for kind in values if kind not in kinds)
     copies, rest = divmod(n_places, grids * others)
     if rest:

@@ -1,11 +1,15 @@
 """The check for leaks in each sub-dataset of a folder."""
 
+from collections import Counter
+
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.json_agreement import Compared, Keys, compare_prefixes, family_places, row_keys
 from clevrhope.audit.leaks.report import Kind
-from clevrhope.audit.report import Lines
+from clevrhope.audit.report import Check, Lines
+from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.runtime.progress import Advance
+from clevrhope.runtime.reading import reading
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -34,10 +38,10 @@ def check_pairs(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         pair.skip("this folder holds nothing out")
     if not any(hop.palette for hop in folder.hops):
         lines[Kind.PALETTE].skip("all combinations of values occur in this folder")
-    kinds = [SPLITS[split.name] for split in folder.splits]
-    if not any(kind.shown == "in one" or kind.drawn == "sets" for kind in kinds):
-        why = "this folder has no groups of one-object images, nor questions about single values"
-        lines[Kind.GROUP].skip(why)
+    if not any(split.is_grouped for split in folder.splits):
+        lines[Kind.GROUP].skip("this folder has no minimal sets, nor questions about single values")
+    for pool in dict.fromkeys(each.pool for each in folder.splits if SPLITS[each.name].drawn == "sets"):
+        _check_positions(folder, pool, lines[Kind.GROUP])
 
 
 def _check_hop(folder: AuditFolder, hop: Hop, readable: list[SplitPlace], lines: Lines) -> int:
@@ -56,3 +60,19 @@ def _check_hop(folder: AuditFolder, hop: Hop, readable: list[SplitPlace], lines:
     report = folder.leaks.check(hop, splits=names, without_json=unread, lines=lines, keys=keys)
     never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
     return sum(each.n_described for each in never)
+
+
+def _check_positions(folder: AuditFolder, pool: str, check: Check) -> None:
+    """Checks that all images of a counting pool have their objects at the most common positions."""
+    at: dict[int, tuple[float, ...]] = {}
+    for path, line, content in folder.scene_rows(pool):
+        row = parse_row(content, path, line)
+        with reading(path, "a scene file of a dataset"):
+            places = [each["3d_coords"][:2] for each in row["objects"]]
+            at[int(row["image_index"])] = tuple(float(x) for place in places for x in place)
+    counted = Counter(at.values())
+    usual = max(counted, key=counted.__getitem__, default=())
+    for index, places in at.items():
+        if places != usual:
+            problem = "objects are not at the same positions as in the other images"
+            check.fault(f"scenes/{pool}", index, problem, places)

@@ -6,13 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.checks.minimal_sets import MinimalSets
-from clevrhope.audit.checks.prelim_sets import PrelimSets
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check, Lines
-from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.scene_files import PoolScenes
-from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
@@ -24,7 +20,7 @@ NEAR = 1e-4
 
 
 def check_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
-    """Checks all scenes of the folder, and the groups of minimal and preliminary sets.
+    """Checks all scenes of the folder, and which of them splits share.
 
     Raises:
         DatasetError: a scene file is missing or broken; the message names the scene.
@@ -34,21 +30,6 @@ def check_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     _check_twins(folder, lines["twin scenes"])
     _check_relations(folder, lines["relationships"])
     _check_apart(folder, lines["train and test"])
-    minimal, prelim = (
-        MinimalSets(folder, lines["minimal groups"]),
-        PrelimSets(folder, lines["preliminary sets"]),
-    )
-    for pool in dict.fromkeys(split.pool for split in folder.splits if split.is_grouped):
-        for path in folder.scene_files(pool):
-            for n, row in enumerate(read_list(path, "scenes")):
-                try:
-                    minimal.images.add(pool, row)
-                    prelim.images.add(pool, row)
-                except (KeyError, TypeError, ValueError, IndexError) as error:
-                    raise DatasetError(f"{path}: scenes[{n}]: invalid scene record ({error!r})") from error
-                advance(1)
-    minimal.check()
-    prelim.check()
 
 
 def _check_relations(folder: AuditFolder, check: Check) -> None:
@@ -130,13 +111,3 @@ def _check_apart(folder: AuditFolder, check: Check) -> None:
 def _excluded(a: SplitKind, b: SplitKind) -> bool:
     """Whether two splits must share no image: just one is a test, or one has the pair and one must not."""
     return (a.role == "test") != (b.role == "test") or {a.rule, b.rule} == {"with", "without"}
-
-
-def n_grouped_scenes(folder: AuditFolder) -> int:
-    """The approximate number of scenes in groups: at least as many as each pool's largest split uses."""
-    most: dict[str, int] = {}
-    for split in folder.splits:
-        if split.is_grouped:
-            images = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
-            most[split.pool] = max(most.get(split.pool, 0), images)
-    return sum(most.values())

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.checks.image_groups import TYPES
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_json import parse_row
@@ -21,6 +20,7 @@ MOST_SCENES = 10_000
 """Maximum number of scenes that are checked."""
 
 SCENES_A_BATCH = 48
+TYPES = ("size", "color", "material", "shape")
 
 Rows = npt.NDArray[np.int64]
 

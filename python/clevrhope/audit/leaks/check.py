@@ -14,8 +14,8 @@ import numpy as np
 
 from clevrhope._core import AuditFindings, AuditViolation
 from clevrhope.audit.json_agreement import Compared, Keys, compare_json, question_encoder
-from clevrhope.audit.leaks.groups import GroupCheck
-from clevrhope.audit.leaks.palette import PaletteCheck
+from clevrhope.audit.leaks.groups import check_groups
+from clevrhope.audit.leaks.palette import PaletteCheck, seen_values
 from clevrhope.audit.leaks.report import LINES, VIOLATIONS, Kind, LeakReport, SplitCounts, add_violations
 from clevrhope.audit.report import MAX_LISTED, Found, Lines
 from clevrhope.config.question_settings import QuestionSettings
@@ -116,7 +116,7 @@ class _HopCheck:
         keys: Callable[[str, SplitArrays], Keys] | None,
     ) -> None:
         self.layout, self.pools, self.vocab = leaks.layout, leaks.pools, leaks.vocab
-        self.lines, self.keys = lines, keys
+        self.lines, self.keys, self.palettes = lines, keys, leaks.palettes
         self.strictness, self.hop, self.without_json = leaks.strictness, hop, without_json
         try:
             by_chains, by_descriptions = (
@@ -211,22 +211,14 @@ class _HopCheck:
         for index, problem, value in self.palette.unseen_images(name, pool, used):
             self.lines[Kind.PALETTE].fault(f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
-        groups = GroupCheck(self.hop, self.answers, self._text, self.lines[Kind.GROUP])
-        kind = SPLITS[name]
-        if kind.drawn == "sets":
-            groups.check_sets(arrays, pool, used)
-        if kind.shown == "in one":
-            groups.check_places(arrays, pool, used)
-            corners = self.hop.corners
-            if corners * n_no != (corners - 1) * len(arrays):
-                value = f"{n_no} of {len(arrays)}"
-                problem = f"not exactly {corners - 1} answers in {corners} are no"
-                self.lines[Kind.GROUP].fault(file, None, problem, value)
+        if SPLITS[name].drawn != "stream":
+            seen = seen_values(self.layout.manifest, self.palettes, self.hop)
+            check = self.lines[Kind.GROUP]
+            check_groups(self.hop, name, arrays, pool, self.answers, seen, file, check)
         kept = {
             Kind.PROGRAM: len(arrays),
             Kind.PAIR: len(arrays) if self.hop.target else 0,
             Kind.DISAGREEMENT: len(arrays) if has_json else 0,
-            Kind.GROUP: len(arrays.used) if kind.shown == "in one" or kind.drawn == "sets" else 0,
         }
         for line, n in kept.items():
             self.lines[line].n_checked += n

@@ -1,81 +1,208 @@
-"""The check of the groups of images in minimal and preliminary test sets.
+"""The check of images that come in groups: what changes in a group, what is asked about it, and the answers.
 
-The images of a group show their objects at the same positions, with the same rotations.
+The images of a group show their objects at the same positions, with the same rotations, to the same camera.
+
+- Minimal sets (CLEVR-HOPE, section 3): an object at one place, once for each corner of a grid, which has two
+  values of each held-out attribute. Each sentence is asked about every image of a grid that it may be, and is
+  true of one. In a pool of shared places, all pairs' groups are at the same places.
+- Existence (appendix B): two images of one object, of which the first shows the value that is asked for.
+- Counting: six images of five objects, of which 0, 1, ... 5 show the value. From one image to the next, one
+  object takes the value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from itertools import pairwise, product
 
 import numpy as np
-import numpy.typing as npt
 
-from clevrhope.audit.leaks.report import SET_SIZE
-from clevrhope.audit.report import Check
-from clevrhope.dataset.native_reader import Ints
-from clevrhope.dataset.scene_files import PoolScenes, Rows
+from clevrhope.audit.report import Check, Found
+from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SHARED_PLACES
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+
+Values = tuple[str, ...]
+Stage = tuple[int, bytes]
+"""What the images of a group share: digest of positions and rotations, and the camera."""
+
+N_OBJECTS: Mapping[str, int] = {"places": 1, "groups": 1, "sets": 5}
+"""Number of objects in each image, by how a split is drawn."""
 
 
-class GroupCheck:
-    """The check of the groups of a sub-dataset's splits."""
+@dataclass(frozen=True)
+class Image:
+    """An image of a group, with the values of each object."""
 
-    def __init__(
-        self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], check: Check
-    ) -> None:
-        """`answers` has names by number, and `text` decodes a row; faults are added to `check`."""
-        self._hop, self._answers, self._text, self._check = hop, answers, text, check
-
-    def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """Checks that a group's images (four for a pair) have one question, and that one shows the pair."""
-        holds = pool.holding(self._hop.target)
-        sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
-        others = None
-        if pool.name == SHARED_PLACES:  # where a place has a group for each of the other values
-            kinds = [kind for kind, _ in pool.types]
-            of_pair = [kinds.index(kind) for kind, _ in self._hop.target]
-            others = np.delete(pool.first_objects()[used], of_pair, axis=1)
-        for group in _by_place(pool, used, others):
-            shown = int(holds[group].sum())
-            first = int(pool.indices[group[0]])
-            if (len(group), shown) != (self._hop.corners, 1):
-                what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
-                problem = f"not one image in {self._hop.corners} of this group shows {what}"
-                self._check.fault(f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
-            self._check_one_question("group", [sentences[row] for row in group], pool, first)
-
-    def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """Checks that the images of a counting set have the same question, and the answers 0, 1, ... 5."""
-        sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
-        answers = _by_row(arrays, pool, arrays.columns["answers"])
-        wanted = [str(n) for n in range(SET_SIZE)]
-        for group in _by_place(pool, used):
-            first = int(pool.indices[group[0]])
-            numbers = [int(np.frombuffer(answers[row], dtype=np.int32)[0]) for row in group]
-            counted = sorted(self._answers.get(number, "?") for number in numbers)
-            if counted != wanted:
-                problem = f"the images of this set do not have the answers 0 to {SET_SIZE - 1}, each once"
-                self._check.fault(f"scenes/{pool.name}", first, problem, ", ".join(counted))
-            self._check_one_question("set", [sentences[row] for row in group], pool, first)
-
-    def _check_one_question(self, what: str, rows: Sequence[bytes], pool: PoolScenes, first: int) -> None:
-        if len(set(rows)) > 1:
-            problem = f"the images of this {what} have different questions"
-            texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(rows))]
-            self._check.fault(f"scenes/{pool.name}", first, problem, "; ".join(texts))
+    row: int
+    stage: Stage
+    looks: tuple[Values, ...]
 
 
-def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, bytes]:
-    """Row of a scene in its pool -> the value of a column for the last question about it."""
-    rows = pool.rows(arrays.columns["image_idxs"])
-    return {row: each.tobytes() for row, each in zip(rows.tolist(), column, strict=True)}
+@dataclass(frozen=True)
+class Question:
+    """A question about an image of a group."""
+
+    row: int
+    image: Image
+    words: bytes
+    answer: str
 
 
-def _by_place(
-    pool: PoolScenes, used: Rows, others: npt.NDArray[np.uint8] | None = None
-) -> Iterable[list[int]]:
-    """The used scenes, grouped by positions and rotations of their objects, and by `others` of the first."""
-    groups: dict[tuple[int, bytes], list[int]] = {}
-    for k, (row, place) in enumerate(zip(used.tolist(), pool.places[used].tolist(), strict=True)):
-        groups.setdefault((place, b"" if others is None else others[k].tobytes()), []).append(row)
-    return groups.values()
+def check_groups(
+    hop: Hop,
+    split: str,
+    arrays: SplitArrays,
+    pool: PoolScenes,
+    answers: Mapping[int, str],
+    seen: Set[Values] | None,
+    file: str,
+    check: Check,
+) -> None:
+    """Checks the groups of a split.
+
+    Args:
+        hop: what is held out.
+        split: the split's name.
+        arrays: its questions.
+        pool: the scenes that they are about.
+        answers: the names of answers by number.
+        seen: the combinations of the pair's attributes that were seen; None if all but the pair were.
+        file: path of the questions' file.
+        check: the line of the report to which faults are added.
+    """
+    n_objects, kinds = N_OBJECTS[SPLITS[split].drawn], [kind for kind, _ in pool.types]
+    images = {image.row: image for image in _images(pool, pool.rows(arrays.used))}
+    check.n_checked += len(images)
+    for image in [each for each in images.values() if len(each.looks) != n_objects]:
+        problem, index = f"not {n_objects} objects, like the pool's other images", pool.indices[image.row]
+        check.fault(f"scenes/{pool.name}", int(index), problem, len(image.looks))
+        del images[image.row]
+    questions = list(_questions(arrays, pool, images, answers))
+    if hop.pair:
+        of_pair = [kinds.index(kind) for kind, _ in hop.pair]
+        places: dict[Stage, list[Image]] = defaultdict(list)
+        for image in images.values():
+            places[image.stage].append(image)
+        for of_place in places.values():
+            problem = _place_problem(of_place, range(len(kinds)) if pool.name == SHARED_PLACES else of_pair)
+            if problem:
+                values = "; ".join(" ".join(each.looks[0]) for each in of_place)
+                index = int(pool.indices[of_place[0].row])
+                check.fault(f"scenes/{pool.name}", index, problem, values)
+        ood = SPLITS[split].shown == "in one"
+        check.add(file, _minimal(hop, questions, of_pair, seen, ood=ood))
+    else:
+        groups: dict[Stage, list[Question]] = defaultdict(list)
+        for each in questions:
+            groups[each.image.stage].append(each)
+        for group in groups.values():
+            problem, value = _prelim_problem(hop, split, kinds, group)
+            if problem:
+                check.fault(file, group[0].row, problem, value)
+
+
+def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[Image]:
+    """The images at these rows of a pool."""
+    ends = np.cumsum(pool.native.n_objects.astype(np.int64))
+    attributes, cameras = pool.native.attributes, pool.native.cameras
+    for row in rows:
+        if row != MISSING:  # another line reports missing scenes
+            first = int(ends[row]) - int(pool.native.n_objects[row])
+            looks = tuple(
+                tuple(values[number] for (_, values), number in zip(pool.types, each, strict=True))
+                for each in attributes[first : ends[row]].tolist()
+            )
+            yield Image(int(row), (int(pool.places[row]), cameras[row].tobytes()), looks)
+
+
+def _questions(
+    arrays: SplitArrays, pool: PoolScenes, images: Mapping[int, Image], answers: Mapping[int, str]
+) -> Iterator[Question]:
+    words = arrays.tokens("questions", 0, len(arrays))
+    rows = pool.rows(arrays.columns["image_idxs"]).tolist()
+    for k, (row, answer) in enumerate(zip(rows, arrays.columns["answers"].tolist(), strict=True)):
+        if row in images:
+            yield Question(k, images[row], words[k].tobytes(), answers.get(answer, "?"))
+
+
+def _place_problem(images: Sequence[Image], kinds: Sequence[int]) -> str:
+    """The problem with the images of a place, which differ only in the values of these attributes."""
+    looks = [each.looks[0] for each in images]
+    held = {tuple(values[k] for k in kinds) for values in looks}
+    if len({tuple(value for k, value in enumerate(values) if k not in kinds) for values in looks}) != 1:
+        return "images of one place differ in more than the pair's types"
+    if len(held) != len(images):
+        return "two images of one place show the same values"
+    if len(kinds) < len(looks[0]) and any(len({corner[k] for corner in held}) > 2 for k in range(len(kinds))):
+        return "not a grid of images"
+    return ""
+
+
+def _minimal(
+    hop: Hop, questions: Sequence[Question], kinds: Sequence[int], seen: Set[Values] | None, *, ood: bool
+) -> Iterator[Found]:
+    """A question is asked once about each image of a grid, and is true of one of them.
+
+    In distribution, the image that shows the pair, or what a palette does not have, is left out.
+    """
+    pair = tuple(value for _, value in hop.pair or ())
+    groups: dict[tuple[Stage, Values, bytes], list[tuple[Values, Question]]] = defaultdict(list)
+    for each in questions:
+        (values,) = each.image.looks
+        others = tuple(value for k, value in enumerate(values) if k not in kinds)
+        shown = tuple(values[k] for k in kinds)
+        groups[each.image.stage, others, each.words].append((shown, each))
+    for group in groups.values():
+        shown_values = [values for values, _ in group]
+        corners = set(product(*({values[k] for values in shown_values} for k in range(len(pair)))))
+        hidden = pair in corners if seen is None else not corners <= seen
+        wanted = hop.corners - (not ood and hidden)
+        are_yes = [values for values, each in group if each.answer == "yes"]
+        problem = ""
+        if len(group) != wanted or len(set(shown_values)) != len(group) or len(corners) != hop.corners:
+            problem = f"not asked once about each of {wanted} images of a place"
+        elif len(are_yes) != 1:
+            problem = "the answer is not yes for exactly one image of the place"
+        elif ood and are_yes != [pair]:
+            problem = "the answer is yes for an image that does not show the pair"
+        elif not ood and pair in shown_values:
+            problem = "asked about an image that shows the pair"
+        if problem:
+            values = ", ".join(f"{' '.join(values)}: {each.answer}" for values, each in group)
+            yield group[0][1].row, problem, values
+    n_no, n = sum(each.answer == "no" for each in questions), len(questions)
+    if ood and hop.corners * n_no != (hop.corners - 1) * n:
+        yield None, f"not exactly {hop.corners - 1} answers in {hop.corners} are no", f"{n_no} of {n}"
+
+
+def _prelim_problem(hop: Hop, split: str, kinds: Sequence[str], group: Sequence[Question]) -> tuple[str, str]:
+    """The problem with a group of images about one value, and the values that show it; empty if none."""
+    ((kind, value),) = hop.target
+    at = kinds.index(kind)
+    looks = [each.image.looks for each in group]
+    shown = [sum(look[at] == value for look in each) for each in looks]
+    answers = [each.answer for each in group]
+    there = ", ".join(
+        f"{n} of {len(each)}: {answer}" for n, each, answer in zip(shown, looks, answers, strict=True)
+    )
+    if len({each.words for each in group}) != 1:
+        return "images of one group have different questions", there
+    if SPLITS[split].drawn == "groups" and (shown, answers) != ([1, 0], ["yes", "no"]):
+        return f"not two images, of which only the first shows {value}", there
+    if SPLITS[split].drawn == "sets" and (shown, answers) != ([*range(6)], [str(n) for n in range(6)]):
+        return f"not six images with 0, 1, ... 5 objects that are {value}, and these answers", there
+    for before, after in pairwise(looks):
+        changed = [
+            (kinds[k], old[k], new[k])
+            for old, new in zip(before, after, strict=True)
+            for k in range(len(kinds))
+            if old[k] != new[k]
+        ]
+        changes = "; ".join(f"{old} becomes {new}" for _, old, new in changed)
+        if any(name != kind for name, _, _ in changed):
+            return f"images of one group differ in more than {kind}", changes
+        if len(changed) != 1:
+            return "more than one object changes from one image to the next", changes
+    return "", ""

@@ -101,6 +101,22 @@ class PaletteCheck:
         return held_out
 
 
+def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[Combination] | None:
+    """The combinations of the pair's attributes that were seen; None if all but the pair were seen.
+
+    Raises:
+        DatasetError: the manifest `file` has no palette for the pair, or its attributes differ.
+    """
+    if not hop.palette or hop.pair is None:
+        return None
+    try:
+        raw = palettes[hop.name]
+        order = [list(raw["types"]).index(kind) for kind, _ in hop.pair]
+        return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DatasetError(f"{file}: no palette of {hop.name} ({error!r})") from error
+
+
 def _reader(
     vocab: Vocab,
     words: Mapping[str, Sequence[str]],

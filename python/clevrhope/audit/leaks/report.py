@@ -12,9 +12,6 @@ from clevrhope.describe.markdown import listed
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS
 
-SET_SIZE = 6
-"""Number of images in a counting set."""
-
 
 class Kind(StrEnum):
     """What a violation is about: the name of a line in the audit's report."""
@@ -24,41 +21,36 @@ class Kind(StrEnum):
     PALETTE = "palette"
     SHARED = "apart"
     DISAGREEMENT = "HDF5 and JSON"
-    GROUP = "minimal answers"
+    GROUP = "groups"
 
-
-_NEEDS = ("questions", "scenes")
 
 LINES = (
-    Line(Kind.PROGRAM, "questions", "every program, executed again, gives the stored answer", _NEEDS),
+    Line(Kind.PROGRAM, "questions", "every program, executed again, gives the stored answer"),
     Line(
         Kind.PAIR,
         "questions",
         "no train or IID image, program or text holds the pair, nor, with --strictness implied, does a "
-        f"program imply it; every OOD question and {OOD} image does; every question about a single value "
-        "names it",
-        _NEEDS,
+        f"program imply it; every OOD question and {OOD} image does; every question about a value names it",
     ),
     Line(
         Kind.PALETTE,
         "images",
         "if not all combinations of values occur, no image shows another one, except the pair where it "
         "belongs, and no question of a pair names one",
-        _NEEDS,
     ),
-    Line(Kind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones", _NEEDS),
+    Line(Kind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones"),
     Line(
         Kind.DISAGREEMENT,
         "questions",
         "HDF5, JSON and scene files agree on every question",
-        (*_NEEDS, "question files"),
+        ("question files",),
     ),
     Line(
         Kind.GROUP,
         "images",
-        "of one-object images that ask for the pair or a value, one in each group shows it, and the answer "
-        "for all others is no; each counting set has the answers 0 to 5",
-        _NEEDS,
+        "in each group of images nothing changes but the pair's types or the value that is asked for; each "
+        "question is asked about every image that it may be, and true of one; each counting set shows and "
+        "has the answers 0 to 5, at the same positions",
     ),
 )
 """The lines that the check for leaks fills."""
@@ -156,9 +148,9 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
     kind = SPLITS[counts.split]
     if kind.drawn == "sets":
         return (
-            f"{about}, in sets of {SET_SIZE}: the images of a set have the same question, and from 0 to "
-            f'{SET_SIZE - 1} objects with the value "{hop.words}", each number once; every question asks for '
-            "the value, in its program and its words."
+            f"{about}, in sets of 6: the images of a set have the same question, and from 0 to 5 objects "
+            f'with the value "{hop.words}", each number once; every question asks for the value, in its '
+            "program and its words."
         )
     if kind.asked == "anywhere":
         return f"{about}, of which {counts.n_mentioning:,} ask for a {hop.noun}."
