@@ -20,6 +20,14 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
 Row = dict[str, Any]
+Arrays = dict[str, Any]
+Change = Callable[[Arrays], None]
+
+
+def put(name: str, place: Any, value: Any) -> Change:
+    """A change of one entry of an array."""
+    return lambda arrays: arrays[name].__setitem__(place, value)
+
 
 TRAIN = "hops/rubber_cylinder/train.h5"
 
@@ -72,16 +80,24 @@ class Spoilt:
         with h5py.File(self.h5(split)) as file:
             return file[name][:]
 
-    def arrays(
-        self, split: str, change: Callable[[dict[str, Any]], None], hop: str = "rubber_cylinder"
-    ) -> None:
-        """Changes a split's arrays in memory, then in the file."""
-        with h5py.File(self.h5(split, hop), "r+") as file:
+    def arrays(self, split: str, change: Change, hop: str = "rubber_cylinder") -> None:
+        """Changes a split's arrays."""
+        self.change(f"hops/{hop}/{split}.h5", change)
+
+    def change(self, name: str, change: Change) -> None:
+        """Changes the arrays of an HDF5 file in memory, then in the file."""
+        with h5py.File(self.path(name), "r+") as file:
             arrays = {name: file[name][:] for name in file}
             change(arrays)
             for name, values in arrays.items():
                 del file[name]
                 file[name] = values
+        self.sign()
+
+    def attribute(self, name: str, key: str, value: object) -> None:
+        """Changes an attribute of an HDF5 file."""
+        with h5py.File(self.path(name), "r+") as file:
+            file.attrs[key] = value
         self.sign()
 
     def questions(self, split: str, change: Callable[[list[Row]], None]) -> None:

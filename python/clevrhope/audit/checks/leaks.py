@@ -68,8 +68,9 @@ def _check_positions(folder: AuditFolder, pool: str, check: Check) -> None:
     for path, line, content in folder.scene_rows(pool):
         row = parse_row(content, path, line)
         with reading(path, "a scene file of a dataset"):
-            places = [each["3d_coords"][:2] for each in row["objects"]]
-            at[int(row["image_index"])] = tuple(float(x) for place in places for x in place)
+            at[int(row["image_index"])] = tuple(
+                float(x) for each in row["objects"] for x in each["3d_coords"][:2]
+            )
     counted = Counter(at.values())
     usual = max(counted, key=counted.__getitem__, default=())
     for index, places in at.items():

@@ -73,7 +73,7 @@ def check_groups(
         check: the line of the report to which faults are added.
     """
     n_objects, kinds = N_OBJECTS[SPLITS[split].drawn], [kind for kind, _ in pool.types]
-    images = {image.row: image for image in _images(pool, pool.rows(arrays.used))}
+    images = {image.row: image for image in _images(pool, pool.rows(arrays.used).tolist())}
     check.n_checked += len(images)
     for image in [each for each in images.values() if len(each.looks) != n_objects]:
         problem, index = f"not {n_objects} objects, like the pool's other images", pool.indices[image.row]
@@ -170,8 +170,8 @@ def _minimal(
         elif not ood and pair in shown_values:
             problem = "asked about an image that shows the pair"
         if problem:
-            values = ", ".join(f"{' '.join(values)}: {each.answer}" for values, each in group)
-            yield group[0][1].row, problem, values
+            said = ", ".join(f"{' '.join(values)}: {each.answer}" for values, each in group)
+            yield group[0][1].row, problem, said
     n_no, n = sum(each.answer == "no" for each in questions), len(questions)
     if ood and hop.corners * n_no != (hop.corners - 1) * n:
         yield None, f"not exactly {hop.corners - 1} answers in {hop.corners} are no", f"{n_no} of {n}"

@@ -3,8 +3,8 @@
 Images that were rendered again must differ from their source where objects were removed or changed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clevrhope.audit.checks.images import LEAST_PX, without_outlines
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
-from clevrhope.audit.suites.edited_scenes import BLURS, SCENES_A_BATCH, EditedScene
+from clevrhope.audit.suites.edited_scenes import BLURS, EditedScene
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.errors import DatasetError
@@ -31,132 +31,148 @@ _WIDEST = 1 / 40
 """Margin around the foreground, as a share of the width, in which an edit may fade into the background."""
 
 Flags = npt.NDArray[np.bool_]
+Problems = Iterator[tuple[str, object]]
 
 
-class EditedImages:
-    """The images of a suite's pool."""
+def check_images(
+    folder: AuditFolder, pool: str, source_pool: str, scenes: Mapping[int, EditedScene], check: Check
+) -> None:
+    """Checks the image of every scene of a suite's pool.
 
-    def __init__(self, folder: AuditFolder, pool: str, source_pool: str, check: Check) -> None:
-        self._folder, self._pool, self._source_pool, self._check = folder, pool, source_pool, check
-        self._size = folder.image_size
-        self._file = folder.layout.relative(folder.layout.images_h5(pool))
+    Raises:
+        DatasetError: an HDF5 file of images, or the source of an image, cannot be read.
+    """
+    layout, packed = folder.layout, folder.layout.images_h5(pool)
+    file, there = layout.relative(packed), set(images_in(packed).tolist())
+    for index in sorted(there.symmetric_difference(scenes)):
+        problem = "an image without a scene" if index in there else "no such image"
+        check.fault(file, index, problem, f"row {index}")
+    wanted = np.unique([int(each.edit["source_index"]) for each in scenes.values()]).astype(np.int32)
+    sources = find_images(layout, source_pool, wanted, prefer="h5")
+    if sources is None:
+        raise DatasetError(f"{layout.images(source_pool)}: no images of the scenes that were edited")
 
-    def check(self, scenes: Mapping[int, EditedScene]) -> None:
-        """Checks the image of every scene.
+    def raster(pool: str, row: bytes) -> npt.NDArray[np.uint8]:
+        (ids,) = folder.object_ids(pool, [row])
+        rows, columns = (np.arange(n) * old // n for n, old in zip(folder.image_size, ids.shape, strict=True))
+        return ids[rows[:, None], columns]
 
-        Raises:
-            DatasetError: an HDF5 file of images, or the source of an image, cannot be read.
-        """
-        packed = self._folder.layout.images_h5(self._pool)
-        there = set(images_in(packed).tolist())
-        for index in sorted(there.symmetric_difference(scenes)):
-            problem = "an image without a scene" if index in there else "no such image"
-            self._check.fault(self._file, index, problem, f"row {index}")
-        rest = iter([scenes[index] for index in sorted(there & scenes.keys())])
-        by_source: dict[int, tuple[ImageArray, npt.NDArray[np.uint8]]] = {}
-        softness: dict[int, float] = {}
-        while batch := list(islice(rest, SCENES_A_BATCH)):
-            for each, (_, image) in zip(
-                batch, read_images(packed, [each.index for each in batch]), strict=True
-            ):
-                source = int(each.edit["source_index"])
-                if source not in by_source:
-                    by_source = {source: self._source(each)}
-                if image.shape[:2] != self._size:
-                    self._check.fault(self._file, each.index, f"not {self._size} pixels", image.shape[:2])
-                    continue
-                self._compare_png(each, image)
-                self._look(each, image, *by_source[source], softness)
-
-    def _source(self, each: EditedScene) -> tuple[ImageArray, npt.NDArray[np.uint8]]:
-        """The image of a scene's source, and its raster of objects at the image's size."""
-        index = int(each.edit["source_index"])
-        wanted = np.asarray([index], dtype=np.int32)
-        images = find_images(self._folder.layout, self._source_pool, wanted, prefer="h5")
-        if images is None:
-            raise DatasetError(f"{self._folder.layout.images(self._source_pool)}: no image of scene {index}")
-        return images.pixels(index), self._raster(self._source_pool, each.source_row)
-
-    def _raster(self, pool: str, row: bytes) -> npt.NDArray[np.uint8]:
-        (ids,) = self._folder.object_ids(pool, [row])
-        rows, columns = (np.arange(n) * old // n for n, old in zip(self._size, ids.shape, strict=True))
-        raster: npt.NDArray[np.uint8] = ids[rows[:, None], columns]
-        return raster
-
-    def _compare_png(self, each: EditedScene, image: ImageArray) -> None:
-        layout = self._folder.layout
-        path = layout.image(self._pool, each.index)
-        if layout.relative(path) in self._folder.manifest.files:
+    softness: dict[int, float] = {}
+    for index in sorted(there & scenes.keys()):
+        each = scenes[index]
+        ((_, image),) = read_images(packed, [index])
+        if image.shape[:2] != folder.image_size:
+            check.fault(file, index, f"not {folder.image_size} pixels", image.shape[:2])
+            continue
+        path = layout.image(pool, index)
+        if layout.relative(path) in folder.manifest.files:
             try:
-                same = np.array_equal(read_png(path), image)
+                if not np.array_equal(read_png(path), image):
+                    check.fault(file, index, "not the pixels of", path.name)
             except DatasetError as error:
-                self._check.fault(layout.relative(path), each.index, "not a readable PNG file", error)
-                return
-            if not same:
-                self._check.fault(self._file, each.index, "not the pixels of", path.name)
-
-    def _look(
-        self,
-        each: EditedScene,
-        image: ImageArray,
-        source: ImageArray,
-        raster: npt.NDArray[np.uint8],
-        softness: dict[int, float],
-    ) -> None:
-        """Compares an image with its source in the way that the kind of edit requires."""
-        kinds: Mapping[str, Callable[[], Iterator[tuple[str, object]]]] = {
-            "copy": lambda: _copy(image, source),
-            "fill": lambda: _fill(each, image, source, raster),
-            "crop": lambda: _crop(each, image, source, raster),
-            "removal": lambda: self._rendered(each, image, source, raster),
-            "edit": lambda: self._rendered(each, image, source, raster),
-            **dict.fromkeys(BLURS, lambda: _blur(each, image, source, raster, softness)),
-        }
-        if each.kind in kinds:
-            for problem, value in kinds[each.kind]():
-                self._check.fault(self._file, each.index, problem, value)
-
-    def _rendered(
-        self, each: EditedScene, image: ImageArray, source: ImageArray, before: npt.NDArray[np.uint8]
-    ) -> Iterator[tuple[str, object]]:
-        """Compares the image with its source where objects were removed, or where one was changed."""
-        edit, after = each.edit, self._raster(self._pool, each.row)
-        if each.kind == "edit":
-            number = int(edit["object"]) + 1
-            regions = {number: (before == number) | (after == number)}
+                check.fault(layout.relative(path), index, "not a readable PNG file", error)
+        source = sources.pixels(int(each.edit["source_index"]))
+        look = Look(each, image, source, raster(source_pool, each.source_row))
+        if each.kind in ("removal", "edit"):
+            problems = look.rendered(raster(pool, each.row))
+        elif each.kind in BLURS:
+            problems = look.blurred(softness)
         else:
-            gone = set(range(1, 1 + len(each.source["objects"]))).difference(k + 1 for k in edit["objects"])
+            kinds = {"copy": look.copied, "fill": look.filled, "crop": look.cropped}
+            problems = kinds[each.kind]() if each.kind in kinds else iter(())
+        for problem, value in problems:
+            check.fault(file, index, problem, value)
+
+
+@dataclass(frozen=True)
+class Look:
+    """An edited image beside its source, of which `raster` has the number of each pixel's object."""
+
+    scene: EditedScene
+    image: ImageArray
+    source: ImageArray
+    raster: npt.NDArray[np.uint8]
+
+    def rendered(self, after: npt.NDArray[np.uint8]) -> Problems:
+        """It differs from its source where objects were removed, or where one was changed."""
+        edit, before = self.scene.edit, self.raster
+        if self.scene.kind == "edit":
+            changed = int(edit["object"]) + 1
+            regions = {changed: (before == changed) | (after == changed)}
+        else:
+            gone = set(range(len(self.scene.source["objects"]))).difference(edit["objects"])
             old = without_outlines(before)
-            regions = {number: (old == number) & (after == 0) for number in sorted(gone)}
+            regions = {number + 1: (old == number + 1) & (after == 0) for number in sorted(gone)}
         for number, region in regions.items():
             if np.count_nonzero(region) >= LEAST_PX:
-                apart = float(np.abs(image[region].astype(np.int64) - source[region]).mean())
+                apart = float(np.abs(self.image[region].astype(np.int64) - self.source[region]).mean())
                 if apart < LEAST_CHANGED:
-                    problem = f"it shows its source where object {number - 1} was {_DONE[each.kind]}"
+                    problem = f"it shows its source where object {number - 1} was edited"
                     yield problem, f"{apart:.1f} of 255 apart"
 
+    def copied(self) -> Problems:
+        """It is its source."""
+        n_others = np.count_nonzero((self.image != self.source).any(axis=2))
+        if n_others:
+            yield "not the pixels of its source", f"{n_others} pixels differ"
 
-_DONE = {"edit": "changed", "removal": "removed"}
+    def filled(self) -> Problems:
+        """Its foreground is kept, and all else is of one color."""
+        foreground = self._foreground()
+        yield from self._kept(foreground)
+        nothing_kept = _far_from(foreground) | ((self.raster > 0) & ~foreground)
+        wrong = (self.image[nothing_kept] != self.scene.edit["rgb"]).any(axis=1).sum()
+        if wrong:
+            yield f"its background is not {self.scene.edit['rgb']}", f"{wrong} pixels"
+
+    def blurred(self, softness: dict[int, float]) -> Problems:
+        """Its background changes less from pixel to pixel than in the source and at less blur."""
+        edit, kind, foreground = self.scene.edit, self.scene.kind, self._foreground()
+        yield from self._kept(foreground)
+        if abs(edit["sigma_px"] - int(kind[-1]) * 3 / 480 * self.image.shape[1]) > 1e-9:
+            yield "edit.sigma_px is not that of its test", edit["sigma_px"]
+        background, row = _far_from(foreground), int(edit["question_index"])
+        before = _roughness(self.source, background) if kind == BLURS[0] else softness.get(row, np.inf)
+        softness[row] = _roughness(self.image, background)
+        if softness[row] >= before and before > 0:
+            yield "its background is not blurred more than before", f"{softness[row]:.3f} after {before:.3f}"
+
+    def cropped(self) -> Problems:
+        """It shows the part of its source around the foreground, as large as possible, on one color."""
+        rows, columns = np.nonzero(self._foreground())
+        left, top, right, bottom = self.scene.edit["box"]
+        height, width = self.image.shape[:2]
+        margins = [columns.min() - left, right - 1 - columns.max(), rows.min() - top, bottom - 1 - rows.max()]
+        if not all(0 <= margin <= width * _WIDEST + 2 for margin in margins):
+            yield "edit.box is not the tightest one around the foreground", self.scene.edit["box"]
+            return
+        scale = min(width / (right - left), height / (bottom - top))
+        shown = (int((bottom - top) * scale), int((right - left) * scale))
+        y, x = (height - shown[0]) // 2, (width - shown[1]) // 2
+        around = np.ones((height, width), bool)
+        around[max(0, y - 1) : y + shown[0] + 1, max(0, x - 1) : x + shown[1] + 1] = False
+        if (self.image[around] != self.scene.edit["rgb"]).any():
+            yield f"what surrounds the crop is not {self.scene.edit['rgb']}", "other pixels"
+        # The nearest source pixel for each pixel of the crop.
+        at_y = np.arange(shown[0]) * (bottom - top) // shown[0] + top
+        at_x = np.arange(shown[1]) * (right - left) // shown[1] + left
+        expected = self.source[at_y[:, None], at_x].astype(np.float64)
+        apart = np.abs(self.image[y : y + shown[0], x : x + shown[1]] - expected).mean()
+        if apart > MOST_APART:
+            yield "it does not show that part of its source", f"{apart:.0f} of 255 apart"
+
+    def _foreground(self) -> Flags:
+        found: Flags = np.isin(self.raster, [number + 1 for number in self.scene.edit["objects"]])
+        return found
+
+    def _kept(self, mask: Flags) -> Problems:
+        same = (self.image[mask] == self.source[mask]).all(axis=1).mean()
+        if same < LEAST_KEPT:
+            yield "its foreground does not have the pixels of its source", f"{same:.0%} of them"
 
 
-def _copy(image: ImageArray, source: ImageArray) -> Iterator[tuple[str, object]]:
-    if not np.array_equal(image, source):
-        yield "not the pixels of its source", f"{(image != source).any(axis=2).sum()} pixels differ"
-
-
-def _foreground(each: EditedScene, raster: npt.NDArray[np.uint8]) -> Flags:
-    objects: Sequence[int] = each.edit["objects"]
-    return np.isin(raster, [number + 1 for number in objects])
-
-
-def _kept(image: ImageArray, source: ImageArray, mask: Flags) -> Iterator[tuple[str, object]]:
-    same = (image[mask] == source[mask]).all(axis=1).mean()
-    if same < LEAST_KEPT:
-        yield "its foreground does not have the pixels of its source", f"{same:.0%} of them"
-
-
-def _background(mask: Flags) -> Flags:
-    """The pixels that are not near the foreground."""
+def _far_from(mask: Flags) -> Flags:
+    """The pixels that are not near those of a mask."""
     reach = max(2, int(mask.shape[1] * _WIDEST))
     sums = np.pad(mask.astype(np.int64), reach).cumsum(axis=0).cumsum(axis=1)
     sums = np.pad(sums, ((1, 0), (1, 0)))
@@ -166,73 +182,8 @@ def _background(mask: Flags) -> Flags:
     return far
 
 
-def _fill(
-    each: EditedScene, image: ImageArray, source: ImageArray, raster: npt.NDArray[np.uint8]
-) -> Iterator[tuple[str, object]]:
-    mask = _foreground(each, raster)
-    yield from _kept(image, source, mask)
-    nothing_kept = _background(mask) | ((raster > 0) & ~mask)
-    wrong = (image[nothing_kept] != each.edit["rgb"]).any(axis=1).sum()
-    if wrong:
-        yield f"its background is not {each.edit['rgb']}", f"{wrong} pixels"
-
-
-def _blur(
-    each: EditedScene,
-    image: ImageArray,
-    source: ImageArray,
-    raster: npt.NDArray[np.uint8],
-    softness: dict[int, float],
-) -> Iterator[tuple[str, object]]:
-    """Checks that the background changes less from pixel to pixel than in the source and at less blur."""
-    mask = _foreground(each, raster)
-    yield from _kept(image, source, mask)
-    share = int(each.kind[-1]) * 3 / 480
-    if abs(each.edit["sigma_px"] - share * image.shape[1]) > 1e-9:
-        yield "edit.sigma_px is not that of its test", each.edit["sigma_px"]
-    background = _background(mask)
-    row = int(each.edit["question_index"])
-    before = _roughness(source, background) if each.kind == BLURS[0] else softness.get(row, np.inf)
-    softness[row] = _roughness(image, background)
-    if softness[row] >= before and before > 0:
-        yield "its background is not blurred more than before", f"{softness[row]:.3f} after {before:.3f}"
-
-
 def _roughness(image: ImageArray, where: Flags) -> float:
     """Mean difference (of 255) between a pixel and its right neighbour."""
     both = where[:, 1:] & where[:, :-1]
     steps = np.abs(np.diff(image.astype(np.int64), axis=1))[both]
     return float(steps.mean()) if steps.size else 0.0
-
-
-def _crop(
-    each: EditedScene, image: ImageArray, source: ImageArray, raster: npt.NDArray[np.uint8]
-) -> Iterator[tuple[str, object]]:
-    rows, columns = np.nonzero(_foreground(each, raster))
-    left, top, right, bottom = each.edit["box"]
-    height, width = image.shape[:2]
-    is_tight = (
-        0 <= columns.min() - left <= width * _WIDEST + 2
-        and 0 <= right - 1 - columns.max() <= width * _WIDEST + 2
-        and 0 <= rows.min() - top <= width * _WIDEST + 2
-        and 0 <= bottom - 1 - rows.max() <= width * _WIDEST + 2
-    )
-    if not is_tight:
-        yield "edit.box is not the tightest one around the foreground", each.edit["box"]
-        return
-    scale = min(width / (right - left), height / (bottom - top))
-    shown = (int((bottom - top) * scale), int((right - left) * scale))
-    y, x = (height - shown[0]) // 2, (width - shown[1]) // 2
-    around = np.ones((height, width), bool)
-    around[max(0, y - 1) : y + shown[0] + 1, max(0, x - 1) : x + shown[1] + 1] = False
-    if (image[around] != each.edit["rgb"]).any():
-        yield f"what surrounds the crop is not {each.edit['rgb']}", "other pixels"
-    # The nearest source pixel for each pixel of the crop.
-    at = [
-        (np.arange(n) * (end - begin) // n + begin)
-        for n, begin, end in ((shown[0], top, bottom), (shown[1], left, right))
-    ]
-    expected = source[at[0][:, None], at[1]].astype(np.float64)
-    apart = np.abs(image[y : y + shown[0], x : x + shown[1]] - expected).mean()
-    if apart > MOST_APART:
-        yield "it does not show that part of its source", f"{apart:.0f} of 255 apart"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from clevrhope.audit.report import Check, Found
-from clevrhope.audit.suites.edited_images import EditedImages
+from clevrhope.audit.suites.edited_images import check_images
 from clevrhope.audit.suites.edited_scenes import PIXELS, EditedScene, check_scenes, read_edited
 from clevrhope.audit.suites.pairs import Pairs
 from clevrhope.audit.suites.source import FLIP, SAME
@@ -27,7 +27,7 @@ def check_visual(pairs: Pairs, check: Check) -> None:
     folder, place, pool = pairs.folder, pairs.place, pairs.pool.name
     scenes = read_edited(folder, place, pool, check)
     check_scenes(folder, place, pool, scenes, check)
-    EditedImages(folder, pool, place.pool, check).check(scenes)
+    check_images(folder, pool, place.pool, scenes, check)
     check.add(place.file, _rows(pairs, scenes))
     stated = folder.manifest.suites[place.hop.name][place.suite][place.name].get("pictures")
     if stated != len(scenes):
