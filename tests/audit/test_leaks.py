@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 from leak_dataset import CYLINDER, HOP, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
@@ -70,84 +71,35 @@ def test_a_folder_that_implies_nothing_says_so(tmp_path: Path) -> None:
     assert ", 0 of train and 0 of complex_iid ask for a rubber cylinder." in report.checked()[5]
 
 
-def scene_with_pair(data: Dataset) -> None:
-    data.scenes["train"][1]["objects"][2]["shape"] = "cylinder"
+Plant = Callable[[Dataset], Any]
+FOLDER = f"hops/{HOP.name}/"
+MINIMAL = "minimal_material_shape"
+OF_MINIMAL = f"scenes/{MINIMAL}"
+IN_PROGRAM, IN_WORDS = (f"mentions rubber cylinder in its {what}" for what in ("program", "words"))
+NOT_IN_PROGRAM, NOT_IN_WORDS = (f"does not mention rubber cylinder in its {w}" for w in ("program", "words"))
 
 
-def iid_scene_with_pair(data: Dataset) -> None:
-    data.scenes["test_iid"][0]["objects"][1]["material"] = "rubber"
+def in_scene(pool: str, scene: int, place: int, **values: object) -> Plant:
+    """A plant that changes an object of a scene."""
+    return lambda data: data.scenes[pool][scene]["objects"][place].update(values)
 
 
-def program_with_pair(data: Dataset) -> None:
-    """Only the program: its words speak of a cylinder."""
-    data.questions["train"][0]["program"] = chain(RUBBER, CYLINDER, "count")
-    data.questions["train"][0]["answer"] = "0"
+def in_question(split: str, row: int, **fields: object) -> Plant:
+    """A plant that changes a question."""
+    return lambda data: data.questions[split][row].update(fields)
 
 
 def union_with_pair(data: Dataset) -> None:
     """No chain of filters holds both, but a filter meets what comes out of a union."""
-    program = data.questions["train"][2]["program"]
-    program[5]["value_inputs"] = ["rubber"]
-    data.questions["train"][2]["answer"] = "0"
-
-
-def words_with_pair(data: Dataset) -> None:
-    data.questions["train"][1]["question"] = "What color is the matte cylinder?"
-
-
-def words_of_a_union_with_pair(data: Dataset) -> None:
-    data.questions["train"][2]["question"] = "How many matte things are either red blocks or cylinders?"
-
-
-def minimal_iid_question_with_pair(data: Dataset) -> None:
-    data.questions["minimal_iid"][0]["question"] = "Is there any matte cylinder?"
-
-
-def minimal_iid_image_with_pair(data: Dataset) -> None:
-    row = data.questions["minimal_iid"][0]
-    row["image_index"], row["image_filename"] = 0, "HOPE_minimal_material_shape_000000.png"
-
-
-def ood_scene_without_pair(data: Dataset) -> None:
-    data.scenes["test_ood"][0]["objects"][0]["material"] = "metal"
-
-
-def ood_program_without_pair(data: Dataset) -> None:
-    data.questions["complex_ood"][1]["program"] = chain(CYLINDER, "unique", "query_color")
-
-
-def ood_words_without_pair(data: Dataset) -> None:
-    data.questions["complex_ood"][1]["question"] = "There is a cylinder; what color is the matte thing?"
-
-
-def minimal_ood_words_without_pair(data: Dataset) -> None:
-    data.questions["minimal_ood"][2]["question"] = "Are there any rubber cubes?"
+    row = data.questions["train"][2]
+    row["program"][5]["value_inputs"] = ["rubber"]
+    row["answer"] = "0"
 
 
 def two_matches_in_a_group(data: Dataset) -> None:
-    data.scenes["minimal_material_shape"][1]["objects"][0]["shape"] = "cylinder"
+    data.scenes[MINIMAL][1]["objects"][0]["shape"] = "cylinder"
     data.questions["minimal_ood"][1]["answer"] = "yes"
     data.questions["minimal_iid"] = data.questions["minimal_iid"][1:]
-
-
-def a_image_of_a_group_elsewhere(data: Dataset) -> None:
-    data.scenes["minimal_material_shape"][3]["objects"][0]["rotation"] = 46.0
-
-
-def a_group_asked_in_other_words(data: Dataset) -> None:
-    data.questions["minimal_ood"][2]["question"] = "Is there any matte cylinder?"
-
-
-def a_question_twice_in_minimal_ood(data: Dataset) -> None:
-    data.questions["minimal_ood"].append(data.questions["minimal_ood"][1])
-
-
-def program_without_answer(data: Dataset) -> None:
-    data.questions["train"][1]["program"] = chain(RUBBER, "unique", "query_color")
-
-
-def unknown_function(data: Dataset) -> None:
-    data.questions["train"][1]["program"] = chain("filter_material metal", "unique", "weigh")
 
 
 def shared_scene(data: Dataset) -> None:
@@ -161,152 +113,119 @@ def shared_name(data: Dataset) -> None:
     data.scenes["test_iid"][0]["image_filename"] = data.questions["complex_iid"][0]["image_filename"] = name
 
 
-def shared_bytes(data: Dataset) -> None:
-    data.same_bytes = True
+FAULTS: dict[str, tuple[Plant, Kind, str, int | None, str]] = {
+    "pair in a train image": (
+        in_scene("train", 1, 2, shape="cylinder"),
+        *(Kind.PAIR, "scenes/train", 3, "an image of train shows"),
+    ),
+    "pair in an IID image": (
+        in_scene("test_iid", 0, 1, material="rubber"),
+        *(Kind.PAIR, "scenes/test_iid", 0, "an image of complex_iid shows"),
+    ),
+    "pair in a program alone": (
+        in_question("train", 0, program=chain(RUBBER, CYLINDER, "count"), answer="0"),
+        *(Kind.PAIR, "train_questions.json", 0, IN_PROGRAM),
+    ),
+    "pair in a union": (union_with_pair, Kind.PAIR, "train_questions.json", 2, IN_PROGRAM),
+    "pair in words": (
+        in_question("train", 1, question="What color is the matte cylinder?"),
+        *(Kind.PAIR, "train_questions.json", 1, IN_WORDS),
+    ),
+    "pair in the words of a union": (
+        in_question("train", 2, question="How many matte things are either red blocks or cylinders?"),
+        *(Kind.PAIR, "train_questions.json", 2, IN_WORDS),
+    ),
+    "pair in the words of minimal_iid": (
+        in_question("minimal_iid", 0, question="Is there any matte cylinder?"),
+        *(Kind.PAIR, "minimal_iid_questions.json", 0, IN_WORDS),
+    ),
+    "pair in an image of minimal_iid": (
+        in_question("minimal_iid", 0, image_index=0, image_filename=f"HOPE_{MINIMAL}_000000.png"),
+        *(Kind.PAIR, OF_MINIMAL, 0, "an image of minimal_iid shows"),
+    ),
+    "no pair in an OOD image": (
+        in_scene("test_ood", 0, 0, material="metal"),
+        *(Kind.PAIR, "scenes/test_ood", 1, "an image of complex_ood lacks"),
+    ),
+    "no pair in an OOD program": (
+        in_question("complex_ood", 1, program=chain(CYLINDER, "unique", "query_color")),
+        *(Kind.PAIR, "complex_ood_questions.json", 1, NOT_IN_PROGRAM),
+    ),
+    "no pair in OOD words": (
+        in_question("complex_ood", 1, question="There is a cylinder; what color is the matte thing?"),
+        *(Kind.PAIR, "complex_ood_questions.json", 1, NOT_IN_WORDS),
+    ),
+    "no pair in the words of minimal_ood": (
+        in_question("minimal_ood", 2, question="Are there any rubber cubes?"),
+        *(Kind.PAIR, "minimal_ood_questions.json", 2, NOT_IN_WORDS),
+    ),
+    "a group asked in other words": (
+        in_question("minimal_ood", 2, question="Is there any matte cylinder?"),
+        *(Kind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
+    ),
+    "two matches in a group": (
+        two_matches_in_a_group,
+        *(Kind.GROUP, OF_MINIMAL, 0, "two images of one place show the same values"),
+    ),
+    "an image of a group elsewhere": (
+        in_scene(MINIMAL, 3, 0, rotation=46.0),
+        *(Kind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
+    ),
+    "a question twice in minimal_ood": (
+        lambda data: data.questions["minimal_ood"].append(data.questions["minimal_ood"][1]),
+        *(Kind.GROUP, "minimal_ood_questions.json", None, "not exactly 3 answers in 4"),
+    ),
+    "wrong answer": (wrong_answer, Kind.PROGRAM, "train_questions.json", 2, "its program gives 2"),
+    "program without answer": (
+        in_question("train", 1, program=chain(RUBBER, "unique", "query_color")),
+        *(Kind.PROGRAM, "train_questions.json", 1, "has no answer (a unique of not one object)"),
+    ),
+    "unknown function": (
+        in_question("train", 1, program=chain("filter_material metal", "unique", "weigh")),
+        *(Kind.PROGRAM, "train_questions.json", 1, "has no answer (not a program of CLEVR's functions)"),
+    ),
+    "shared scene": (
+        shared_scene,
+        *(Kind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
+    ),
+    "shared name": (
+        shared_name,
+        *(Kind.SHARED, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid"),
+    ),
+    "shared bytes": (
+        lambda data: setattr(data, "same_bytes", True),
+        *(Kind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
+    ),
+    "missing scene": (
+        lambda data: data.scenes["train"].pop(1),
+        *(Kind.DISAGREEMENT, "scenes/train", 3, "a question's scene is missing"),
+    ),
+    "missing image": (
+        lambda data: setattr(data, "images_left_out", ("HOPE_train_000003.png",)),
+        *(Kind.DISAGREEMENT, "images/train", 3, "no such image"),
+    ),
+    "scene twice": (
+        lambda data: data.scenes["train"].append(data.scenes["train"][0]),
+        *(Kind.DISAGREEMENT, "scenes/train", 0, "the scene occurs twice"),
+    ),
+    "another image": (
+        in_question("train", 2, image_filename="HOPE_train_000000.png"),
+        *(Kind.DISAGREEMENT, "train_questions.json", 2, "names another image than its scene"),
+    ),
+}
+"""Fault -> what plants it, the line that finds it, the file and index that it names, and what it says."""
 
 
-def missing_scene(data: Dataset) -> None:
-    del data.scenes["train"][1]
-
-
-def missing_image(data: Dataset) -> None:
-    data.images_left_out = ("HOPE_train_000003.png",)
-
-
-def scene_twice(data: Dataset) -> None:
-    data.scenes["train"].append(data.scenes["train"][0])
-
-
-def another_image(data: Dataset) -> None:
-    data.questions["train"][2]["image_filename"] = "HOPE_train_000000.png"
-
-
-@pytest.mark.parametrize(
-    ("spoil", "file", "index", "problem", "kind"),
-    [
-        (scene_with_pair, "scenes/train", 3, "an image of train shows", Kind.PAIR),
-        (iid_scene_with_pair, "scenes/test_iid", 0, "an image of complex_iid shows", Kind.PAIR),
-        (program_with_pair, "train_questions.json", 0, "mentions rubber cylinder in its program", Kind.PAIR),
-        (union_with_pair, "train_questions.json", 2, "mentions rubber cylinder in its program", Kind.PAIR),
-        (words_with_pair, "train_questions.json", 1, "mentions rubber cylinder in its words", Kind.PAIR),
-        (
-            words_of_a_union_with_pair,
-            "train_questions.json",
-            2,
-            "mentions rubber cylinder in its words",
-            Kind.PAIR,
-        ),
-        (
-            minimal_iid_question_with_pair,
-            "minimal_iid_questions.json",
-            0,
-            "mentions rubber cylinder in its words",
-            Kind.PAIR,
-        ),
-        (
-            minimal_iid_image_with_pair,
-            "scenes/minimal_material_shape",
-            0,
-            "an image of minimal_iid shows",
-            Kind.PAIR,
-        ),
-        (ood_scene_without_pair, "scenes/test_ood", 1, "an image of complex_ood lacks", Kind.PAIR),
-        (
-            ood_program_without_pair,
-            "complex_ood_questions.json",
-            1,
-            "does not mention rubber cylinder in its program",
-            Kind.PAIR,
-        ),
-        (
-            ood_words_without_pair,
-            "complex_ood_questions.json",
-            1,
-            "does not mention rubber cylinder in its words",
-            Kind.PAIR,
-        ),
-        (
-            minimal_ood_words_without_pair,
-            "minimal_ood_questions.json",
-            2,
-            "does not mention rubber cylinder in its words",
-            Kind.PAIR,
-        ),
-        (
-            a_group_asked_in_other_words,
-            "minimal_ood_questions.json",
-            0,
-            "not asked once about each of 4 images",
-            Kind.GROUP,
-        ),
-        (
-            two_matches_in_a_group,
-            "scenes/minimal_material_shape",
-            0,
-            "two images of one place show the same values",
-            Kind.GROUP,
-        ),
-        (
-            a_image_of_a_group_elsewhere,
-            "minimal_ood_questions.json",
-            0,
-            "not asked once about each of 4 images",
-            Kind.GROUP,
-        ),
-        (
-            a_question_twice_in_minimal_ood,
-            "minimal_ood_questions.json",
-            None,
-            "not exactly 3 answers in 4",
-            Kind.GROUP,
-        ),
-        (wrong_answer, "train_questions.json", 2, "its program gives 2", Kind.PROGRAM),
-        (
-            program_without_answer,
-            "train_questions.json",
-            1,
-            "its program has no answer (a unique of not one object)",
-            Kind.PROGRAM,
-        ),
-        (
-            unknown_function,
-            "train_questions.json",
-            1,
-            "its program has no answer (not a program of CLEVR's functions)",
-            Kind.PROGRAM,
-        ),
-        (shared_scene, "scenes/test_iid", 0, "an image of complex_iid is also in train", Kind.SHARED),
-        (shared_name, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid", Kind.SHARED),
-        (shared_bytes, "scenes/test_iid", 0, "an image of complex_iid is also in train", Kind.SHARED),
-        (missing_scene, "scenes/train", 3, "a question's scene is missing", Kind.DISAGREEMENT),
-        (missing_image, "images/train", 3, "no such image", Kind.DISAGREEMENT),
-        (scene_twice, "scenes/train", 0, "the scene occurs twice", Kind.DISAGREEMENT),
-        (
-            another_image,
-            "train_questions.json",
-            2,
-            "names another image than its scene",
-            Kind.DISAGREEMENT,
-        ),
-    ],
-)
-def test_a_planted_fault_is_found(
-    spoil: Callable[[Dataset], None],
-    file: str,
-    index: int | None,
-    problem: str,
-    kind: Kind,
-    tmp_path: Path,
-) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
+    plant, kind, file, index, problem = FAULTS[fault]
     data = clean()
-    spoil(data)
+    plant(data)
     report = report_on(data, tmp_path)
     assert not report.ok
     assert report.checked() == ()
     found = {
-        name: [
-            (v.file.removeprefix(f"hops/{HOP.name}/"), v.index) for v in line.faults if problem in v.problem
-        ]
+        name: [(v.file.removeprefix(FOLDER), v.index) for v in line.faults if problem in v.problem]
         for name, line in report.lines.items()
     }
     assert (file, index) in found[kind], [str(v) for v in report.violations]
