@@ -16,7 +16,7 @@ import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
-from clevrhope.audit.leaks.report import Violation
+from clevrhope.audit.report import Fault
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.contents import hops_in
 from clevrhope.dataset.layout import Layout
@@ -271,7 +271,7 @@ def spoil(folder: Path, hop: str, split: str, change: dict[str, str], table: str
     return k
 
 
-def check(folder: Path, hop: str) -> tuple[Violation, ...]:
+def check(folder: Path, hop: str) -> tuple[Fault, ...]:
     return LeakCheck(folder).check(parse_hop(hop, read_world().attribute_types)).violations
 
 

@@ -140,7 +140,7 @@ def test_the_audit_finds_nothing_wrong(paper: Path) -> None:
     without |= {"added questions"} | {
         name for name in not_done if name.startswith(("pair", "several images"))
     }
-    assert not_done <= without | {"images", "objects in images"}
+    assert not_done <= without | {"images"}
     streamed = sum(each for each, _, _ in STREAMED.values()) + PRESETS["paper"].sizes.val_iid
     n_questions = streamed * 29 + sum(sum(MINIMAL[hop.diversity][:2]) for hop in paper_hops())
     (texts,) = (check for check in report["checks"] if check["name"] == "text")

@@ -240,7 +240,7 @@ def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.slow
-def test_pages_say_what_rendered_the_images_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
+def test_pages_say_what_rendered_the_images_and_the_audit_passes_them(tmp_path: Path) -> None:
     out = tmp_path / "whole"
     rendering = resolve_config(renderer="native", quality="draft").rendering
     assert isinstance(rendering, NativeSettings)
@@ -254,30 +254,6 @@ def test_pages_say_what_rendered_the_images_and_the_audit_finds_their_objects(tm
         assert "Blender, which renders images" not in text
     checks = {check.name: check for check in audit(out).checks}
     assert all(check.n_faults == 0 for check in checks.values())
-    assert checks["objects in images"].n_checked >= 15
-
-    # An image of another scene in the place of one: the same renderer, so colours alone tell.
-    first, second = sorted(path for path in (out / "images" / "train").glob("*.png"))[:2]
-    first.write_bytes(second.read_bytes())
-    checks = {check.name: check for check in audit(out).checks}
-    assert checks["objects in images"].n_faults > 0
-
-
-@pytest.mark.slow
-def test_the_audit_finds_objects_in_images_of_another_size(tmp_path: Path) -> None:
-    rendering = NativeSettings(width=300, height=200, quality="draft")
-    make(
-        tmp_path / "a",
-        rendering,
-        sizes={"train": 18, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1},
-    )
-    checks = {check.name: check for check in audit(tmp_path / "a").checks}
-    assert all(check.n_faults == 0 for check in checks.values())
-    assert checks["objects in images"].n_checked >= 10
-    first, second = sorted(path for path in (tmp_path / "a" / "images" / "train").glob("*.png"))[:2]
-    first.write_bytes(second.read_bytes())
-    checks = {check.name: check for check in audit(tmp_path / "a").checks}
-    assert checks["objects in images"].n_faults > 0
 
 
 PLAN = ("plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1")
