@@ -55,7 +55,8 @@ def check_images(
     def raster(pool: str, row: bytes) -> npt.NDArray[np.uint8]:
         (ids,) = folder.object_ids(pool, [row])
         rows, columns = (np.arange(n) * old // n for n, old in zip(folder.image_size, ids.shape, strict=True))
-        return ids[rows[:, None], columns]
+        scaled: npt.NDArray[np.uint8] = ids[rows[:, None], columns]
+        return scaled
 
     softness: dict[int, float] = {}
     for index in sorted(there & scenes.keys()):
