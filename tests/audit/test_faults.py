@@ -1,6 +1,7 @@
 """Every kind of fault that the audit is for, planted in a dataset: found, by its own check, and named."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,22 @@ from clevrhope.audit import audit
 
 Plant = Callable[[Spoilt], Any]
 
+
+def spoils(change: Callable[..., None], *names: str) -> Callable[[Callable[[Spoilt, Any], None]], Plant]:
+    """Makes a plant of a function that changes what a method of the folder hands to it."""
+    return lambda spoil: lambda data: change(data, *names, partial(spoil, data))
+
+
 HOP_MEASURED = "hops/rubber_cylinder/measured.json"
 QUESTIONS = "hops/rubber_cylinder/train_questions.json"
 MINIMAL = "hops/rubber_cylinder/minimal_iid_questions.json"
 JSON = "HDF5 and JSON"
+
+
+def used_scene(data: Spoilt, change: Callable[[Row], None]) -> None:
+    """Changes the first train scene that the pair asks about."""
+    index = int(data.column("train", "image_idxs")[0])
+    data.scenes("train", lambda rows: change(next(row for row in rows if row["image_index"] == index)))
 
 
 # Files
@@ -58,24 +71,18 @@ def measured(name: str, *keys: str) -> Plant:
 # Scenes
 
 
-def copied_scene(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        for key in ("objects", "relationships", "directions"):
-            rows[2][key] = rows[0][key]
-
-    data.scenes("train", change)
+@spoils(Spoilt.scenes, "train")
+def copied_scene(data: Spoilt, rows: list[Row]) -> None:
+    for key in ("objects", "relationships", "directions"):
+        rows[2][key] = rows[0][key]
 
 
-def copied_scene_in_another_order(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        rows[2]["objects"] = rows[0]["objects"][::-1]
-        order = range(len(rows[0]["objects"]))[::-1]
-        for relation, lists in rows[0]["relationships"].items():
-            rows[2]["relationships"][relation] = [
-                [len(lists) - 1 - other for other in lists[i]] for i in order
-            ]
-
-    data.scenes("train", change)
+@spoils(Spoilt.scenes, "train")
+def copied_scene_in_another_order(data: Spoilt, rows: list[Row]) -> None:
+    rows[2]["objects"] = rows[0]["objects"][::-1]
+    order = range(len(rows[0]["objects"]))[::-1]
+    for relation, lists in rows[0]["relationships"].items():
+        rows[2]["relationships"][relation] = [[len(lists) - 1 - other for other in lists[i]] for i in order]
 
 
 def train_image_in_a_test(data: Spoilt) -> None:
@@ -106,110 +113,78 @@ def image_in_both_complex_sets(data: Spoilt) -> None:
     data.sign()
 
 
-def used_scene(data: Spoilt, change: Callable[[Row], None]) -> None:
-    """Changes the first train scene that the pair asks about."""
-    index = int(data.column("train", "image_idxs")[0])
-    data.scenes("train", lambda rows: change(next(row for row in rows if row["image_index"] == index)))
+@spoils(used_scene)
+def two_objects(data: Spoilt, row: Row) -> None:
+    del row["objects"][2:]
+    for name, lists in row["relationships"].items():
+        row["relationships"][name] = [[other for other in each if other < 2] for each in lists[:2]]
 
 
-def two_objects(data: Spoilt) -> None:
-    def change(row: Row) -> None:
-        del row["objects"][2:]
-        for name, lists in row["relationships"].items():
-            row["relationships"][name] = [[other for other in each if other < 2] for each in lists[:2]]
-
-    used_scene(data, change)
-
-
-def eleven_objects(data: Spoilt) -> None:
+@spoils(used_scene)
+def eleven_objects(data: Spoilt, row: Row) -> None:
     """As many of them as are missing stand where the first does, and in the same relations."""
-
-    def change(row: Row) -> None:
-        n = len(row["objects"])
-        row["objects"] += [dict(row["objects"][0]) for _ in range(11 - n)]
-        for name, lists in row["relationships"].items():
-            new = range(n, 11)
-            more = [[*each, *(new if 0 in each else ())] for each in lists]
-            row["relationships"][name] = [*more, *(more[0] for _ in new)]
-
-    used_scene(data, change)
+    n = len(row["objects"])
+    row["objects"] += [dict(row["objects"][0]) for _ in range(11 - n)]
+    for name, lists in row["relationships"].items():
+        new = range(n, 11)
+        more = [[*each, *(new if 0 in each else ())] for each in lists]
+        row["relationships"][name] = [*more, *(more[0] for _ in new)]
 
 
-def moved_camera(data: Spoilt) -> None:
-    def change(row: Row) -> None:
-        x, y, z = row["camera"]["location"]
-        row["camera"]["location"] = [x + (0.3 if x < 7.48113 else -0.3), y, z]
-
-    used_scene(data, change)
+@spoils(used_scene)
+def moved_camera(data: Spoilt, row: Row) -> None:
+    x, y, z = row["camera"]["location"]
+    row["camera"]["location"] = [x + (0.3 if x < 7.48113 else -0.3), y, z]
 
 
-def far_camera(data: Spoilt) -> None:
+@spoils(used_scene)
+def far_camera(data: Spoilt, row: Row) -> None:
     """Along its own line of view, so that directions and most of the image stay."""
-
-    def change(row: Row) -> None:
-        row["camera"]["location"] = [2 * each for each in row["camera"]["location"]]
-
-    used_scene(data, change)
+    row["camera"]["location"] = [2 * each for each in row["camera"]["location"]]
 
 
-def mirrored(data: Spoilt) -> None:
+@spoils(used_scene)
+def mirrored(data: Spoilt, row: Row) -> None:
     """Left and right are exchanged, in the directions and in who stands there."""
-
-    def change(row: Row) -> None:
-        for said in (row["directions"], row["relationships"]):
-            said["left"], said["right"] = said["right"], said["left"]
-
-    used_scene(data, change)
+    for said in (row["directions"], row["relationships"]):
+        said["left"], said["right"] = said["right"], said["left"]
 
 
-def more_visible_pixels(data: Spoilt) -> None:
-    def change(row: Row) -> None:
-        row["objects"][1]["visible_pixels"] += 1
-
-    used_scene(data, change)
+@spoils(used_scene)
+def more_visible_pixels(data: Spoilt, row: Row) -> None:
+    row["objects"][1]["visible_pixels"] += 1
 
 
-def hidden_object(data: Spoilt) -> None:
+@spoils(used_scene)
+def hidden_object(data: Spoilt, row: Row) -> None:
     """The second object lies under the ground, and its scene says nothing of its pixels."""
-
-    def change(row: Row) -> None:
-        row["objects"][1]["3d_coords"][2] = -20.0
-        del row["objects"][1]["visible_pixels"]
-
-    used_scene(data, change)
+    row["objects"][1]["3d_coords"][2] = -20.0
+    del row["objects"][1]["visible_pixels"]
 
 
-def one_relation_more(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        rows[4]["relationships"]["left"][0] = sorted({*rows[4]["relationships"]["left"][0], 0})
-
-    data.scenes("train", change)
+@spoils(Spoilt.scenes, "train")
+def one_relation_more(data: Spoilt, rows: list[Row]) -> None:
+    rows[4]["relationships"]["left"][0] = sorted({*rows[4]["relationships"]["left"][0], 0})
 
 
-def moved_object(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        at = rows[4]["objects"][0]["3d_coords"]
-        at[0] += -4.0 if at[0] > 0 else 4.0
-
-    data.scenes("train", change)
+@spoils(Spoilt.scenes, "train")
+def moved_object(data: Spoilt, rows: list[Row]) -> None:
+    at = rows[4]["objects"][0]["3d_coords"]
+    at[0] += -4.0 if at[0] > 0 else 4.0
 
 
 # Minimal groups
 
 
-def other_color_in_a_group(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        color = rows[1]["objects"][0]["color"]
-        rows[1]["objects"][0]["color"] = "red" if color != "red" else "blue"
-
-    data.scenes("minimal_material_shape", change)
+@spoils(Spoilt.scenes, "minimal_material_shape")
+def other_color_in_a_group(data: Spoilt, rows: list[Row]) -> None:
+    color = rows[1]["objects"][0]["color"]
+    rows[1]["objects"][0]["color"] = "red" if color != "red" else "blue"
 
 
-def moved_object_in_a_group(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        rows[1]["objects"][0]["3d_coords"][0] += 0.5
-
-    data.scenes("minimal_material_shape", change)
+@spoils(Spoilt.scenes, "minimal_material_shape")
+def moved_object_in_a_group(data: Spoilt, rows: list[Row]) -> None:
+    rows[1]["objects"][0]["3d_coords"][0] += 0.5
 
 
 def two_answers_yes_in_a_group(data: Spoilt) -> None:
@@ -235,39 +210,31 @@ def another_value_said(data: Spoilt) -> None:
     data.arrays("train", lambda each: each["questions"].__setitem__((row, place), data.word("blue")))
 
 
-def words_in_another_order(data: Spoilt) -> None:
-    def change(each: dict[str, Any]) -> None:
-        each["questions"][0, 1:3] = each["questions"][0, 2:0:-1].copy()
-
-    data.arrays("train", change)
+@spoils(Spoilt.arrays, "train")
+def words_in_another_order(data: Spoilt, each: dict[str, Any]) -> None:
+    each["questions"][0, 1:3] = each["questions"][0, 2:0:-1].copy()
 
 
-def another_answer(data: Spoilt) -> None:
-    def change(each: dict[str, Any]) -> None:
-        each["answers"][0] = data.vocab["answer_token_to_idx"]["10"]
-
-    data.arrays("train", change)
+@spoils(Spoilt.arrays, "train")
+def another_answer(data: Spoilt, each: dict[str, Any]) -> None:
+    each["answers"][0] = data.vocab["answer_token_to_idx"]["10"]
 
 
 # Duplicates
 
 
-def same_question_twice(data: Spoilt) -> None:
-    def change(each: dict[str, Any]) -> None:
-        for name, values in each.items():
-            if name != "orig_idxs":
-                values[1] = values[0]
-
-    data.arrays("train", change)
+@spoils(Spoilt.arrays, "train")
+def same_question_twice(data: Spoilt, each: dict[str, Any]) -> None:
+    for name, values in each.items():
+        if name != "orig_idxs":
+            values[1] = values[0]
 
 
-def image_comes_again(data: Spoilt) -> None:
-    def change(each: dict[str, Any]) -> None:
-        for name, values in each.items():
-            if name != "orig_idxs":
-                values[[0, 20]] = values[[20, 0]]
-
-    data.arrays("train", change)
+@spoils(Spoilt.arrays, "train")
+def image_comes_again(data: Spoilt, each: dict[str, Any]) -> None:
+    for name, values in each.items():
+        if name != "orig_idxs":
+            values[[0, 20]] = values[[20, 0]]
 
 
 # Balance
@@ -310,13 +277,11 @@ def pair_in_a_program(data: Spoilt) -> None:
 PROGRAM = ("exist", "filter_shape[cylinder]", "filter_material[rubber]", "scene")
 
 
-def pair_in_words(data: Spoilt) -> None:
-    def change(each: dict[str, Any]) -> None:
-        words = [1, *(data.word(w) for w in ("Are", "there", "matte", "cylinders")), 2]
-        each["questions"][0] = 0
-        each["questions"][0, : len(words)] = words
-
-    data.arrays("train", change)
+@spoils(Spoilt.arrays, "train")
+def pair_in_words(data: Spoilt, each: dict[str, Any]) -> None:
+    words = [1, *(data.word(w) for w in ("Are", "there", "matte", "cylinders")), 2]
+    each["questions"][0] = 0
+    each["questions"][0, : len(words)] = words
 
 
 def no_pair_in_an_ood_image(data: Spoilt) -> None:
@@ -332,18 +297,14 @@ def no_pair_in_an_ood_image(data: Spoilt) -> None:
 # Agreement of files
 
 
-def another_answer_in_json(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        rows[0]["answer"] = "10"
-
-    data.questions("train", change)
+@spoils(Spoilt.questions, "train")
+def another_answer_in_json(data: Spoilt, rows: list[Row]) -> None:
+    rows[0]["answer"] = "10"
 
 
-def another_image_name(data: Spoilt) -> None:
-    def change(rows: list[Row]) -> None:
-        rows[0]["image_filename"] = "HOPE_train_999999.png"
-
-    data.questions("train", change)
+@spoils(Spoilt.questions, "train")
+def another_image_name(data: Spoilt, rows: list[Row]) -> None:
+    rows[0]["image_filename"] = "HOPE_train_999999.png"
 
 
 def in_json(key: str, value: object) -> Plant:
@@ -367,14 +328,11 @@ def other_prefixes_in_json(data: Spoilt) -> None:
     data.sign()
 
 
-def other_relation_needed(data: Spoilt) -> None:
+@spoils(Spoilt.arrays, "train")
+def other_relation_needed(data: Spoilt, each: dict[str, Any]) -> None:
     """In HDF5 alone, and such as a program of two relations may have."""
-
-    def change(each: dict[str, Any]) -> None:
-        row = each["relation_needed"].tolist().index([1, 1, -1])
-        each["relation_needed"][row, 0] = 0
-
-    data.arrays("train", change)
+    row = each["relation_needed"].tolist().index([1, 1, -1])
+    each["relation_needed"][row, 0] = 0
 
 
 FAULTS: dict[str, tuple[Plant, dict[str, list[str]]]] = {

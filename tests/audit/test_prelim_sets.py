@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
 HOP = "prelim_cyan"
-Plant = Callable[[Spoilt], None]
+Plant = Callable[[Spoilt], Any]
+
+
+def spoils(split: str) -> Callable[[Callable[[Spoilt, Any], None]], Plant]:
+    """Makes a plant of a function that changes the arrays of a split."""
+    return lambda spoil: lambda data: data.arrays(split, partial(spoil, data), HOP)
 
 
 @pytest.fixture(scope="module")
@@ -127,26 +133,20 @@ def other_value_asked_for(data: Spoilt) -> None:
     data.arrays("counting", change, HOP)
 
 
-def other_answers(data: Spoilt) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        arrays["answers"][1] = arrays["answers"][2]
-
-    data.arrays("counting", change, HOP)
+@spoils("counting")
+def other_answers(data: Spoilt, arrays: dict[str, Any]) -> None:
+    arrays["answers"][1] = arrays["answers"][2]
 
 
-def always_yes(data: Spoilt) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        arrays["answers"][:] = data.vocab["answer_token_to_idx"]["yes"]
-
-    data.arrays("existence", change, HOP)
+@spoils("existence")
+def always_yes(data: Spoilt, arrays: dict[str, Any]) -> None:
+    arrays["answers"][:] = data.vocab["answer_token_to_idx"]["yes"]
 
 
-def lost_question(data: Spoilt) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        for name in arrays:
-            arrays[name] = arrays[name][:-1]
-
-    data.arrays("counting", change, HOP)
+@spoils("counting")
+def lost_question(data: Spoilt, arrays: dict[str, Any]) -> None:
+    for name in arrays:
+        arrays[name] = arrays[name][:-1]
 
 
 FAULTS: dict[str, tuple[Plant, set[str]]] = {

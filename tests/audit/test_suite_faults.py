@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,8 @@ class SpoiltSuite(Spoilt):
         return self.vocab["answer_token_to_idx"][name]
 
 
-Plant = Callable[[SpoiltSuite], None]
+Plant = Callable[[SpoiltSuite], Any]
+Spoil = Callable[[SpoiltSuite, Arrays], None]
 
 
 def in_pairs(change: Change, suite: str, split: str = IID) -> Plant:
@@ -101,15 +103,18 @@ def in_pairs(change: Change, suite: str, split: str = IID) -> Plant:
     return lambda data: data.pairs(change, suite, split)
 
 
+def spoils_pairs(suite: str, split: str = IID) -> Callable[[Spoil], Plant]:
+    """Makes a plant of a function that changes the arrays of a suite's pairs."""
+    return lambda spoil: lambda data: data.pairs(partial(spoil, data), suite, split)
+
+
 def made_rows(arrays: Arrays) -> Any:
     return np.flatnonzero(arrays["orig_idxs"] < 0)
 
 
-def wrong_answer(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        arrays["answers"][made_rows(arrays)[0]] = data.answer("metal")
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def wrong_answer(data: SpoiltSuite, arrays: Arrays) -> None:
+    arrays["answers"][made_rows(arrays)[0]] = data.answer("metal")
 
 
 def first_of(arrays: Arrays, test: int) -> int:
@@ -117,82 +122,62 @@ def first_of(arrays: Arrays, test: int) -> int:
     return int(np.flatnonzero(arrays["test"] == test)[0])
 
 
-def wrong_relation(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def wrong_relation(data: SpoiltSuite, arrays: Arrays) -> None:
     """The same answer is said to be exchanged."""
-
-    def change(arrays: Arrays) -> None:
-        row = first_of(arrays, data.test("rephrase", "carets"))
-        arrays["relation"][row : row + 2] = 1
-
-    data.pairs(change, "carets")
+    row = first_of(arrays, data.test("rephrase", "carets"))
+    arrays["relation"][row : row + 2] = 1
 
 
-def relation_of_another_test(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def relation_of_another_test(data: SpoiltSuite, arrays: Arrays) -> None:
     """Yes and no are exchanged, and the original is answered no: `is yes` would hold as well."""
-
-    def change(arrays: Arrays) -> None:
-        row = 2 * int(np.flatnonzero(arrays["relation"][::2] == 1)[0])
-        arrays["relation"][row : row + 2], arrays["value"][row : row + 2] = 2, data.answer("blue")
-        arrays["answers"][row : row + 2] = data.answer("no")
-
-    data.pairs(change, "carets")
+    row = 2 * int(np.flatnonzero(arrays["relation"][::2] == 1)[0])
+    arrays["relation"][row : row + 2], arrays["value"][row : row + 2] = 2, data.answer("blue")
+    arrays["answers"][row : row + 2] = data.answer("no")
 
 
-def value_that_nobody_asks_for(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        no = (arrays["answers"][1::2] == data.answer("no")) & (arrays["relation"][::2] == 2)
-        k = int(np.flatnonzero(no & (arrays["test"][::2] == data.test("is_there_color", "rad")))[0])
-        others = {data.answer(name) for name in ("red", "blue", "cyan")}
-        others -= {int(arrays["value"][2 * k]), int(arrays["answers"][2 * k])}
-        arrays["value"][2 * k : 2 * k + 2] = min(others)
-
-    data.pairs(change, "rad")
+@spoils_pairs("rad")
+def value_that_nobody_asks_for(data: SpoiltSuite, arrays: Arrays) -> None:
+    no = (arrays["answers"][1::2] == data.answer("no")) & (arrays["relation"][::2] == 2)
+    k = int(np.flatnonzero(no & (arrays["test"][::2] == data.test("is_there_color", "rad")))[0])
+    others = {data.answer(name) for name in ("red", "blue", "cyan")}
+    others -= {int(arrays["value"][2 * k]), int(arrays["answers"][2 * k])}
+    arrays["value"][2 * k : 2 * k + 2] = min(others)
 
 
-def changed_word(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def changed_word(data: SpoiltSuite, arrays: Arrays) -> None:
     """A made question says blue in place of red; its program stays."""
-
-    def change(arrays: Arrays) -> None:
-        made = made_rows(arrays)
-        words = arrays["questions"][made]
-        k, place = np.argwhere(words == data.word("red"))[0]
-        arrays["questions"][made[k], place] = data.word("blue")
-
-    data.pairs(change, "carets")
+    made = made_rows(arrays)
+    words = arrays["questions"][made]
+    k, place = np.argwhere(words == data.word("red"))[0]
+    arrays["questions"][made[k], place] = data.word("blue")
 
 
-def words_of_the_original(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        arrays["questions"][1], arrays["question_lengths"][1] = (
-            arrays["questions"][0],
-            arrays["question_lengths"][0],
-        )
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def words_of_the_original(data: SpoiltSuite, arrays: Arrays) -> None:
+    arrays["questions"][1], arrays["question_lengths"][1] = (
+        arrays["questions"][0],
+        arrays["question_lengths"][0],
+    )
 
 
-def another_family(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        arrays["question_families"][made_rows(arrays)[0]] = 89
-
-    data.pairs(change, "rad")
+@spoils_pairs("rad")
+def another_family(data: SpoiltSuite, arrays: Arrays) -> None:
+    arrays["question_families"][made_rows(arrays)[0]] = 89
 
 
-def changed_original(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def changed_original(data: SpoiltSuite, arrays: Arrays) -> None:
     """The words of an original are not those of its row in the split's file."""
-
-    def change(arrays: Arrays) -> None:
-        row = next(k for k in range(0, len(arrays["questions"]), 2) if arrays["orig_idxs"][k] >= 0)
-        arrays["questions"][row, 1] = arrays["questions"][row, 2]
-
-    data.pairs(change, "carets")
+    row = next(k for k in range(0, len(arrays["questions"]), 2) if arrays["orig_idxs"][k] >= 0)
+    arrays["questions"][row, 1] = arrays["questions"][row, 2]
 
 
-def another_original(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        arrays["orig_idxs"][-2] += 1
-
-    data.pairs(change, "rad")
+@spoils_pairs("rad")
+def another_original(data: SpoiltSuite, arrays: Arrays) -> None:
+    arrays["orig_idxs"][-2] += 1
 
 
 def swap(arrays: Arrays, row: int) -> None:
@@ -208,13 +193,11 @@ def swapped_pair(data: SpoiltSuite) -> None:
     data.pairs(lambda arrays: swap(arrays, first_of(arrays, test)), "carets")
 
 
-def pair_twice(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        for values in arrays.values():
-            values[2:4] = values[0:2]
-        arrays["pair_idxs"][2:4] = 1
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def pair_twice(data: SpoiltSuite, arrays: Arrays) -> None:
+    for values in arrays.values():
+        values[2:4] = values[0:2]
+    arrays["pair_idxs"][2:4] = 1
 
 
 def unbalanced_values(data: SpoiltSuite) -> None:
@@ -266,18 +249,15 @@ def mention_in_program_and_words(data: SpoiltSuite) -> None:
     data.pairs(change, "carets")
 
 
-def mention_in_words(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def mention_in_words(data: SpoiltSuite, arrays: Arrays) -> None:
     """A made question asks for a shiny cylinder; its words are changed alone."""
-
-    def change(arrays: Arrays) -> None:
-        made = made_rows(arrays)
-        words = arrays["questions"][made]
-        shiny = np.isin(words[:, :-1], [data.word("shiny"), data.word("metal"), data.word("metallic")])
-        beside = shiny & np.isin(words[:, 1:], [data.word("cylinder"), data.word("cylinders")])
-        k, place = np.argwhere(beside)[0]
-        arrays["questions"][made[k], place] = data.word("matte")
-
-    data.pairs(change, "carets")
+    made = made_rows(arrays)
+    words = arrays["questions"][made]
+    shiny = np.isin(words[:, :-1], [data.word("shiny"), data.word("metal"), data.word("metallic")])
+    beside = shiny & np.isin(words[:, 1:], [data.word("cylinder"), data.word("cylinders")])
+    k, place = np.argwhere(beside)[0]
+    arrays["questions"][made[k], place] = data.word("matte")
 
 
 def searched(data: SpoiltSuite, arrays: Arrays, test: str) -> int:
@@ -286,70 +266,55 @@ def searched(data: SpoiltSuite, arrays: Arrays, test: str) -> int:
     return 2 * int(np.flatnonzero(mine & (arrays["orig_idxs"].reshape(-1, 2) < 0).all(axis=1))[0])
 
 
-def image_without_questions(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def image_without_questions(data: SpoiltSuite, arrays: Arrays) -> None:
     """A searched question is about another image of the pool, about which the split has no question."""
-
-    def change(arrays: Arrays) -> None:
-        row = searched(data, arrays, "order_and")
-        arrays["image_idxs"][row : row + 2] = arrays["image_idxs"].max() + 1
-
-    data.pairs(change, "carets")
+    row = searched(data, arrays, "order_and")
+    arrays["image_idxs"][row : row + 2] = arrays["image_idxs"].max() + 1
 
 
-def searched_pair_twice(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        row = searched(data, arrays, "order_or")
-        for name, values in arrays.items():
-            if name not in ("pair_idxs", "role"):
-                # The other way round it is the same pair.
-                values[row + 2 : row + 4] = values[row : row + 2][::-1]
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def searched_pair_twice(data: SpoiltSuite, arrays: Arrays) -> None:
+    row = searched(data, arrays, "order_or")
+    for name, values in arrays.items():
+        if name not in ("pair_idxs", "role"):
+            # The other way round it is the same pair.
+            values[row + 2 : row + 4] = values[row : row + 2][::-1]
 
 
-def value_offered_twice(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def value_offered_twice(data: SpoiltSuite, arrays: Arrays) -> None:
     """A choice offers its answer twice, in program and words."""
-
-    def change(arrays: Arrays) -> None:
-        row = searched(data, arrays, "order_choice2_material")
-        offers = [data.function(f"offer_material[{name}]") for name in ("rubber", "metal")]
-        answer = [data.answer("rubber"), data.answer("metal")].index(int(arrays["answers"][row]))
-        program, words = arrays["programs"][row], arrays["questions"][row]
-        program[np.isin(program, offers)] = offers[answer]
-        last = np.flatnonzero(np.isin(words, [data.word("rubber"), data.word("metal")]))[-2:]
-        words[last] = data.word(("rubber", "metal")[answer])
-
-    data.pairs(change, "carets")
+    row = searched(data, arrays, "order_choice2_material")
+    offers = [data.function(f"offer_material[{name}]") for name in ("rubber", "metal")]
+    answer = [data.answer("rubber"), data.answer("metal")].index(int(arrays["answers"][row]))
+    program, words = arrays["programs"][row], arrays["questions"][row]
+    program[np.isin(program, offers)] = offers[answer]
+    last = np.flatnonzero(np.isin(words, [data.word("rubber"), data.word("metal")]))[-2:]
+    words[last] = data.word(("rubber", "metal")[answer])
 
 
-def other_equivalent(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def other_equivalent(data: SpoiltSuite, arrays: Arrays) -> None:
     """The equivalent in CLEVR's functions of a program that verifies a material asks for the other one."""
-
-    def change(arrays: Arrays) -> None:
-        row = searched(data, arrays, "rephrase_verify_material")
-        functions = data.vocab["program_token_to_idx"]
-        rubber, metal = (functions[f"filter_material[{name}]"] for name in ("rubber", "metal"))
-        program = arrays["clevr_programs"][row]
-        first = int(np.flatnonzero(np.isin(program, [rubber, metal]))[0])
-        program[first] = rubber + metal - program[first]
-
-    data.pairs(change, "carets")
+    row = searched(data, arrays, "rephrase_verify_material")
+    functions = data.vocab["program_token_to_idx"]
+    rubber, metal = (functions[f"filter_material[{name}]"] for name in ("rubber", "metal"))
+    program = arrays["clevr_programs"][row]
+    first = int(np.flatnonzero(np.isin(program, [rubber, metal]))[0])
+    program[first] = rubber + metal - program[first]
 
 
-def no_equivalent(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        arrays["clevr_programs"][searched(data, arrays, "rephrase_or")] = 0
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def no_equivalent(data: SpoiltSuite, arrays: Arrays) -> None:
+    arrays["clevr_programs"][searched(data, arrays, "rephrase_or")] = 0
 
 
-def equivalent_beyond_clevr(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        row = searched(data, arrays, "rephrase_verify_color")
-        width = arrays["programs"].shape[1]
-        arrays["clevr_programs"][row, :width] = arrays["programs"][row]
-
-    data.pairs(change, "carets")
+@spoils_pairs("carets")
+def equivalent_beyond_clevr(data: SpoiltSuite, arrays: Arrays) -> None:
+    row = searched(data, arrays, "rephrase_verify_color")
+    width = arrays["programs"].shape[1]
+    arrays["clevr_programs"][row, :width] = arrays["programs"][row]
 
 
 def another_test_name(data: SpoiltSuite) -> None:
@@ -398,75 +363,57 @@ def lost_pairs(test: str, some: slice) -> Plant:
     return plant
 
 
-def unbalanced_verified_values(data: SpoiltSuite) -> None:
+@spoils_pairs("carets")
+def unbalanced_verified_values(data: SpoiltSuite, arrays: Arrays) -> None:
     """A question whether a thing has a shape is lost, and so is the answer that made its value balanced."""
-
-    def change(arrays: Arrays) -> None:
-        without_pairs(arrays, np.asarray([searched(data, arrays, "rephrase_verify_shape") // 2]))
-
-    data.pairs(change, "carets")
+    without_pairs(arrays, np.asarray([searched(data, arrays, "rephrase_verify_shape") // 2]))
 
 
-def control_that_completes(data: SpoiltSuite) -> None:
+@spoils_pairs("holdout", OOD)
+def control_that_completes(data: SpoiltSuite, arrays: Arrays) -> None:
     """The crossings are called controls."""
-
-    def change(arrays: Arrays) -> None:
-        crossings = holdout_pairs(arrays, data, "crossing_shape")
-        controls = holdout_pairs(arrays, data, "control_shape")
-        rows = [np.sort(np.concatenate([2 * each, 2 * each + 1])) for each in (crossings, controls)]
-        for name, values in arrays.items():
-            if name not in ("test", "pair_idxs", "role"):
-                values[rows[0]], values[rows[1]] = values[rows[1]].copy(), values[rows[0]].copy()
-
-    data.pairs(change, "holdout", OOD)
+    crossings = holdout_pairs(arrays, data, "crossing_shape")
+    controls = holdout_pairs(arrays, data, "control_shape")
+    rows = [np.sort(np.concatenate([2 * each, 2 * each + 1])) for each in (crossings, controls)]
+    for name, values in arrays.items():
+        if name not in ("test", "pair_idxs", "role"):
+            values[rows[0]], values[rows[1]] = values[rows[1]].copy(), values[rows[0]].copy()
 
 
-def control_on_another_image(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        row = 2 * int(holdout_pairs(arrays, data, "control_shape")[-1])
-        images = arrays["image_idxs"]
-        images[row : row + 2] = images[images != images[row]][0]
-
-    data.pairs(change, "holdout", OOD)
+@spoils_pairs("holdout", OOD)
+def control_on_another_image(data: SpoiltSuite, arrays: Arrays) -> None:
+    row = 2 * int(holdout_pairs(arrays, data, "control_shape")[-1])
+    images = arrays["image_idxs"]
+    images[row : row + 2] = images[images != images[row]][0]
 
 
-def searched_original_twice(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        row = 2 * int(holdout_pairs(arrays, data, "crossing_shape")[-1])
-        for name, values in arrays.items():
-            if name not in ("pair_idxs", "role"):
-                values[row : row + 2] = values[row - 2 : row]
-
-    data.pairs(change, "holdout", OOD)
+@spoils_pairs("holdout", OOD)
+def searched_original_twice(data: SpoiltSuite, arrays: Arrays) -> None:
+    row = 2 * int(holdout_pairs(arrays, data, "crossing_shape")[-1])
+    for name, values in arrays.items():
+        if name not in ("pair_idxs", "role"):
+            values[row : row + 2] = values[row - 2 : row]
 
 
-def value_twice(data: SpoiltSuite) -> None:
+@spoils_pairs("holdout", OOD)
+def value_twice(data: SpoiltSuite, arrays: Arrays) -> None:
     """A partner of a group stands in the place of another one."""
-
-    def change(arrays: Arrays) -> None:
-        first = holdout_pairs(arrays, data, "values_material")[0]
-        for name, values in arrays.items():
-            if name not in ("pair_idxs", "role"):
-                values[2 * first : 2 * first + 2] = values[2 * first + 2 : 2 * first + 4]
-
-    data.pairs(change, "holdout", OOD)
+    first = holdout_pairs(arrays, data, "values_material")[0]
+    for name, values in arrays.items():
+        if name not in ("pair_idxs", "role"):
+            values[2 * first : 2 * first + 2] = values[2 * first + 2 : 2 * first + 4]
 
 
-def pair_of_another_cell(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        first = holdout_pairs(arrays, data, "entailment_shape")[0]
-        arrays["cell"][2 * first : 2 * first + 2] = 3
-
-    data.pairs(change, "holdout", OOD)
+@spoils_pairs("holdout", OOD)
+def pair_of_another_cell(data: SpoiltSuite, arrays: Arrays) -> None:
+    first = holdout_pairs(arrays, data, "entailment_shape")[0]
+    arrays["cell"][2 * first : 2 * first + 2] = 3
 
 
-def answer_that_completes(data: SpoiltSuite) -> None:
+@spoils_pairs("holdout", OOD)
+def answer_that_completes(data: SpoiltSuite, arrays: Arrays) -> None:
     """An answer is not said to complete the pair, in a question that mentions it of another object."""
-
-    def change(arrays: Arrays) -> None:
-        arrays["touches"] &= 1
-
-    data.pairs(change, "holdout", OOD)
+    arrays["touches"] &= 1
 
 
 def control_of_another_test(data: SpoiltSuite) -> None:
@@ -491,23 +438,23 @@ def in_added(change: Change) -> Plant:
     return lambda data: added(data, change)
 
 
-def swapped_turns(data: SpoiltSuite) -> None:
-    def change(arrays: Arrays) -> None:
-        for values in arrays.values():
-            values[[9, 10]] = values[[10, 9]]
-
-    added(data, change)
+def spoils_added(spoil: Spoil) -> Plant:
+    """Makes a plant of a function that changes the arrays of this train set."""
+    return lambda data: added(data, partial(spoil, data))
 
 
-def original_twice(data: SpoiltSuite) -> None:
+@spoils_added
+def swapped_turns(data: SpoiltSuite, arrays: Arrays) -> None:
+    for values in arrays.values():
+        values[[9, 10]] = values[[10, 9]]
+
+
+@spoils_added
+def original_twice(data: SpoiltSuite, arrays: Arrays) -> None:
     """Two added questions are the same, of one test and original."""
-
-    def change(arrays: Arrays) -> None:
-        for values in arrays.values():
-            values[21] = values[10]
-        arrays["orig_idxs"][21] = 21
-
-    added(data, change)
+    for values in arrays.values():
+        values[21] = values[10]
+    arrays["orig_idxs"][21] = 21
 
 
 def other_words_of_the_train_set(data: SpoiltSuite) -> None:

@@ -11,7 +11,7 @@ import h5py
 import numpy as np
 import pytest
 from spoiling import Row, failed
-from test_suite_faults import SpoiltSuite
+from test_suite_faults import SpoiltSuite, spoils_pairs
 
 from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
@@ -143,37 +143,28 @@ def noise(data: SpoiltVisual) -> None:
     data.image("fill", pixels)
 
 
-def other_image(data: SpoiltVisual) -> None:
+@spoils_pairs(SUITE)
+def other_image(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
     """A partner that is asked about the fill in place of the crop."""
-
-    def change(arrays: dict[str, Any]) -> None:
-        crop = data.test("crop", SUITE)
-        row = 2 * int(np.flatnonzero(arrays["test"][::2] == crop)[0]) + 1
-        arrays["image_idxs"][row] -= 1
-
-    data.pairs(change, SUITE)
+    crop = data.test("crop", SUITE)
+    row = 2 * int(np.flatnonzero(arrays["test"][::2] == crop)[0]) + 1
+    arrays["image_idxs"][row] -= 1
 
 
-def other_copy(data: SpoiltVisual) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        arrays["image_idxs"][0] = data.index("copy", 1)
-
-    data.pairs(change, SUITE)
+@spoils_pairs(SUITE)
+def other_copy(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
+    arrays["image_idxs"][0] = data.index("copy", 1)
 
 
-def same_for_flip(data: SpoiltVisual) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        rows = arrays["test"] == data.test("edit", SUITE)
-        arrays["relation"][rows] = 0
-
-    data.pairs(change, SUITE)
+@spoils_pairs(SUITE)
+def same_for_flip(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
+    rows = arrays["test"] == data.test("edit", SUITE)
+    arrays["relation"][rows] = 0
 
 
-def other_question(data: SpoiltVisual) -> None:
-    def change(arrays: dict[str, Any]) -> None:
-        arrays["questions"][1] = arrays["questions"][-1]
-
-    data.pairs(change, SUITE)
+@spoils_pairs(SUITE)
+def other_question(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
+    arrays["questions"][1] = arrays["questions"][-1]
 
 
 def lost_image(data: SpoiltVisual) -> None:
