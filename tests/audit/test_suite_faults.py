@@ -320,7 +320,7 @@ def equivalent_beyond_clevr(data: SpoiltSuite, arrays: Arrays) -> None:
 def another_test_name(data: SpoiltSuite) -> None:
     with h5py.File(data.path(data.file("carets"))) as file:
         tests = list(file.attrs["tests"])
-    data.attribute("tests", [*tests[1:], tests[0]], "carets")
+    data.attribute(f"{CARETS}.h5", "tests", [*tests[1:], tests[0]])
 
 
 def other_numbers_of_words(data: SpoiltSuite) -> None:
