@@ -29,11 +29,14 @@ from clevrhope.version import software_version
 
 #: Less free disk space than this is reported as too little: a small dataset needs it.
 LITTLE_DISK_BYTES = 1 << 30
+INSTALL = "pip install --force-reinstall"
 #: The modules of libraries that have another name.
 _MODULES = {"pillow": "PIL"}
 #: A scene for the engine to render.
 _OBJECT = {"shape": "cube", "size": "large", "color": "red", "material": "rubber", "rotation": 30.0}
 _SCENE = {"objects": [{**_OBJECT, "3d_coords": [0.0, 0.0, 0.7]}]}
+
+State = Literal["ok", "note", "broken"]
 
 
 @dataclass(frozen=True)
@@ -49,21 +52,27 @@ class Finding:
 
     name: str
     value: str
-    state: Literal["ok", "note", "broken"] = "ok"
+    state: State = "ok"
     remedy: str = ""
 
 
 def examine() -> list[Finding]:
     """All findings, in the order in which they are shown."""
     wanted = [Requirement(each) for each in _requirements("clevrhope")]
+    needed = [each for each in wanted if _holds(each)]
     extras = {name for each in wanted for name in re.findall(r"extra == ['\"](\w+)", str(each.marker))}
     return [
         Finding("clevrhope", f"{software_version()}, in {Path(clevrhope.__path__[0])}"),
         Finding("Python", f"{platform.python_version()}, {sys.executable}"),
-        _libraries([each for each in wanted if _holds(each)]),
+        _installed("libraries", needed, f"{INSTALL} clevrhope", needed=True),
         _engine(),
         *(
-            _extra(extra, [each for each in wanted if _holds(each, extra) and not _holds(each)])
+            _installed(
+                f"extra {extra}",
+                [each for each in wanted if _holds(each, extra) and each not in needed],
+                f"pip install 'clevrhope[{extra}]'",
+                needed=False,
+            )
             for extra in sorted(extras - {"dev"})
         ),
         _blender(),
@@ -71,33 +80,24 @@ def examine() -> list[Finding]:
     ]
 
 
-def _libraries(libraries: list[Requirement]) -> Finding:
-    """The libraries of the package: their versions, and whether they can be imported."""
-    remedy = "pip install --force-reinstall clevrhope"
-    if not libraries:
-        return Finding("libraries", "unknown, as clevrhope is not installed here", "note", remedy)
+def _installed(name: str, libraries: list[Requirement], command: str, *, needed: bool) -> Finding:
+    """Whether libraries are here, in versions that fit; those that the package needs are imported, too."""
+    there = [each for each in libraries if _version(each.name) is not None]
+    absent = dict.fromkeys(each.name for each in libraries if each not in there)
+    found = ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in there))
+    if absent or not libraries:  # installed libraries of an extra may serve other packages, in other versions
+        missing = f"not here: {', '.join(absent)}" if absent else "no requirements are known"
+        state: State = "broken" if needed and absent else "note"
+        return Finding(name, "; ".join(filter(None, (found, missing))), state, command)
     problems = [problem for each in libraries for problem in _problems(each)]
-    for each in libraries:
+    for each in libraries if needed else ():
         try:
             import_module(_MODULES.get(each.name, each.name))
         except Exception as error:  # a library may raise anything
             problems.append(f"{each.name} cannot be imported ({type(error).__name__}: {error})")
     if problems:
-        return Finding("libraries", "; ".join(dict.fromkeys(problems)), "broken", remedy)
-    return Finding("libraries", _versions(libraries))
-
-
-def _extra(extra: str, libraries: list[Requirement]) -> Finding:
-    """Whether all libraries of an extra are installed; broken if they are but a version does not match."""
-    remedy = f"pip install 'clevrhope[{extra}]'"
-    there = [each for each in libraries if _version(each.name) is not None]
-    absent = dict.fromkeys(each.name for each in libraries if each not in there)
-    if absent:  # installed libraries may serve other packages, in other versions
-        found = "; ".join(filter(None, (_versions(there), f"not here: {', '.join(absent)}")))
-        return Finding(f"extra {extra}", found, "note", remedy)
-    if problems := [problem for each in there for problem in _problems(each)]:
-        return Finding(f"extra {extra}", "; ".join(problems), "broken", remedy)
-    return Finding(f"extra {extra}", _versions(there) or "nothing that this Python could use")
+        return Finding(name, "; ".join(dict.fromkeys(problems)), "broken", command)
+    return Finding(name, found)
 
 
 def _engine() -> Finding:
@@ -112,7 +112,7 @@ def _engine() -> Finding:
         if core.engine_version() != software_version() != "unknown":
             raise RuntimeError(f"version {core.engine_version()}, the package is {software_version()}")
     except Exception as error:  # whatever an engine for another system or numpy raises
-        remedy = "pip install --force-reinstall clevrhope, or in a checkout: maturin develop --release"
+        remedy = f"{INSTALL} clevrhope, or in a checkout: maturin develop --release"
         return Finding("engine", f"does not work ({type(error).__name__}: {error})", "broken", remedy)
     vectors = core.vector_instructions()
     return Finding("engine", f"{core.engine_version()}, vector instructions: {vectors}; it renders")
@@ -167,19 +167,12 @@ def _gpus() -> Finding:
 def _problems(requirement: Requirement) -> Iterator[str]:
     """The problems of a library's version, and of the versions of its own dependencies."""
     found = _version(requirement.name)
-    if found is None:
-        yield f"{requirement.name} is not installed"
-        return
-    if not requirement.specifier.contains(found, prereleases=True):
+    if found and not requirement.specifier.contains(found, prereleases=True):
         yield f"{requirement.name} {found} does not fit {requirement.specifier}"
     for needed in map(Requirement, _requirements(requirement.name)):
         there = _version(needed.name)
         if _holds(needed) and there and not needed.specifier.contains(there, prereleases=True):
             yield f"{requirement.name} {found} needs {needed.name}{needed.specifier}, but {there} is here"
-
-
-def _versions(requirements: list[Requirement]) -> str:
-    return ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in requirements))
 
 
 def _requirements(name: str) -> list[str]:

@@ -76,7 +76,7 @@ NEEDS = {
         ({"one": None}, "extra first", "note", "core 1.5; not here: one"),  # core may be of any version then
         ({"core": "2.0"}, "libraries", "broken", "core 2.0 does not fit <2,>=1"),
         ({"core": "1.4"}, "extra second", "broken", "two 2.0 needs core>=1.5, but 1.4 is here"),
-        ({"core": None}, "libraries", "broken", "core is not installed"),
+        ({"core": None}, "libraries", "broken", "not here: core"),
     ],
 )
 def test_versions_that_do_not_fit_are_named(
