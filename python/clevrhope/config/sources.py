@@ -1,7 +1,7 @@
 """A dataset's configuration, from a preset, its folder, a design, a TOML file and options; later ones win."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, make_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ DESIGNS: Mapping[str, Path] = {
 }
 """The designs by name: settings that together follow somebody else's rules. docs/official.md explains
 them."""
+
+_SHARES = {"clevr_share", "clevr_order"}
+"""Settings that say which of CLEVR's scenes are used."""
 
 SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
 """The sizes that --test-questions sets together."""
@@ -78,7 +81,7 @@ def resolve_config(
     raw = dict(read_toml(file, "settings of a dataset")) if file else {}
     named = preset or raw.get("preset")
     if named is not None:
-        _check_preset(named, "--preset" if preset else f"{file}: preset")
+        _check_one_of(named, PRESETS, "--preset" if preset else f"{file}: preset")
     config = _with_folder(named, before or {})
     if design is not None:
         config = _with_design(config, design)
@@ -109,12 +112,8 @@ def resolve_config(
         **dict.fromkeys((SPLITS[name].size for name in VALUE_SPLITS), prelim_sets),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
-    for option, what in (("clevr_share", "share"), ("clevr_order", "order")):
-        if option in given and (given.get("clevr") or config.clevr) is None:
-            raise ConfigError(
-                f"--{option.replace('_', '-')}: this is the {what} of CLEVR's scenes, which --clevr names; "
-                "give that too"
-            )
+    for option in sorted(_SHARES & given.keys()) if (given.get("clevr") or config.clevr) is None else ():
+        raise ConfigError(f"--{option.replace('_', '-')} is about CLEVR's scenes; give --clevr too")
     config = _without_the_other(config, given)
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
@@ -125,11 +124,11 @@ def resolve_config(
         raise ConfigError(f"{option}{str(error)[len(name) :]}") from error
 
 
-def _check_preset(name: object, place: str) -> None:
-    if not isinstance(name, str) or name not in PRESETS:
-        near = suggestion(name, PRESETS) if isinstance(name, str) else ""
-        known = join_or([f'"{each}"' for each in PRESETS])
-        raise ConfigError(f"{place} is {shown(name)}{near}; expected {known}")
+def _check_one_of(name: object, known: Collection[str], place: str) -> None:
+    if not isinstance(name, str) or name not in known:
+        near = suggestion(name, known) if isinstance(name, str) else ""
+        quoted = join_or([f'"{each}"' for each in known])
+        raise ConfigError(f"{place} is {shown(name)}{near}; expected {quoted}")
 
 
 def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
@@ -141,7 +140,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
     elif "sizes" in there:
         known = {each.name for each in fields(Sizes)}  # another version may have had other sizes
         there["sizes"] = {name: n for name, n in there["sizes"].items() if name in known}
-    _check_preset(there.get("preset", "demo"), "manifest.json: config.preset")
+    _check_one_of(there.get("preset", "demo"), PRESETS, "manifest.json: config.preset")
     start = PRESETS[named or there.get("preset", "demo")]
     config = read_settings(Config, there, where="manifest.json", start=start)
     if rendering is not None:
@@ -151,9 +150,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
 
 def _with_design(config: Config, name: str) -> Config:
     """Applies a design's settings; its sizes are those of preset paper, and replace no others."""
-    if name not in DESIGNS:
-        known = join_or([f'"{each}"' for each in DESIGNS])
-        raise ConfigError(f'--design is "{name}"{suggestion(name, DESIGNS)}; expected {known}')
+    _check_one_of(name, DESIGNS, "--design")
     raw = dict(read_toml(DESIGNS[name], "a design"))
     if config.sizes != PRESETS["paper"].sizes:
         raw.pop("sizes", None)
@@ -163,22 +160,17 @@ def _with_design(config: Config, name: str) -> Config:
 
 def _without_the_other(config: Config, given: Mapping[str, Any]) -> Config:
     """A given share or order of CLEVR's scenes replaces what a design or the folder says of the other."""
-    if "clevr_share" in given and "clevr_order" not in given:
-        return replace(config, clevr_order=None)
-    if "clevr_order" in given and "clevr_share" not in given:
-        return replace(config, clevr_share=None)
-    return config
+    chosen = _SHARES & given.keys()
+    other: dict[str, Any] = dict.fromkeys(_SHARES - chosen if len(chosen) == 1 else ())
+    return replace(config, **other)
 
 
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
     config = _without_the_other(config, raw)
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
-    for key, what in (("clevr_share", "share"), ("clevr_order", "order")):
-        if key in raw and "clevr" not in raw:
-            raise ConfigError(
-                f"{file}: {key} is the {what} of CLEVR's scenes, whose folder clevr names; give that too"
-            )
+    for key in sorted(_SHARES & raw.keys()) if "clevr" not in raw else ():
+        raise ConfigError(f"{file}: {key} is about CLEVR's scenes; give their folder, clevr, too")
     _check_world(raw.get("world", {}), file)
     package = read_object(blender_assets() / "look.json", "a look", error=ConfigError)
     return replace(config, look=read_changes(raw.get("look", {}), package, where=file))
