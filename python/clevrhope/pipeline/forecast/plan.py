@@ -2,20 +2,24 @@
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from clevrhope.config.presets import WINDOW
 from clevrhope.dataset.augmented_h5 import augmented_split
+from clevrhope.dataset.covr_h5 import MAX_IMAGES
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import RenderError
 from clevrhope.pipeline.annotations import missing_passes
-from clevrhope.pipeline.forecast.counts import images_used, n_questions
+from clevrhope.pipeline.covr import QUESTIONS_A_WINDOW, CovrJob
 from clevrhope.pipeline.forecast.rates import image_rate, text_rate
 from clevrhope.pipeline.images import missing_images
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
-from clevrhope.pipeline.text import indices_by_pool, scenes_in_use
+from clevrhope.pipeline.text import indices_by_pool, questions_of
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
 from clevrhope.splits.hops import name_order
@@ -84,8 +88,8 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
     used, splits = {}, list[dict[str, Any]]()
     with shown.stage("Looking at scenes", total=len(jobs), unit="splits") as advance:
         for job in jobs:
-            used[job] = images_used(job, resolved, exact=exact)
-            sizes = {"questions": n_questions(job, resolved), "pictures": len(used[job])}
+            n_questions, used[job] = _counted(job, resolved, exact=exact)
+            sizes = {"questions": n_questions, "pictures": len(used[job])}
             splits.append({"hop": job.hop.name, "split": job.split, "pool": job.pool, **sizes})
             advance(1)
     hops = {
@@ -93,32 +97,48 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         for hop in dict.fromkeys(job.hop.name for job in jobs)
     }
     images = indices_by_pool((job.pool, indices) for job, indices in used.items())
-    in_use = scenes_in_use(resolved.manifest, resolved)
-    kept = {
-        work.pool: np.setdiff1d(work.used, work.missing) for work in missing_images(in_use, resolved.layout)
-    }
-    new = {pool: np.setdiff1d(each, kept.get(pool, each[:0])) for pool, each in images.items()}
-    n_new, n_copied = sum(map(len, new.values())), sum(engine.n_published(*each) for each in new.items())
-    annotations = missing_passes(in_use, resolved.layout, resolved.config.passes)
-    n_annotated = sum(len(work.used) - len(work.missing) for work in annotations if work.pool in images)
-    n_images = sum(map(len, images.values()))
+    work = missing_images(images, resolved.layout)
+    n_copied = sum(engine.n_published(each.pool, each.missing) for each in work)
+    to_annotate = missing_passes(images, resolved.layout, resolved.config.passes)
     plan = Plan(
         resolved=resolved,
         splits=splits,
         exact=exact,
         questions=sum(split["questions"] for split in splits),
-        scenes=n_images,
+        scenes=sum(map(len, images.values())),
         hops={hop: sum(map(len, each.values())) for hop, each in hops.items()},
         pools={pool: len(each) for pool, each in images.items()},
-        pictures_to_render=n_new - n_copied if request.render else 0,
+        pictures_to_render=sum(len(each.missing) for each in work) - n_copied if request.render else 0,
         pictures_to_copy=n_copied,
-        pictures_to_annotate=max(0, n_images - n_annotated) if resolved.config.passes else 0,
+        pictures_to_annotate=sum(len(each.missing) for each in to_annotate),
         suites=_suites(resolved),
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
         _measure(plan)
         advance(1)
     return plan
+
+
+def _counted(job: Job | CovrJob, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
+    """The number of a split's questions, and its images, each once.
+
+    `exact` makes the questions. Otherwise, the images of a streamed split are the first that it may ask
+    about, as many as it needs if each yields all of its questions; which these are is known before objects
+    are placed.
+    """
+    if isinstance(job, CovrJob):
+        if exact and resolved.covr is not None:
+            return job.goal, resolved.covr.images_of(job)
+        rule = job.kind.scenes(resolved.config.covr_hold)
+        # A window of scenes yields so many questions that nearly all of its scenes are in some set.
+        n_images = min(-(-job.goal // QUESTIONS_A_WINDOW) * WINDOW, MAX_IMAGES * job.goal)
+    elif exact or job.kind.drawn != "stream":
+        batches = questions_of(replace(job, question_json=False), resolved.engine)
+        images = np.concatenate([batch.arrays.image_idxs for batch in batches])
+        return len(images), np.unique(images)
+    else:
+        rule, n_images = job.kind.rule, -(-job.goal // job.kind.questions_per_scene)
+    return job.goal, resolved.engine.eligible_scenes(job.split, job.pool, job.hop.pair, rule, n_images)
 
 
 def _measure(plan: Plan) -> None:
