@@ -57,12 +57,12 @@ def test_missing_libraries_are_named_before_blender_is_installed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(libraries, "find_blender", lambda: None)
-    monkeypatch.setattr(libraries, "DEBIAN_PACKAGES", {"libc.so.6": "libc6", "libnone.so.1": "libnone1"})
+    monkeypatch.setattr(libraries, "LIBRARIES", ["libc.so.6", "libX11.so.9", "libnone.so.1"])
     assert libraries.main() == 1
     assert capsys.readouterr().err.startswith(
-        "Blender needs the system library libnone.so.1: apt-get install libnone1 (Debian, Ubuntu)"
+        "Blender needs the system libraries libX11.so.9, libnone.so.1: apt-get install libnone1 libx11-9 ("
     )
-    monkeypatch.setattr(libraries, "DEBIAN_PACKAGES", {"libc.so.6": "libc6"})
+    monkeypatch.setattr(libraries, "LIBRARIES", ["libc.so.6"])
     assert libraries.main() == 0
 
 

@@ -40,31 +40,13 @@ NOT_INSTALLED = (
     f"any Python), {OR_NATIVE}"
 )
 
-#: Shared object that Blender expects on the system -> its package in Debian and Ubuntu.
-DEBIAN_PACKAGES = {
-    "libEGL.so.1": "libegl1",
-    "libGL.so.1": "libgl1",
-    "libGLX.so.0": "libglx0",
-    "libICE.so.6": "libice6",
-    "libOpenGL.so.0": "libopengl0",
-    "libSM.so.6": "libsm6",
-    "libX11.so.6": "libx11-6",
-    "libXcursor.so.1": "libxcursor1",
-    "libXext.so.6": "libxext6",
-    "libXfixes.so.3": "libxfixes3",
-    "libXi.so.6": "libxi6",
-    "libXinerama.so.1": "libxinerama1",
-    "libXrandr.so.2": "libxrandr2",
-    "libXrender.so.1": "libxrender1",
-    "libXt.so.6": "libxt6",
-    "libXxf86vm.so.1": "libxxf86vm1",
-    "libdrm.so.2": "libdrm2",
-    "libgomp.so.1": "libgomp1",
-    "libstdc++.so.6": "libstdc++6",
-    "libwayland-client.so.0": "libwayland-client0",
-    "libxcb.so.1": "libxcb1",
-    "libxkbcommon.so.0": "libxkbcommon0",
-}
+#: Shared objects that Blender expects on the system.
+LIBRARIES = (
+    "libEGL.so.1", "libGL.so.1", "libGLX.so.0", "libICE.so.6", "libOpenGL.so.0", "libSM.so.6",
+    "libX11.so.6", "libXcursor.so.1", "libXext.so.6", "libXfixes.so.3", "libXi.so.6", "libXinerama.so.1",
+    "libXrandr.so.2", "libXrender.so.1", "libXt.so.6", "libXxf86vm.so.1", "libdrm.so.2", "libgomp.so.1",
+    "libstdc++.so.6", "libwayland-client.so.0", "libxcb.so.1", "libxkbcommon.so.0",
+)  # fmt: skip
 #: Prefixes of variables that would change images, or prevent a worker from starting.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
@@ -237,12 +219,15 @@ def missing_message(libraries: list[str]) -> str:
     """One sentence that names the libraries and the packages that contain them."""
     noun = "library" if len(libraries) == 1 else "libraries"
     sentence = f"Blender needs the system {noun} {', '.join(libraries)}"
-    packages = sorted({DEBIAN_PACKAGES[name] for name in libraries if name in DEBIAN_PACKAGES})
-    if packages:
-        sentence += (
-            f": apt-get install {' '.join(packages)} (Debian, Ubuntu), or their equivalents on your system"
-        )
+    packages = " ".join(sorted(set(map(debian_package, libraries))))
+    sentence += f": apt-get install {packages} (Debian, Ubuntu), or their equivalents on your system"
     return f"{sentence}; {OR_NATIVE}"
+
+
+def debian_package(library: str) -> str:
+    """The package of a shared object in Debian and Ubuntu, by their rule: libX11.so.6 is in libx11-6."""
+    name, _, number = library.lower().partition(".so.")
+    return f"{name}-{number}" if name[-1].isdigit() else f"{name}{number}"
 
 
 def explain_start(problem: str) -> str:
@@ -270,7 +255,7 @@ def main() -> int:
     try:
         if find_blender() is not None:
             check_blender()
-        elif sys.platform == "linux" and (missing := [each for each in DEBIAN_PACKAGES if not _loads(each)]):
+        elif sys.platform == "linux" and (missing := [each for each in LIBRARIES if not _loads(each)]):
             raise RenderError(missing_message(missing))
     except (ConfigError, RenderError) as error:
         sys.stderr.write(f"{error}\n")
