@@ -102,16 +102,6 @@ def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "the renderer native takes --quality" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    less = ["--train-questions", "54", "--test-questions", "9", "--seed", "1"]
-    for line in (["--hop", "rubber_cylinder", *less], ["--hop", "cyan_cylinder"]):
-        assert run_command(["build", "--no-render", *line]) == 0
-    made = sizes(tmp_path / "out/demo")
-    assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 54
-
-
 def test_an_edited_manifest_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     build(out, "--hop", "none", "--seed", "1", "--train-questions", "9", "--test-questions", "9")

@@ -76,12 +76,3 @@ def test_the_plan_counts_the_images_of_a_large_request(tmp_path: Path, make: Mak
     made = make(tmp_path / "out", **asked)
     # A few images of complex_ood give no question, and others come after them.
     assert plan.scenes == pytest.approx(made.n_images, rel=0.01)
-
-
-@pytest.mark.slow
-def test_what_is_planned_is_what_is_made(tmp_path: Path, make: Make) -> None:
-    asked = {"hops": HOPS, "render": False}
-    plan = make_plan(request(tmp_path / "out", **asked))
-    made = make(tmp_path / "out", **asked)
-    assert plan.exact
-    assert plan.scenes == made.n_images
