@@ -8,22 +8,23 @@ from clevrhope.metrics.answer_key import BREAKDOWNS
 from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_gap
 from clevrhope.metrics.means import Mean
 from clevrhope.metrics.paper import ResultRow, paper_results
-from clevrhope.metrics.results import Accuracy, Condition, Gap, Interval, Part, Run, Scored, Scores
-from clevrhope.metrics.scorer import DEFAULT_BOOTSTRAP, score
+from clevrhope.metrics.results import Condition, Interval, Measure, Part, Results, Row, Scored, Scores, SplitScores
+from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP, score
 
 __all__ = [
     "BREAKDOWNS",
     "DEFAULT_BOOTSTRAP",
-    "Accuracy",
     "Condition",
-    "Gap",
     "Interval",
     "Mean",
+    "Measure",
     "Part",
     "ResultRow",
-    "Run",
+    "Results",
+    "Row",
     "Scored",
     "Scores",
+    "SplitScores",
     "gap_by_diversity",
     "gaps_by_run",
     "paper_results",

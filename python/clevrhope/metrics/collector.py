@@ -4,8 +4,9 @@ Problems are counted by kind over the whole input before any is reported, so tha
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,9 @@ import numpy.typing as npt
 from clevrhope.dataset.pairs_h5 import DIGITS
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.predictions import read_origin, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.kinds import SPLITS
@@ -282,3 +285,89 @@ def _suggestion(name: str, known: Iterable[str]) -> str:
     """A suggestion of the known name that is meant, to stand in a list inside brackets."""
     near = suggestion(name, known).strip(" ()")
     return f", {near}" if near else ""
+
+
+# What every scoring begins with
+
+
+def collect(
+    files: Iterable[Path],
+    key: AnswerKey,
+    hops: Iterable[str] | None = None,
+    *,
+    suite: str | None = None,
+    partial: bool,
+    progress: Progress | None = None,
+) -> Collector:
+    """All predictions of files; arguments as for `Collector` and its `finish`.
+
+    Raises:
+        PredictionsError: as for `read_predictions` and `finish`.
+    """
+    collector = Collector(key, hops, suite=suite)
+    files = list(files)
+    with (progress or Silent()).stage("Reading predictions", total=0, unit="predictions") as advance:
+        for file in files:
+            for block in read_predictions(file):
+                collector.add(block)
+                advance(len(block))
+    collector.finish(partial=partial, what=", ".join(map(str, files)))
+    return collector
+
+
+def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
+    """One or several files as a list."""
+    given = [predictions] if isinstance(predictions, str | Path) else predictions
+    return [Path(each) for each in given]
+
+
+def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
+    """The distinct notes of files, or of their rows about a suite."""
+    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
+
+
+def check_draws(bootstrap: int, seed: int) -> None:
+    """Checks the settings of a bootstrap.
+
+    Raises:
+        PredictionsError: either is negative.
+    """
+    if bootstrap < 0 or seed < 0:
+        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
+
+
+def checked_names(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """The distinct names, all of which must be known; `wrong` begins the error message.
+
+    Raises:
+        PredictionsError: a name is not known.
+    """
+    names = tuple(dict.fromkeys(names))
+    for name in names:
+        if name not in known:
+            raise PredictionsError(
+                f'{wrong} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
+            )
+    return names
+
+
+def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
+    """The train sizes of a HOP's predictions: an unknown size first, then in ascending order."""
+    sizes = {target.train_size for target in given if target.hop == hop}
+    return sorted(sizes, key=lambda size: -1 if size is None else size)
+
+
+def runs_of(given: Iterable[Target], hop: str, size: int | None) -> list[str | None]:
+    """The runs of a HOP and train size, in order."""
+    return runs_in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
+
+
+def runs_in_order(runs: Iterable[str | None]) -> list[str | None]:
+    """The runs in order: the unnamed run first, then numbered runs by number, then the others by name."""
+
+    def rank(run: str | None) -> tuple[int, int, str]:
+        if run is None:
+            return (0, 0, "")
+        return (1, int(run), run) if run.isdecimal() else (2, 0, run)
+
+    return sorted(runs, key=rank)

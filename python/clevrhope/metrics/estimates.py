@@ -15,7 +15,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.results import Interval
-from clevrhope.metrics.tallies import AnsweredSplit, Tallies, tally
+from clevrhope.metrics.test_sets import accuracy_figures
 
 N_DRAWS = 1_000
 
@@ -66,24 +66,16 @@ def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> 
         hop: the sub-dataset.
         given: test set -> (N,) the run's answers; unanswered questions are left out.
     """
-    by_pool: dict[str, list[AnsweredSplit]] = {}
-    for split in key.splits[hop]:
-        if split in given and (given[split] != NOT_GIVEN).any():
-            questions = key.test_set(hop, split)
-            by_pool.setdefault(questions.pool, []).append(AnsweredSplit(questions, given[split][None], {}))
-    tallies: dict[str, Tallies] = {}
-    for pool, answered in by_pool.items():
-        tallies |= tally(answered, n_samples=N_DRAWS, seed=draw_seed(hop, pool))
-    return {
-        split: Estimate(100 * float(tallies[split].runs.found[0]), 100 * tallies[split].runs.drawn[:, 0])
+    rows = {
+        split: given[split][np.newaxis]
         for split in key.splits[hop]
-        if split in tallies
+        if split in given and (given[split] != NOT_GIVEN).any()
     }
-
-
-def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
-    """The seed for drawing a pool's images, the same for all models."""
-    return (seed, *f"{hop}/{pool}".encode())
+    figures = accuracy_figures(key, hop, rows, bootstrap=N_DRAWS)
+    return {
+        split: Estimate(100 * float(each.runs.values[0]), 100 * each.runs.drawn[:, 0])
+        for split, each in figures.items()
+    }
 
 
 def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:

@@ -21,7 +21,8 @@ from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
-from clevrhope.metrics.estimates import N_DRAWS, Estimate, draw_seed
+from clevrhope.metrics.estimates import N_DRAWS, Estimate
+from clevrhope.metrics.test_sets import draw_seed
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 

@@ -1,11 +1,12 @@
-"""The results of `score`: accuracies, gaps and their intervals.
+"""The results of scoring, of whatever kind the questions are: measures by group, and rows of them.
 
-Accuracies are in per cent, gaps and deviations in percentage points.
+Shares are in per cent, gaps, other differences and deviations in percentage points.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,96 +18,214 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
-    """The share of right answers, for one run or as the mean over runs."""
+class Measure:
+    """A share or a difference of two shares, for one run or as the mean over the runs that define it."""
 
-    percent: float
-    interval: Interval | None
-    """None without a bootstrap. It covers the sampling of the test set, not the variation between runs."""
-    n_questions: int
-    """Questions with a prediction; for a mean over runs, with a prediction in any of them."""
-    n_pictures: int
-    """Images of these questions, which the bootstrap draws (for preliminary sets, it draws whole sets)."""
+    value: float | None
+    """None, never 0, where the share's denominator is 0 in every run."""
+    n: int
+    """The denominator; in a mean over runs, the sum of the denominators."""
+    interval: Interval | None = None
+    """None without a bootstrap. It covers the sampling of images, not the variation between runs."""
     deviation: float | None = None
     """Standard deviation over two or more runs (ddof 1); else None."""
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Out-of-distribution minus in-distribution accuracy: negative for a drop (CLEVR-HOPE, section 4.2)."""
+class Part(NamedTuple):
+    """A group of the questions of a split: all of them, or one part of a breakdown."""
 
-    points: float
-    interval: Interval | None
-    deviation: float | None = None
-    """Standard deviation over two or more runs (ddof 1); else None."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Accuracies by split, and the gaps between two of them by name: "complex", "minimal", "val", "test"."""
-
-    splits: Mapping[str, Accuracy]
-    gaps: Mapping[str, Gap]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One trained model."""
-
-    run: str | None
-    """The run's name in the predictions; None if they do not name it."""
-    scored: Scored
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The scores on the questions of one family, answer type or number of objects, pooled over all runs."""
-
-    name: str
-    """`one_hop.json 3` (file and index in it), `color`, `yes/no`, `count`, or a number of objects."""
-    scored: Scored
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """The scores of all runs for one held-out pair and train size."""
-
-    hop: str
-    train_size: int | None
-    """Number of training questions according to the predictions; None if they do not give it."""
-    runs: tuple[Run, ...]
-    mean: Scored
-    """The mean over the runs that have the split, or both splits of the gap."""
-    breakdowns: Mapping[str, tuple[Part, ...]]
-    """"family", "answer" or "objects" -> its parts, in order."""
-    missing: Mapping[str, int]
-    """Split -> questions without a prediction, summed over runs; empty unless `partial` is set."""
+    by: str = ""
+    """The breakdown, such as "family", "test" or "template"; "" for all questions."""
+    name: str = ""
+    """The part's name, such as "one_hop 3", "color", or a test of a suite."""
+    cell: str = ""
+    """One of the cells of a suite's test; "" for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The results of scoring, in the order of the folder's HOPs, then by train size."""
+    """The measures of one run on a group of questions, or their means over runs.
+
+    Attributes:
+        measures: name, as in the tables of `clevrhope.metrics.measures`, -> measure.
+        counts: name -> number of questions, images or pairs; in a mean over runs, the sum over them, but for
+            the numbers of questions and images of a test set, which count what any run answered.
+    """
+
+    measures: Mapping[str, Measure]
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Measure:
+        """A measure by name."""
+        return self.measures[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The scores of a group of questions."""
+
+    runs: tuple[Scores, ...]
+    """In the order of the condition's runs; empty for scores that are pooled over all runs."""
+    mean: Scores
+    """The mean over the runs that define a measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An answer that is given to all questions, "" if it depends on them, and its accuracy in per cent."""
+
+    answer: str
+    percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class SplitScores:
+    """The scores on one split, by group of questions.
+
+    Attributes:
+        parts: group -> its scores; `Part()` are all questions.
+        n: number of the questions, or of the suite's pairs, whether answered or not.
+        n_missing: number left out because they lack an answer.
+        constants: what is known without a model. Test of a suite, if its partners are yes/no questions, ->
+            the constant answer that is right most often; or a baseline of COVR -> its accuracy.
+        traits: name -> tests of a suite whose scores have a meaning of their own (`suites.traits`).
+        controls: test of a suite whose foils complete the held-out pair -> the test on the same originals
+            whose foils do not.
+    """
+
+    parts: Mapping[Part, Scored]
+    n: int
+    n_missing: int = 0
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+    traits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    controls: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def runs(self) -> tuple[Scores, ...]:
+        """The scores of each run on all questions."""
+        return self.parts[Part()].runs
+
+    @property
+    def mean(self) -> Scores:
+        """The mean over runs on all questions."""
+        return self.parts[Part()].mean
+
+    def by(self, breakdown: str) -> dict[str, Scored]:
+        """The parts of a breakdown by name, in order, without cells."""
+        return {part.name: each for part, each in self.parts.items() if part.by == breakdown and not part.cell}
+
+    def cells(self, test: str) -> dict[str, Scored]:
+        """The cells of a suite's test by name, such as "10"; empty where no pair of values is held out.
+
+        Cell "10" has the pairs whose original mentions the held-out pair and whose partner does not. Cells
+        are never pooled over tests, because the same cell does not come from the same tests.
+        """
+        return {part.cell: each for part, each in self.parts.items() if part.name == test and part.cell}
+
+
+@dataclass(frozen=True, slots=True)
+class Training:
+    """What a run on COVR's questions was trained on.
+
+    Attributes:
+        role: all questions ("all"), those without a property ("split"), or as many drawn with it ("iid_size").
+        predicate: defines which questions have the property; "" for a run on all questions.
+        shots: the number of questions with the property that were kept in the train set.
+    """
+
+    role: str = "all"
+    predicate: str = ""
+    shots: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The scores of all runs of a model with one held-out pair, train size and training.
+
+    Attributes:
+        hop: the sub-dataset.
+        train_size: number of training questions according to the predictions; None if they do not give it.
+        runs: names of the runs; None for one without a name.
+        splits: split -> its scores.
+        gaps: "complex", "minimal", "val" or "test" -> the out-of-distribution accuracy minus the
+            in-distribution one: negative for a drop (CLEVR-HOPE, section 4.2). The measure is "gap".
+        missing: split -> questions without a prediction, summed over runs; only if `partial` is set.
+        breakdowns: breakdown of test sets -> the names of its parts, in order.
+        model: the model's name; "" if all predictions are of one.
+        training: what the runs were trained on.
+    """
+
+    hop: str
+    train_size: int | None
+    runs: tuple[str | None, ...]
+    splits: Mapping[str, SplitScores]
+    gaps: Mapping[str, SplitScores] = field(default_factory=dict)
+    missing: Mapping[str, int] = field(default_factory=dict)
+    breakdowns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    model: str = ""
+    training: Training = field(default_factory=Training)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measure of one run, or of the mean over runs: what reports and tables are made of."""
+
+    hop: str
+    train_size: int | None
+    model: str
+    run: str | None
+    """The run's name; None for the mean, or for the only run if it has no name."""
+    is_mean: bool
+    split: str
+    """The split, or the name of a gap."""
+    part: Part
+    measure: str
+    value: float | None
+    interval: Interval | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of scoring a folder, in the order of its HOPs, then by train size.
+
+    Attributes:
+        folder: the dataset.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
+        seed: seed of the bootstrap.
+        conditions: the scores.
+        n_predictions: number of predictions scored.
+        n_left_aside: number of predictions ignored because their HOP was not to be scored.
+        n_of_suites: number of predictions about suites, or about other suites than the one scored.
+        hops_missing: HOPs that were to be scored without any prediction.
+        missing: the first pairs of a suite that were left out, each with the question that lacks an answer.
+        notes: notes from the files, such as "not trained on the splits". Print them beside every number made
+            from these predictions.
+        suite: the suite that was scored; "" for the splits' own questions.
+        tier: "in" or "beyond" if only a suite's pairs of one tier are scored, else "both".
+    """
 
     folder: Path
-    n_predictions: int
-    """Number of predictions scored."""
-    n_left_aside: int
-    """Number of predictions ignored because their HOP was not to be scored."""
     bootstrap: int
-    """Number of bootstrap samples; 0 for no intervals."""
     seed: int
     conditions: tuple[Condition, ...]
-    hops_missing: tuple[str, ...] = field(default=())
-    """HOPs of the folder without any prediction; empty unless `partial` is set."""
-    notes: tuple[str, ...] = field(default=())
-    """Notes from the files, such as "not trained on the splits". Print them beside every number made from
-    these predictions."""
+    n_predictions: int = 0
+    n_left_aside: int = 0
     n_of_suites: int = 0
-    """Number of predictions about suites of paired tests, which `score_suite` scores."""
+    hops_missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    suite: str = ""
+    tier: str = "both"
 
     @property
     def n_missing(self) -> int:
-        """Number of questions without a prediction, not counting HOPs without any prediction."""
+        """Number of questions or pairs left out for lack of an answer, summed over runs.
+
+        It does not count HOPs without any prediction.
+        """
+        if self.suite:
+            return sum(split.n_missing for each in self.conditions for split in each.splits.values())
         return sum(sum(each.missing.values()) for each in self.conditions)
 
     def condition(self, hop: str, train_size: int | None = None) -> Condition:
@@ -119,3 +238,24 @@ class Scores:
             if (each.hop, each.train_size) == (hop, train_size):
                 return each
         raise KeyError((hop, train_size))
+
+    def rows(self) -> Iterator[Row]:
+        """Every measure of every group, for each run and for the mean, as long rows."""
+        for condition in self.conditions:
+            for split, scores in {**condition.splits, **condition.gaps}.items():
+                for part, scored in scores.parts.items():
+                    for run, each in (*zip(condition.runs, scored.runs, strict=False), (None, scored.mean)):
+                        for name, measure in each.measures.items():
+                            yield Row(
+                                hop=condition.hop,
+                                train_size=condition.train_size,
+                                model=condition.model,
+                                run=run,
+                                is_mean=each is scored.mean,
+                                split=split,
+                                part=part,
+                                measure=name,
+                                value=measure.value,
+                                interval=measure.interval,
+                                n=measure.n,
+                            )

@@ -85,3 +85,13 @@ class AnswerSet:
             np.intp
         )
         return places
+
+    def kind(self, answers: Answers) -> npt.NDArray[np.int8]:
+        """The `AnswerKind` of each answer."""
+        kinds: npt.NDArray[np.int8] = self.kinds[self.places(answers)]
+        return kinds
+
+    def knows(self, answers: Answers) -> Flags:
+        """Whether each answer is in the vocabulary."""
+        known: Flags = self.kind(answers) != AnswerKind.UNKNOWN
+        return known

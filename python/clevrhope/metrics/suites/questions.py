@@ -1,15 +1,15 @@
-"""What the questions of a suite's pairs ask for, and how a run answers the yes/no questions."""
+"""What the questions of a suite's pairs ask for, and properties of its tests; both depend on the questions alone."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
-from clevrhope.dataset.pairs_h5 import PairFile
+from clevrhope.dataset.pairs_h5 import TIERS, PairFile
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Relation
-from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.results import Constant
+from clevrhope.splits.kinds import SPLITS
 
 ASKS = (
     "yes or no",
@@ -24,20 +24,54 @@ ASKS = (
 STEPS = ("hyponym to hypernym", "hypernym to hyponym")
 """The two directions of ontology tests: from cube to thing, and from thing to cube."""
 
+CELL, N_CELLS = "cell", 4
+"""The breakdown by test and cell, whose parts are numbered by test and then cell."""
+
 _STEP_TESTS = ("ontology", "extension_")
 _OFFERS = "offer_"
 
+Chosen = npt.NDArray[np.bool_]
+"""(K,) the pairs of a file that are scored."""
 
-def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> Ints:
-    """(K,) what the partner of each pair asks for, as an index into `ASKS`.
+
+def parts_of_pairs(
+    file: PairFile, chosen: Chosen, answers: AnswerSet, functions: Sequence[str]
+) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
+    """The names of the parts of each breakdown by number, and (K,) the part of each pair.
+
+    Parts without a name are no parts: of pairs without a step. The cells have no names; they are there where a
+    pair of values is held out.
 
     Args:
-        file: the pairs.
-        answers: the vocabulary's answers.
+        file: the K pairs of a suite on a split.
+        chosen: (K,) the pairs that are scored.
+        answers: the vocabulary.
         functions: the names of the suite's functions, by number.
     """
+    tests = file.rows.test[::2]
+    types = list(dict.fromkeys(file.types))
+    type_of_test = np.asarray([types.index(kind) for kind in file.types])
+    step = steps(file, answers)
+    found: dict[str, tuple[Sequence[str], npt.NDArray[np.integer]]] = {
+        "test": (file.tests, tests),
+        "type": ([kind or "no type" for kind in types], type_of_test[tests]),
+        "tier": (TIERS, file.rows.tier[::2]),
+        "asks": (ASKS, asked_for(file, answers, functions)),
+    }
+    if (step[chosen] >= 0).any():
+        found["step"] = (STEPS, np.where(step < 0, len(STEPS), step))
+    if "pair" in SPLITS[file.split].of:
+        found[CELL] = ((), N_CELLS * tests + file.rows.cell[::2])
+    return (
+        {by: names for by, (names, _) in found.items()},
+        {by: part.astype(np.int32) for by, (_, part) in found.items()},
+    )
+
+
+def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> Ints:
+    """(K,) what the partner of each pair asks for, as an index into `ASKS`; arguments as above."""
     rows = file.rows
-    kinds = answers.kinds[answers.places(rows.answers[1::2])]
+    kinds = answers.kind(rows.answers[1::2])
     is_offer = np.asarray([name.startswith(_OFFERS) for name in functions])
     n_offers = is_offer[rows.programs[1::2]].sum(axis=1)
     asks = np.select(
@@ -62,37 +96,44 @@ def steps(file: PairFile, answers: AnswerSet) -> Ints:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Replies:
-    """One run's answers to the questions of pairs whose right answer is yes or no; shares are in per cent."""
-
-    yes: float | None
-    """None, like the other shares, if no such question was answered."""
-    no: float | None
-    other: float | None
-    """All other answers, including those outside the vocabulary."""
-    right_yes: float | None
-    """The share of these questions for which yes is right."""
-    n: int
-    """Number of yes/no questions with an answer, on both sides of the pairs."""
+def constants(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, Constant]:
+    """For each test with only yes/no partners, the constant answer that is right most often about them."""
+    found = {}
+    right = file.rows.answers[1::2]
+    for test, pairs in _pairs_by_test(file, chosen):
+        n_yes, n_no = (int((right[pairs] == each).sum()) for each in (answers.yes, answers.no))
+        n = int(pairs.sum())
+        if n_yes + n_no == n:
+            answer, n_right = max(("yes", n_yes), ("no", n_no), key=lambda each: each[1])
+            found[test] = Constant(answer, 100 * n_right / n)
+    return found
 
 
-def replies(right: Ints, given: AnswerNumbers, answers: AnswerSet, chosen: Flags) -> Replies:
-    """The replies of a run.
+def traits(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:
+    """Trait -> the tests all of whose chosen pairs have it.
 
-    Args:
-        right: (N,) right answers.
-        given: (N,) the run's answers, NOT_GIVEN where one is missing.
-        answers: the vocabulary.
-        chosen: (N,) the questions to count.
+    "beyond" pairs use words or functions that the dataset lacks. Of those with "same_programs", both questions
+    have the same program and image: a model that is given programs gives both the same answer, whatever it has
+    learned. In "entailments", yes is the right answer to both: there RAD is the share of pairs answered yes to
+    the partner, among those answered yes to the original.
     """
-    asked = chosen & (given != NOT_GIVEN) & (answers.kinds[answers.places(right)] == AnswerKind.YES_NO)
-    n = int(np.count_nonzero(asked))
-    if not n:
-        return Replies(None, None, None, None, 0)
+    rows = file.rows
+    programs, images = rows.programs, rows.image_idxs
+    having = {
+        "beyond": rows.tier[::2] == TIERS.index("beyond"),
+        "same_programs": (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2]),
+        "entailments": (rows.answers.reshape(-1, 2) == answers.yes).all(axis=1),
+    }
+    return {
+        name: tuple(test for test, pairs in _pairs_by_test(file, chosen) if flags[pairs].all())
+        for name, flags in having.items()
+    }
 
-    def share(flags: Flags) -> float:
-        return 100 * float(flags[asked].mean())
 
-    yes, no = given == answers.yes, given == answers.no
-    return Replies(share(yes), share(no), share(~yes & ~no), share(right == answers.yes), n)
+def _pairs_by_test(file: PairFile, chosen: Chosen) -> Iterator[tuple[str, Chosen]]:
+    """Each test that has chosen pairs, with the (K,) flags of these pairs."""
+    tests = file.rows.test[::2]
+    for number, name in enumerate(file.tests):
+        pairs: Chosen = chosen & (tests == number)
+        if pairs.any():
+            yield name, np.asarray(pairs)

@@ -8,12 +8,10 @@ import numpy as np
 from clevrhope.dataset.pairs_h5 import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import NOT_GIVEN, Collector
+from clevrhope.metrics.collector import NOT_GIVEN, collect
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.rows import Target
-from clevrhope.metrics.scorer import collect
 from clevrhope.metrics.suites.scorer import answers_to_pairs
-from clevrhope.runtime.progress import Silent
 
 
 @dataclass(frozen=True)
@@ -60,9 +58,7 @@ def rights(key: AnswerKey, suite: str, predictions: Path) -> tuple[list[SplitRig
         PredictionsError: as for `score_suite`, except that no pair needs both answers.
         DatasetError: a file of the dataset is incomplete.
     """
-    collector = Collector(key, suite=suite)
-    collect([predictions], collector, Silent())
-    collector.finish(partial=True, what=str(predictions))
+    collector = collect([predictions], key, suite=suite, partial=True)
     splits, pairs = [], []
     for target in dict.fromkeys(each._replace(suite=None) for each in collector.given):
         if target.split not in key.suite_splits(target.hop, suite):

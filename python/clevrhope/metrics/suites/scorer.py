@@ -8,39 +8,36 @@ import numpy as np
 
 from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.pairs_h5 import TIERS, PairFile
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector
-from clevrhope.metrics.pairs import AnswerSet, PairGroup, Pairs, score_pairs
-from clevrhope.metrics.pairs.relations import Answers, Flags
-from clevrhope.metrics.rows import Target
-from clevrhope.metrics.scorer import (
-    DEFAULT_BOOTSTRAP,
+from clevrhope.metrics.collector import (
+    EXAMPLES,
+    NOT_GIVEN,
+    AnswerNumbers,
     check_draws,
     checked_names,
     collect,
     files_of,
     notes_of,
-    runs_in_order,
+    runs_of,
     train_sizes,
 )
-from clevrhope.metrics.suites.questions import ASKS, STEPS, asked_for, replies, steps
-from clevrhope.metrics.suites.results import SuiteCondition, SuitePart, SuiteScores, SuiteSplitScores
+from clevrhope.metrics.measures import REPLIES, formulas
+from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Pairs, score_pairs
+from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.shares import score_flags
+from clevrhope.metrics.suites.questions import CELL, N_CELLS, Chosen, constants, parts_of_pairs, traits
 from clevrhope.metrics.suites.shared_originals import crossings, groups
-from clevrhope.metrics.suites.traits import beyond, constants, entailments, same_programs
+from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import SPLITS
 
 TIER_CHOICES = (*TIERS, "both")
 """The tiers whose pairs can be scored."""
 
-Names = dict[str, Sequence[str | None]]
-"""Breakdown -> the names of its parts by number; None for a part of pairs to which it does not apply."""
-
-_CELL = "cell"
-_N_CELLS = 4
+YES_NO = Part("replies", "yes or no")
+"""The answers to all questions for yes or no, on both sides of the pairs."""
 
 
 def score_suite(
@@ -53,13 +50,18 @@ def score_suite(
     tier: str = "both",
     hops: Iterable[str] | None = None,
     progress: Progress | None = None,
-) -> SuiteScores:
+) -> Results:
     """The scores of each model in the predictions on the pairs of a suite.
 
     The answers to a pair come from rows about the suite, whose `question_index` is the row in the suite's
     file. If the answer to a question of the dataset is missing there, it is taken from the row about that
     question in its split, with the same run and train size. Pairs that lack an answer are left out, and
     counted.
+
+    The groups of a split's scores are all pairs and the parts "test", "type", "tier" and "asks" (what the partner
+    asks for), "step" (of the ontology tests, by their direction), the cells of each test where a pair of values
+    is held out, "crossings" (tests that have a control), "groups" (tests in which an original has several
+    partners), and "replies" (to questions for yes or no).
 
     Args:
         folder: a dataset in which `clevrhope suite` made the suite, or its answer key, so that many files can
@@ -85,40 +87,35 @@ def score_suite(
     key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
     wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
     there = _hops_with(key, suite, wanted)
-    collector = Collector(key, wanted, suite=suite)
     files = files_of(predictions)
-    what = ", ".join(map(str, files))
-    collect(files, collector, progress)
-    collector.finish(partial=True, what=what)
+    collector = collect(files, key, wanted, suite=suite, partial=True, progress=progress)
     answered = [hop for hop in there if any(target.hop == hop for target in collector.given)]
-    conditions, missing = [], _Missing()
+    conditions: list[Condition] = []
+    missing: list[str] = []
     with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
         for hop in answered:
-            for size in train_sizes(collector.given, hop):
-                scorer = _Scorer(key, suite, tier, collector.given, missing, bootstrap=bootstrap, seed=seed)
-                conditions.append(scorer.condition(hop, size))
+            scorer = _Scorer(key, suite, tier, collector.given, missing, bootstrap=bootstrap, seed=seed)
+            conditions += [scorer.condition(hop, size) for size in train_sizes(collector.given, hop)]
             key.forget(hop)
             advance(1)
+    what = ", ".join(map(str, files))
     _check_scored(conditions, suite, tier, missing, what, collector.other_suites)
-    return SuiteScores(
+    notes = (*notes_of(files), *notes_of(files, suite=suite))
+    return Results(
         folder=key.folder,
-        suite=suite,
-        tier=tier,
-        n_predictions=collector.n_predictions,
-        n_left_aside=collector.n_left_aside,
-        n_of_suites=collector.n_of_suites,
         bootstrap=bootstrap,
         seed=seed,
         conditions=tuple(conditions),
-        missing=tuple(missing.examples),
+        n_predictions=collector.n_predictions,
+        n_left_aside=collector.n_left_aside,
+        n_of_suites=collector.n_of_suites,
         hops_missing=tuple(hop for hop in there if hop not in answered),
-        notes=_different((*notes_of(files), *notes_of(files, suite=suite))),
+        missing=tuple(missing),
+        # A note about a suite begins with the notes about its splits.
+        notes=tuple(dict.fromkeys(part for note in notes for part in note.split("; "))),
+        suite=suite,
+        tier=tier,
     )
-
-
-def _different(notes: Iterable[str]) -> tuple[str, ...]:
-    """The distinct parts of notes: a note about a suite begins with the notes about its splits."""
-    return tuple(dict.fromkeys(part for note in notes for part in note.split("; ")))
 
 
 def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
@@ -134,24 +131,8 @@ def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list
     return found
 
 
-class _Missing:
-    """The first pairs that lack an answer."""
-
-    def __init__(self) -> None:
-        self.examples: list[str] = []
-
-    def note(self, target: Target, file: PairFile, given: AnswerNumbers, chosen: Flags) -> None:
-        """Notes a run's incomplete pairs from its 2K answers; `chosen` (K,) flags the pairs to score."""
-        lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
-        for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self.examples)):
-            row = 2 * int(pair) + int(lacks[pair].argmax())
-            own = int(file.rows.orig_idxs[row])
-            place = f"question {row} of the suite" if own < 0 else f"question {own} of the split"
-            self.examples.append(f"{target}: pair {pair} lacks an answer to {place}")
-
-
 class _Scorer:
-    """Scores conditions of one suite."""
+    """Scores conditions of one suite, and names the first pairs that lack an answer in `missing`."""
 
     def __init__(
         self,
@@ -159,7 +140,7 @@ class _Scorer:
         suite: str,
         tier: str,
         given: Mapping[Target, AnswerNumbers],
-        missing: _Missing,
+        missing: list[str],
         *,
         bootstrap: int,
         seed: int,
@@ -167,11 +148,11 @@ class _Scorer:
         self._key, self._suite, self._given, self._missing = key, suite, given, missing
         self._tiers = TIERS if tier == "both" else (tier,)
         self._answers = AnswerSet.from_numbers(key.answers)
-        self._bootstrap, self._seed = bootstrap, seed
+        self._draws = {"bootstrap": bootstrap, "seed": seed}
 
-    def condition(self, hop: str, size: int | None) -> SuiteCondition:
+    def condition(self, hop: str, size: int | None) -> Condition:
         """The scores of all runs of a HOP and train size."""
-        runs = runs_in_order({each.run for each in self._given if (each.hop, each.train_size) == (hop, size)})
+        runs = runs_of(self._given, hop, size)
         splits = {}
         for split in self._key.suite_splits(hop, self._suite):
             file = self._key.pairs(hop, self._suite, split)
@@ -179,77 +160,58 @@ class _Scorer:
             if chosen.any():
                 targets = [Target(hop, split, run, size, self._suite) for run in runs]
                 splits[split] = self._scored(file, targets, chosen)
-        return SuiteCondition(hop, size, tuple(runs), splits)
+        return Condition(hop, size, tuple(runs), splits)
 
-    def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Flags) -> SuiteSplitScores:
+    def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Chosen) -> SplitScores:
         """The scores on one split over the chosen (K,) pairs; each target stands for a run."""
         given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
         for target, row in zip(targets, given, strict=True):
-            self._missing.note(target, file, row, chosen)
-        names, parts = self._parts(file, chosen)
-        rows = file.rows
-        scored = score_pairs(
-            Pairs(
-                originals=rows.answers[::2][chosen],
-                partners=rows.answers[1::2][chosen],
-                relations=rows.relation[::2][chosen],
-                values=rows.value[::2][chosen],
-                images=rows.image_idxs[::2][chosen],
-                parts=parts,
-            ),
-            given[:, ::2][:, chosen],
-            given[:, 1::2][:, chosen],
-            self._answers,
-            seed=self._seed,
-            bootstrap=self._bootstrap,
-        )
-        draws = {"seed": self._seed, "bootstrap": self._bootstrap}
-        cells: dict[str, list[SuitePart]] = {}
-        for group in scored.parts.get(_CELL, ()):
-            test, cell = divmod(group.part or 0, _N_CELLS)
-            cells.setdefault(file.tests[test], []).append(SuitePart(f"{cell:02b}", group.runs, group.mean))
-        return SuiteSplitScores(
-            n_pairs=int(chosen.sum()),
-            overall=_named([scored.overall], ["all pairs"])[0],
-            parts={by: _named(scored.parts[by], of_parts) for by, of_parts in names.items()},
-            cells={test: tuple(of_test) for test, of_test in cells.items()},
-            replies=tuple(replies(rows.answers, each, self._answers, np.repeat(chosen, 2)) for each in given),
-            crossings=tuple(crossings(file, given, chosen, self._answers, **draws)),
-            groups=tuple(groups(file, given, chosen, self._answers, **draws)),
-            entailments=entailments(file, chosen, self._answers),
-            constants=constants(file, chosen, self._answers),
-            beyond=beyond(file, chosen),
-            same_programs=same_programs(file, chosen),
-        )
-
-    def _parts(self, file: PairFile, chosen: Flags) -> tuple[Names, dict[str, Ints]]:
-        """The names of the parts of each breakdown, and the part of each chosen pair.
-
-        Where a pair is held out, the breakdown into cells numbers its parts by test and then cell, unnamed.
-        """
-        tests = file.rows.test[::2]
-        types = list(dict.fromkeys(file.types))
-        type_of_test = np.asarray([types.index(kind) for kind in file.types])
-        names: Names = {
-            "test": file.tests,
-            "type": [kind or "no type" for kind in types],
-            "tier": TIERS,
-        }
-        parts: dict[str, Answers] = {
-            "test": tests,
-            "type": type_of_test[tests],
-            "tier": file.rows.tier[::2],
-        }
-        if "pair" in SPLITS[file.split].of:
-            parts[_CELL] = _N_CELLS * tests + file.rows.cell[::2]
+            self._note_missing(target, file, row, chosen)
         functions = self._key.suite_functions(file.hop, file.suite)
-        names["asks"] = ASKS
-        parts["asks"] = asked_for(file, self._answers, functions)
-        step = steps(file, self._answers)
-        if (step[chosen] >= 0).any():
-            names["step"] = [*STEPS, None]
-            parts["step"] = np.where(step < 0, len(STEPS), step)
-        return names, {name: part[chosen].astype(np.int32) for name, part in parts.items()}
+        names, part_of = parts_of_pairs(file, chosen, self._answers, functions)
+        rows = file.rows
+        pairs = Pairs(
+            originals=rows.answers[::2][chosen],
+            partners=rows.answers[1::2][chosen],
+            relations=rows.relation[::2][chosen],
+            values=rows.value[::2][chosen],
+            images=rows.image_idxs[::2][chosen],
+            parts={by: part[chosen] for by, part in part_of.items()},
+        )
+        originals, partners = given[:, ::2][:, chosen], given[:, 1::2][:, chosen]
+        found = score_pairs(pairs, originals, partners, self._answers, **self._draws)
+        parts = {Part(): found[""][0]}
+        for by, of_parts in names.items():
+            for number, scored in found[by].items():
+                if by == CELL:
+                    test, cell = divmod(number, N_CELLS)
+                    parts[Part("test", file.tests[test], f"{cell:02b}")] = scored
+                elif number < len(of_parts):
+                    parts[Part(by, of_parts[number])] = scored
+        controls = {}
+        for name, control, scored in crossings(file, given, chosen, self._answers, **self._draws):
+            parts[Part("crossings", name)] = scored
+            controls[name] = control
+        for name, scored in groups(file, given, chosen, self._answers, **self._draws):
+            parts[Part("groups", name)] = scored
+        parts[YES_NO] = _replies(rows.answers, given, np.repeat(chosen, 2), self._answers)
+        return SplitScores(
+            parts=parts,
+            n=int(chosen.sum()),
+            n_missing=parts[Part()].mean.counts["n_missing"],
+            constants=constants(file, chosen, self._answers),
+            traits=traits(file, chosen, self._answers),
+            controls=controls,
+        )
+
+    def _note_missing(self, target: Target, file: PairFile, given: AnswerNumbers, chosen: Chosen) -> None:
+        """Notes a run's first incomplete pairs from its 2K answers."""
+        lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
+        for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self._missing)):
+            row = 2 * int(pair) + int(lacks[pair].argmax())
+            own = int(file.rows.orig_idxs[row])
+            place = f"question {row} of the suite" if own < 0 else f"question {own} of the split"
+            self._missing.append(f"{target}: pair {pair} lacks an answer to {place}")
 
 
 def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file: PairFile) -> AnswerNumbers:
@@ -266,20 +228,26 @@ def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file
     return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
-def _named(groups: Sequence[PairGroup], names: Sequence[str | None]) -> tuple[SuitePart, ...]:
-    """The parts of a breakdown with names in place of numbers; parts without a name are left out."""
-    return tuple(
-        SuitePart(name, group.runs, group.mean)
-        for group in groups
-        if (name := names[group.part or 0]) is not None
-    )
+def _replies(right: AnswerNumbers, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet) -> Scored:
+    """The replies of R runs, from (R, 2K) answers, to those (2K,) questions to which yes or no is right."""
+    asked = chosen & (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
+    yes, no = asked & (given == answers.yes), asked & (given == answers.no)
+    flags = {
+        "asked": asked,
+        "yes": yes,
+        "no": no,
+        "other": asked & ~yes & ~no,
+        "right_yes": asked & (right == answers.yes),
+    }
+    whole = np.zeros(len(right), dtype=np.int32)
+    return score_flags(flags, formulas(REPLIES), {"": whole}, whole, counts={"n": asked})[""][0].scored()
 
 
 def _check_scored(
-    conditions: Sequence[SuiteCondition],
+    conditions: Sequence[Condition],
     suite: str,
     tier: str,
-    missing: _Missing,
+    missing: Sequence[str],
     what: str,
     others: Iterable[str],
 ) -> None:
@@ -292,8 +260,8 @@ def _check_scored(
     splits = [split for each in conditions for split in each.splits.values()]
     if conditions and not splits:
         raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
-    if not any(split.overall.mean.n_pairs for split in splits):
-        named = f" ({'; '.join(missing.examples)})" if missing.examples else ""
+    if not any(split.mean.counts["n_pairs"] for split in splits):
+        named = f" ({'; '.join(missing)})" if missing else ""
         if others:
             names = sorted(others)
             named += f", while there are predictions about {', '.join(names)}{suggestion(suite, names)}"

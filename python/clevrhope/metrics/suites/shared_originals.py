@@ -8,14 +8,14 @@ import numpy as np
 from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.metrics.collector import AnswerNumbers
 from clevrhope.metrics.pairs import AnswerSet, Relation, ValueGroups, score_crossings, score_values
-from clevrhope.metrics.pairs.relations import Flags
-from clevrhope.metrics.suites.results import SuiteCrossing, SuiteGroups
+from clevrhope.metrics.results import Scored
+from clevrhope.metrics.suites.questions import Chosen
 
 
 def crossings(
-    file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
-) -> Iterator[SuiteCrossing]:
-    """The tests that have a control, scored on the originals that have pairs of both.
+    file: PairFile, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
+) -> Iterator[tuple[str, str, Scored]]:
+    """The tests that have a control, each with its control and the scores on the originals with pairs of both.
 
     Args:
         file: the K pairs of a suite on a split.
@@ -34,21 +34,16 @@ def crossings(
         both = [(pair, of_control[original]) for original, pair in of_test.items() if original in of_control]
         if not both:
             continue
-        partners = 2 * np.asarray(both, dtype=np.int64).T + 1  # (2, K)
-        scored = score_crossings(
-            rows.image_idxs[partners[0]],
-            (rows.answers[partners[0]], rows.answers[partners[1]]),
-            given[:, partners[0]],
-            given[:, partners[1]],
-            answers,
-            **draws,
-        )
-        yield SuiteCrossing(name, file.tests[control], scored.runs, scored.mean)
+        one, other = 2 * np.asarray(both, dtype=np.int64).T + 1  # (2, K)
+        right = rows.answers[one], rows.answers[other]
+        images = rows.image_idxs[one]
+        scored = score_crossings(images, right, given[:, one], given[:, other], answers, **draws)
+        yield name, file.tests[control], scored
 
 
 def groups(
-    file: PairFile, given: AnswerNumbers, chosen: Flags, answers: AnswerSet, **draws: Any
-) -> Iterator[SuiteGroups]:
+    file: PairFile, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
+) -> Iterator[tuple[str, Scored]]:
     """The tests whose originals have a partner for each of several values; arguments as in `crossings`."""
     rows = file.rows
     tests, is_value = rows.test[::2], chosen & (rows.relation[::2] == Relation.IS)
@@ -59,27 +54,18 @@ def groups(
         first[1:] = (images[1:] != images[:-1]) | (questions[1:] != questions[:-1]).any(axis=1)
         if first.all():
             continue
-        scored = score_values(
-            ValueGroups(
-                images=rows.image_idxs[2 * pairs[first]],
-                groups=(np.cumsum(first) - 1).astype(np.int32),
-                values=rows.value[2 * pairs],
-            ),
-            given[:, 2 * pairs[first]],
-            given[:, 2 * pairs + 1],
-            answers,
-            **draws,
-        )
-        yield SuiteGroups(file.tests[test], scored.runs, scored.mean)
+        of_original = (np.cumsum(first) - 1).astype(np.int32)
+        questions_of = ValueGroups(rows.image_idxs[2 * pairs[first]], of_original, rows.value[2 * pairs])
+        originals, partners = given[:, 2 * pairs[first]], given[:, 2 * pairs + 1]
+        yield file.tests[test], score_values(questions_of, originals, partners, answers, **draws)
 
 
-def _by_original(file: PairFile, pairs: Flags) -> dict[tuple[int, bytes], int]:
+def _by_original(file: PairFile, pairs: Chosen) -> dict[tuple[int, bytes], int]:
     """Image and tokens of an original -> the index of its pair, among the (K,) flagged pairs."""
     rows = file.rows
     places = np.flatnonzero(pairs)
     images, questions = rows.image_idxs[2 * places].tolist(), rows.questions[2 * places]
-    originals = zip(images, questions, strict=True)
     return {
         (image, question.tobytes()): pair
-        for (image, question), pair in zip(originals, places.tolist(), strict=True)
+        for image, question, pair in zip(images, questions, places.tolist(), strict=True)
     }

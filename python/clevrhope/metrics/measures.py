@@ -1,0 +1,90 @@
+"""The measures of each kind of question: a new measure is one row of a table here.
+
+D are the originals of pairs of questions and D' their partners. Sources: Jimenez et al., "CARETS", for ACC, CONS
+and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from clevrhope.metrics.bootstrap import ratio
+from clevrhope.metrics.shares import Formula, difference, share
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A measure: its heading in tables, and its formula over the sums of flags."""
+
+    heading: str
+    formula: Formula
+    signed: bool = False
+    """Whether it is a difference, shown with its sign."""
+
+
+Measures = Mapping[str, Kind]
+"""Name -> measure, in the order of `score --json`."""
+
+ACCURACY: Measures = {"accuracy": Kind("accuracy", share("right", "given"))}
+"""Of test sets and of COVR's: right answers among the questions that were answered."""
+
+_RAD, _PARTNER = share("both", "original"), share("partner", "pairs")
+
+PAIRS: Measures = {
+    # The share of right answers over originals and partners together.
+    "accuracy": Kind("ACC", lambda s: (ratio(s["original"] + s["partner"], 2 * s["pairs"]), 2 * s["pairs"])),
+    "original_accuracy": Kind("Acc(D)", share("original", "pairs")),
+    "partner_accuracy": Kind("Acc(D')", _PARTNER),
+    # SAME pairs with equal answers and other pairs with different ones. It does not use the right answers. If
+    # the partner is a yes/no question and the original is not, nearly all answers differ. Never shown without
+    # accuracy.
+    "consistency": Kind("CONS", share("consistent", "pairs")),
+    # Pairs whose answers satisfy the relation and are of the kinds asked for, without the right answers. For
+    # yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) minus the share of pairs in which neither answer is
+    # right and one of them is neither yes nor no. Consistency is not accuracy: a model that mistakes one
+    # material for another can be fully consistent and often wrong.
+    "strict_consistency": Kind("strict", share("strict", "pairs")),
+    "both_right": Kind("C-ACC", share("both", "pairs")),
+    # RAD(D, D'): of the pairs with the original right, those with the partner right too: C-ACC / Accuracy(D).
+    # If the two are right independently of each other, it is Accuracy(D').
+    "rad": Kind("RAD", _RAD),
+    # RAD(D', D): of the pairs with the partner right, those with the original right too.
+    "rad_backward": Kind("RAD back", share("both", "partner")),
+    "rad_minus_accuracy": Kind("RAD-Acc(D')", difference(_RAD, _PARTNER), signed=True),
+}
+"""Of pairs with both questions answered (`pairs.outcomes`)."""
+
+_CROSSING, _CONTROL = share("crossing", "originals"), share("control", "originals")
+
+CROSSINGS: Measures = {
+    "crossing": Kind("completing", _CROSSING),
+    "control": Kind("control", _CONTROL),
+    # Below 0, the model says yes to the held-out pair more often.
+    "difference": Kind("difference", difference(_CROSSING, _CONTROL), signed=True),
+}
+"""Accuracy on the partners whose foil completes the held-out pair, and on those of the same originals whose
+foil does not; only originals with both answered count."""
+
+GROUPS: Measures = {
+    "one_yes": Kind("one yes", share("one_yes", "groups")),
+    "named_yes": Kind("named", share("named_yes", "groups")),
+}
+"""Of groups with a partner for every value of an attribute, those in which exactly one partner got yes, and
+those in which its value is also the model's own answer to the original."""
+
+REPLIES: Measures = {
+    "yes": Kind("yes", share("yes", "asked")),
+    "no": Kind("no", share("no", "asked")),
+    "other": Kind("other", share("other", "asked")),
+    "right_yes": Kind("yes is right", share("right_yes", "asked")),
+}
+"""Of the answers to questions for yes or no; the last is the share of these to which yes is right."""
+
+
+def formulas(measures: Measures) -> dict[str, Formula]:
+    """The formulas of a table, by name."""
+    return {name: kind.formula for name, kind in measures.items()}
+
+
+def headings(measures: Measures) -> dict[str, str]:
+    """Heading -> name of each measure of a table."""
+    return {kind.heading: name for name, kind in measures.items()}
