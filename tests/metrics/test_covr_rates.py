@@ -8,15 +8,10 @@ import numpy.typing as npt
 import pytest
 
 from clevrhope.dataset.offered_answers import offered_answers
-from clevrhope.errors import MismatchedRunsError
-from clevrhope.metrics.covr import (
-    accuracy_by_template,
-    covr_accuracy,
-    frequent_answers,
-    generalisation,
-    generalisation_score,
-    source_images,
-)
+from clevrhope.metrics import Measure
+from clevrhope.metrics.covr import frequent_answers, source_images
+from clevrhope.metrics.measures import GENERALISATION, formulas
+from clevrhope.metrics.shares import score_flags
 
 EXPECTED = {
     "HAS-QUANT": 18,
@@ -29,12 +24,13 @@ EXPECTED = {
     "TPL-VERIFYCOUNT \N{UNION} TPL-VERIFYCOUNTGROUPBY": -29,
 }
 
-Flags = npt.NDArray[np.bool_]
-RNG = np.random.default_rng(7)
 
-
-def flags(n_runs: int, n_questions: int, share: float) -> Flags:
-    return RNG.random((n_runs, n_questions)) < share
+def generalisation_score(model: float, text: float, iid_size: float) -> float | None:
+    """The score of three accuracies in per cent."""
+    flags = {"questions": 100, "held_out": model, "text": text, "iid_size": iid_size}
+    sums = {name: np.asarray([value], dtype=float) for name, value in flags.items()}
+    score = 100 * float(GENERALISATION["generalisation_score"].formula(sums)[0][0])
+    return None if np.isnan(score) else score
 
 
 def test_the_papers_scores_follow_from_its_tables(test_data: Path) -> None:
@@ -49,21 +45,48 @@ def test_the_papers_scores_follow_from_its_tables(test_data: Path) -> None:
     scores = {}
     for split, columns in accuracies.items():
         model = columns.get("VB_250") or columns["VB_0"]
-        score = generalisation_score(
-            model=float(model), text=float(columns["VB_TEXT"]), iid_size=float(columns["VB_iid-size"])
-        )
+        score = generalisation_score(float(model), float(columns["VB_TEXT"]), float(columns["VB_iid-size"]))
         assert score is not None
         scores[split] = round(score)
     assert {split: scores[split] for split in EXPECTED} == EXPECTED
     assert (len(scores), sum(score <= 70 for score in scores.values())) == (21, 10)
 
 
-def test_a_score_is_not_clipped_and_not_always_defined() -> None:
-    assert generalisation_score(model=60, text=50, iid_size=70) == 50
-    assert generalisation_score(model=80, text=50, iid_size=70) == 150
-    assert generalisation_score(model=40, text=50, iid_size=70) == -50
-    assert generalisation_score(model=60, text=50, iid_size=50) is None
-    assert generalisation_score(model=60, text=50, iid_size=40) is None
+@pytest.mark.parametrize(
+    ("accuracies", "score"),
+    [
+        ((60, 50, 70), 50),
+        ((80, 50, 70), 150),
+        ((40, 50, 70), -50),
+        ((60, 50, 50), None),
+        ((60, 50, 40), None),
+    ],
+)
+def test_a_score_is_not_clipped_and_not_always_defined(
+    accuracies: tuple[float, float, float], score: float | None
+) -> None:
+    assert generalisation_score(*accuracies) == pytest.approx(score)
+
+
+def test_models_share_the_draws() -> None:
+    """A model that answers as the one with the property scores 100 in every sample."""
+    generator = np.random.default_rng(7)
+    iid_size, text = (generator.random((1, 400)) < share for share in (0.8, 0.4))
+    images = np.arange(400)
+
+    def score(
+        held_out: npt.NDArray[np.bool_], text: npt.NDArray[np.bool_], iid: npt.NDArray[np.bool_]
+    ) -> Measure:
+        flags = {"questions": np.ones((1, 400), int), "held_out": held_out, "text": text, "iid_size": iid}
+        groups = {"": np.zeros(400, np.int32)}
+        found = score_flags(flags, formulas(GENERALISATION), groups, images, bootstrap=200)[""][0]
+        return found.scores()["generalisation_score"]
+
+    found = score(iid_size, text, iid_size)
+    assert found.interval is not None
+    assert (found.value, found.interval.low, found.interval.high) == pytest.approx((100, 100, 100))
+    # Without a score there is no interval, though some samples would have a score.
+    assert score(text, text, text[:, ::-1]) == score(text, iid_size, text) == Measure(None, 400)
 
 
 def test_the_source_is_the_image_at_its_place() -> None:
@@ -110,80 +133,3 @@ def test_maj_is_right_where_half_of_eight_templates_of_fifteen_say_yes() -> None
     assert np.mean(found.maj_templ(templates, np.full((6_000, 2), -1)) == answers) == pytest.approx(
         8 / 15 / 2 + 7 / 15 / 4
     )
-
-
-def test_accuracy_is_of_each_template_in_the_mean_over_runs() -> None:
-    right = np.asarray([[1, 1, 0, 0, 1], [1, 0, 0, 0, 1]], bool)
-    images, templates = np.asarray([5, 5, 6, 5, 9]), np.asarray([1, 1, 1, 1, 3])
-    found = accuracy_by_template(
-        right, images, templates, template_names=["a", "b", "c", "d"], bootstrap=50, seed=1
-    )
-    assert list(found) == ["b", "d"]
-    assert (found["b"].percent, found["b"].deviation) == (37.5, pytest.approx(12.5 * 2**0.5))
-    assert (found["b"].n_questions, found["b"].n_pictures) == (4, 2)
-    assert found["b"].interval is not None
-    assert (found["b"].interval.low, found["b"].interval.high) == (0, 50)  # image 6 alone, image 5 alone
-    assert found["d"].interval is not None
-    assert (found["d"].percent, found["d"].interval.low) == (100, 100)
-
-
-def test_no_bootstrap_is_no_interval_and_one_run_has_no_deviation() -> None:
-    found = covr_accuracy(flags(1, 10, 0.5), np.arange(10), bootstrap=0, seed=1)
-    assert (found.interval, found.deviation) == (None, None)
-
-
-def test_an_interval_draws_whole_source_images() -> None:
-    """Ten questions an image with one fate are as good as one: the interval is as wide as with one each."""
-    alone = flags(1, 300, 0.5)
-    ten = np.repeat(alone, 10, axis=1)
-    one = covr_accuracy(alone, np.arange(300), bootstrap=500, seed=1)
-    assert covr_accuracy(ten, np.repeat(np.arange(300), 10), bootstrap=500, seed=1).interval == one.interval
-    narrow = covr_accuracy(ten, np.arange(3_000), bootstrap=500, seed=1)
-    assert narrow.interval is not None
-    assert one.interval is not None
-    assert narrow.interval.high - narrow.interval.low < (one.interval.high - one.interval.low) / 2
-
-
-def test_generalisation_is_the_score_of_the_means() -> None:
-    model, text, iid_size = flags(3, 400, 0.6), flags(2, 400, 0.5), flags(1, 400, 0.8)
-    images = np.arange(400) // 2
-    found = generalisation(model=model, text=text, iid_size=iid_size, images=images, bootstrap=300, seed=5)
-    assert (found.model, found.text) == pytest.approx((100 * model.mean(), 100 * text.mean()))
-    assert found.score == pytest.approx(100 * (model.mean() - text.mean()) / (iid_size.mean() - text.mean()))
-    assert (found.n_questions, found.n_images) == (400, 200)
-    assert found.interval is not None
-    assert found.score is not None
-    assert found.interval.low < found.score < found.interval.high
-    again = generalisation(model=model, text=text, iid_size=iid_size, images=images, bootstrap=300, seed=5)
-    assert again == found
-
-
-def test_models_share_the_draws() -> None:
-    """A model that answers as the one with the property scores 100 in every sample."""
-    iid_size, text = flags(1, 400, 0.8), flags(1, 400, 0.4)
-    named = {"images": np.arange(400), "bootstrap": 200, "seed": 1}
-    found = generalisation(model=iid_size, text=text, iid_size=iid_size, **named)
-    assert found.interval is not None
-    assert (found.score, found.interval.low, found.interval.high) == pytest.approx((100, 100, 100))
-    worse = generalisation(model=text, text=iid_size, iid_size=text, **named)
-    assert (worse.score, worse.interval) == (None, None)
-    # Without a score there is no interval, though some samples would have a score.
-    near = generalisation(model=text, text=text, iid_size=text[:, ::-1], **named)
-    assert (near.score, near.interval) == (None, None)
-
-
-def test_shapes_that_do_not_go_together_are_refused() -> None:
-    right = flags(2, 4, 0.5)
-    for images in (np.arange(3), np.arange(5)):
-        with pytest.raises(
-            MismatchedRunsError, match=r"answers of shape \(2, 4\) to questions on \d source images"
-        ):
-            covr_accuracy(right, images, bootstrap=0, seed=1)
-    with pytest.raises(MismatchedRunsError, match=r"shape \(2, 0\)"):
-        covr_accuracy(right[:, :0], np.arange(0), bootstrap=0, seed=1)
-    with pytest.raises(MismatchedRunsError, match=r"shape \(4,\)"):
-        covr_accuracy(right[0], np.arange(4), bootstrap=0, seed=1)
-    with pytest.raises(MismatchedRunsError, match=r"shape \(2, 3\)"):
-        generalisation(
-            model=right, text=right[:, :3], iid_size=right, images=np.arange(4), bootstrap=0, seed=1
-        )

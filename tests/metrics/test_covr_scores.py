@@ -15,7 +15,7 @@ from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES, SetQuestionArrays
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
-from clevrhope.metrics import score
+from clevrhope.metrics import Part, score
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import WHY_NO_SCORE, covr_lines
 from clevrhope.pipeline import Request, build
@@ -98,31 +98,35 @@ def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> No
     for split, found in condition.splits.items():
         rows = rows_of(folder, split)
         right = np.arange(len(rows)) % 3 == 0
-        assert found.all.percent == pytest.approx(100 * right.mean())
-        assert found.all.interval is not None
-        assert found.all.interval.low < found.all.percent < found.all.interval.high
+        accuracy = found.mean["accuracy"]
+        assert accuracy.value == pytest.approx(100 * right.mean())
+        assert accuracy.interval is not None
+        assert accuracy.interval.low < accuracy.value < accuracy.interval.high
         has = has_property(folder, split)
         assert 0 < has.sum() < len(has)
-        assert found.having[PREDICATE].percent == pytest.approx(100 * right[has].mean())
-        assert found.lacking[PREDICATE].percent == pytest.approx(100 * right[~has].mean())
-        assert found.having[PREDICATE].n_questions == has.sum()
+        for by, flags in (("predicate", has), ("not predicate", ~has)):
+            of = found.parts[Part(by, PREDICATE)].mean
+            assert of["accuracy"].value == pytest.approx(100 * right[flags].mean())
+            assert of.counts["n_questions"] == flags.sum()
         for number, name in enumerate(STRUCTURES):
             of = rows.structures == number
-            assert (name in found.by["structure"]) == of.any()
+            assert (Part("structure", name) in found.parts) == of.any()
             if of.any():
-                assert found.by["structure"][name].percent == pytest.approx(100 * right[of].mean())
-        assert len(found.by["template"]) == 15
-        assert sum(each.n_questions for each in found.by["template"].values()) == len(rows)
-        assert ("place" in found.by) == (split == "covr_test_ood")
+                by_structure = found.by("structure")[name].mean["accuracy"].value
+                assert by_structure == pytest.approx(100 * right[of].mean())
+        assert len(found.by("template")) == 15
+        assert sum(each.mean.counts["n_questions"] for each in found.by("template").values()) == len(rows)
+        assert bool(found.by("place")) == (split == "covr_test_ood")
         most = np.bincount(train.answers).argmax()
-        assert found.maj == pytest.approx(100 * (rows.answers == most).mean())
-        assert found.maj_templ == pytest.approx(100 * (rows.answers == frequent(folder, rows, train)).mean())
+        for name, answers in (("maj", most), ("maj_templ", frequent(folder, rows, train))):
+            assert found.constants[name].percent == pytest.approx(100 * (rows.answers == answers).mean())
     ood = rows_of(folder, "covr_test_ood")
-    places = condition.splits["covr_test_ood"].by["place"]
+    places = condition.splits["covr_test_ood"].by("place")
     assert list(places) == ["question", "distractor"]
-    for name, accuracy in places.items():
+    for name, scored in places.items():
         of = ood.pair_places == PAIR_PLACES.index(name)
-        assert accuracy.percent == pytest.approx(100 * (np.arange(len(ood)) % 3 == 0)[of].mean())
+        value = scored.mean["accuracy"].value
+        assert value == pytest.approx(100 * (np.arange(len(ood)) % 3 == 0)[of].mean())
 
 
 def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path) -> None:
@@ -134,7 +138,7 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
     scores = score_covr(folder, files, **SEED)
-    rows = [row for row in scores.rows if row.shots == 4]
+    rows = [row for row in scores.predicates if row.shots == 4]
     assert [row.split for row in rows] == ["covr_test", "covr_test_paraphrased", "covr_test_ood"]
     row = rows[0]
     has = has_property(folder, "covr_test")
@@ -143,17 +147,19 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
         name: 100 * float((at % 4 < n).mean())
         for name, n in (("text", 1), ("held_out", 2), ("iid_size", 3), ("iid", 4))
     }
-    assert {name: getattr(row, name).percent for name in expected} == pytest.approx(expected)
+    assert {name: row.accuracies[name]["accuracy"].value for name in expected} == pytest.approx(expected)
     assert row.filtered == has_property(folder, "covr_train").sum()
     assert (row.n_questions, row.model, row.predicate) == (len(at), "mine", PREDICATE)
     assert row.generalisation is not None
     score_ = (expected["held_out"] - expected["text"]) / (expected["iid_size"] - expected["text"])
-    assert row.generalisation.score == pytest.approx(100 * score_)
-    assert row.generalisation.interval is not None
+    found = row.generalisation["generalisation_score"]
+    assert found.value == pytest.approx(100 * score_)
+    assert found.interval is not None
+    assert found.interval.low < found.value < found.interval.high
+    assert row.generalisation.counts["n_questions"] == len(at)
     # Without a run of the text with as many shots there is no score.
-    (more,) = (row for row in scores.rows if row.shots == 5 and row.split == "covr_test")
-    assert (more.text, more.iid_size, more.generalisation) == (None, None, None)
-    assert more.iid is not None
+    (more,) = (row for row in scores.predicates if row.shots == 5 and row.split == "covr_test")
+    assert ({*more.accuracies}, more.generalisation) == ({"held_out", "iid"}, None)
 
 
 def test_a_score_that_is_not_defined_is_a_dash_with_its_reason(folder: Path, tmp_path: Path) -> None:
@@ -182,8 +188,8 @@ def test_runs_of_one_training_are_averaged(folder: Path, tmp_path: Path) -> None
     ]
     (condition,) = score_covr(folder, files, **SEED).conditions
     assert condition.runs == ("4", "8")
-    assert condition.splits["covr_test"].all.percent == pytest.approx(60)
-    assert condition.splits["covr_test"].all.deviation == pytest.approx(20 * 2**0.5)
+    mean = condition.splits["covr_test"].mean["accuracy"]
+    assert (mean.value, mean.deviation) == (pytest.approx(60), pytest.approx(20 * 2**0.5))
 
 
 def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) -> None:
@@ -195,8 +201,8 @@ def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) 
     (condition,) = score_covr(folder, [file], partial=True, **SEED).conditions
     assert tuple(condition.splits) == ("covr_test",)
     found = condition.splits["covr_test"]
-    assert (found.n_missing, found.all.n_questions) == (5, 295)
-    assert found.all.percent == pytest.approx(100 * 148 / 295)
+    assert (found.n_missing, found.mean.counts["n_questions"]) == (5, 295)
+    assert found.mean["accuracy"].value == pytest.approx(100 * 148 / 295)
 
 
 def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
@@ -261,9 +267,10 @@ def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture
         assert words in shown
     assert run_command([*command, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    expected = score_covr(folder, files, seed=1, bootstrap=20).rows[0].generalisation
+    expected = score_covr(folder, files, seed=1, bootstrap=20).predicates[0].generalisation
     assert expected is not None
-    assert found["rows"][0]["generalisation"]["score"] == expected.score
+    score_ = expected["generalisation_score"].value
+    assert found["rows"][0]["generalisation"]["score"] == score_
     assert run_command([*command, "--families"]) == 2
     assert "--covr does not go with" in capsys.readouterr().err
     assert run_command(["score", str(folder), str(files[0]), "--covr-split", "has-quant"]) == 2

@@ -15,9 +15,11 @@ from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
+from clevrhope.metrics import Measure
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.pairs import score_crossings
-from clevrhope.metrics.suites import SuiteSplitScores, score_suite
+from clevrhope.metrics.results import SplitScores
+from clevrhope.metrics.suites import score_suite
 from clevrhope.metrics.suites.tables import suite_scores_lines
 
 HOP, OOD = "rubber_cylinder", "complex_ood"
@@ -32,10 +34,11 @@ def test_crossings_by_hand() -> None:
         images, (right, right), crossing[np.newaxis], control[np.newaxis], ANSWERS, seed=1, bootstrap=200
     )
     mean = scored.mean
-    assert (mean.crossing.value, mean.control.value, mean.difference.value) == (25.0, 75.0, -50.0)
-    assert (mean.n_originals, mean.n_missing, mean.n_unread) == (4, 1, 1)
-    assert mean.difference.interval is not None
-    assert mean.difference.interval.low <= -50 <= mean.difference.interval.high <= 0
+    assert [each.value for each in mean.measures.values()] == [25.0, 75.0, -50.0]
+    assert mean.counts == {"n_originals": 4, "n_missing": 1, "n_unread": 1}
+    interval = mean["difference"].interval
+    assert interval is not None
+    assert interval.low <= -50 <= interval.high <= 0
     # With a run that always answers no.
     two = score_crossings(
         images,
@@ -45,10 +48,9 @@ def test_crossings_by_hand() -> None:
         ANSWERS,
         seed=1,
     )
-    assert [run.difference.value for run in two.runs] == [-50.0, 0.0]
-    assert (two.mean.difference.value, two.mean.difference.deviation) == (-25.0, pytest.approx(25 * 2**0.5))
-    assert two.mean.difference.interval is None
-    with pytest.raises(PredictionsError, match="crossings of 1 runs with controls of 2"):
+    assert [run["difference"].value for run in two.runs] == [-50.0, 0.0]
+    assert two.mean["difference"] == Measure(-25.0, 9, deviation=pytest.approx(25 * 2**0.5))
+    with pytest.raises(PredictionsError, match="1 runs answer the crossings, and 2 the others"):
         score_crossings(
             images, (right, right), crossing[np.newaxis], np.stack([control, right]), ANSWERS, seed=1
         )
@@ -83,15 +85,17 @@ def predictions(folder: Path, model: Model) -> list[dict[str, Any]]:
     return rows
 
 
-def scores(folder: Path, file: Path, model: Model) -> SuiteSplitScores:
+def scores(folder: Path, file: Path, model: Model) -> SplitScores:
     file.write_text("".join(json.dumps(row) + "\n" for row in predictions(folder, model)))
     return score_suite(folder, "holdout", file, seed=1, bootstrap=0).condition(HOP).splits[OOD]
 
 
-def values(scored: SuiteSplitScores) -> dict[str, tuple[float | None, ...]]:
-    crossings = {each.name: (each.mean.crossing, each.mean.control) for each in scored.crossings}
-    groups = {each.name: (each.mean.one_yes, each.mean.named_yes) for each in scored.groups}
-    return {name: tuple(each.value for each in found) for name, found in {**crossings, **groups}.items()}
+def values(scored: SplitScores) -> dict[str, tuple[float | None, ...]]:
+    return {
+        name: tuple(each.mean[measure].value for measure in measures)
+        for by, measures in (("crossings", ("crossing", "control")), ("groups", ("one_yes", "named_yes")))
+        for name, each in scored.by(by).items()
+    }
 
 
 GROUPS = {
@@ -105,8 +109,8 @@ def test_simulated_models(built: Path, tmp_path: Path) -> None:
     oracle = scores(built, file, lambda test, right: right)
     found = values(oracle)
     assert found == dict.fromkeys({*CROSSINGS, *GROUPS}, (100.0, 100.0))
-    assert {each.control for each in oracle.crossings} == {"control_shape", "control_verify_shape"}
-    assert set(oracle.entailments) == {"entailment_material", "entailment_shape"}
+    assert set(oracle.controls.values()) == {"control_shape", "control_verify_shape"}
+    assert set(oracle.traits["entailments"]) == {"entailment_material", "entailment_shape"}
     fixed = {name: (each.answer, each.percent) for name, each in oracle.constants.items()}
     assert {fixed[name] for name in CROSSINGS} == {("no", 100.0)}
     assert fixed["entailment_shape"] == ("yes", 100.0)
@@ -115,7 +119,7 @@ def test_simulated_models(built: Path, tmp_path: Path) -> None:
     takes_foils = scores(built, file, lambda test, right: "yes" if test.startswith("crossing") else right)
     found = values(takes_foils)
     assert {found[name] for name in CROSSINGS} == {(0.0, 100.0)}
-    assert {each.mean.difference.value for each in takes_foils.crossings} == {-100.0}
+    assert {each.mean["difference"].value for each in takes_foils.by("crossings").values()} == {-100.0}
 
     constant = values(scores(built, file, lambda test, right: "no" if test else right))
     assert {constant[name] for name in CROSSINGS} == {(100.0, 100.0)}
@@ -124,8 +128,7 @@ def test_simulated_models(built: Path, tmp_path: Path) -> None:
     assert {wrong_name[name] for name in GROUPS} == {(100.0, 0.0)}
 
     entails = scores(built, file, lambda test, right: "no" if test.startswith("entailment") else right)
-    by_test = {part.name: part.mean for part in entails.parts["test"]}
-    assert by_test["entailment_shape"].rad.value == 0.0
+    assert entails.by("test")["entailment_shape"].mean["rad"].value == 0.0
 
 
 def test_tables_say_what_stands_beside_what(built: Path, tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Scores of pairs of questions against tables worked out by hand, and the identities between them."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,13 @@ from hypothesis import strategies as st
 from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, make_pairs, numbers
 
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics import Interval
+from clevrhope.metrics import Interval, Measure, Scores
 from clevrhope.metrics.pairs import (
-    Measure,
     Pairs,
-    PairScores,
     Relation,
     ValueGroups,
     coverage,
-    pair_outcomes,
+    pair_flags,
     score_pairs,
     score_values,
 )
@@ -26,8 +24,8 @@ from clevrhope.metrics.pairs import (
 Given = npt.NDArray[np.int32]
 
 
-def score_run(pairs: Pairs, original: Given, partner: Given) -> PairScores:
-    return score_pairs(pairs, original[np.newaxis], partner[np.newaxis], ANSWERS, seed=1).overall.mean
+def score_run(pairs: Pairs, original: Given, partner: Given) -> Scores:
+    return score_pairs(pairs, original[np.newaxis], partner[np.newaxis], ANSWERS, seed=1)[""][0].mean
 
 
 def share(measure: Measure) -> float:
@@ -35,7 +33,7 @@ def share(measure: Measure) -> float:
     return measure.value / 100
 
 
-def table(both: int, first: int, second: int, neither: int) -> PairScores:
+def table(both: int, first: int, second: int, neither: int) -> Scores:
     """The scores of yes/no SAME pairs that are right together, at one question alone, or nowhere."""
     counts = [both, first, second, neither]
     original = np.repeat([YES, YES, NO, NO], counts)
@@ -46,28 +44,27 @@ def table(both: int, first: int, second: int, neither: int) -> PairScores:
 def test_a_table_worked_out_by_hand() -> None:
     """Of 10 pairs 4 are right together, 2 at the original alone, 1 at the partner alone, 3 nowhere."""
     scores = table(4, 2, 1, 3)
-    assert scores.accuracy == Measure(pytest.approx(55), 20)
-    assert scores.original_accuracy == Measure(pytest.approx(60), 10)
-    assert scores.partner_accuracy == Measure(pytest.approx(50), 10)
-    assert scores.both_right == Measure(pytest.approx(40), 10)
-    assert scores.consistency == Measure(pytest.approx(70), 10)
-    assert scores.strict_consistency == Measure(pytest.approx(70), 10)
-    assert scores.rad == Measure(pytest.approx(200 / 3), 6)
-    assert scores.rad_backward == Measure(pytest.approx(80), 5)
-    assert scores.rad_minus_accuracy == Measure(pytest.approx(50 / 3), 6)
-    assert (scores.n_pairs, scores.n_missing, scores.n_unread) == (10, 0, 0)
+    assert scores["accuracy"] == Measure(pytest.approx(55), 20)
+    assert scores["original_accuracy"] == Measure(pytest.approx(60), 10)
+    assert scores["partner_accuracy"] == Measure(pytest.approx(50), 10)
+    assert scores["both_right"] == Measure(pytest.approx(40), 10)
+    assert scores["consistency"] == Measure(pytest.approx(70), 10)
+    assert scores["strict_consistency"] == Measure(pytest.approx(70), 10)
+    assert scores["rad"] == Measure(pytest.approx(200 / 3), 6)
+    assert scores["rad_backward"] == Measure(pytest.approx(80), 5)
+    assert scores["rad_minus_accuracy"] == Measure(pytest.approx(50 / 3), 6)
+    assert [*scores.counts.values()] == [10, 0, 0]
 
 
 def test_an_empty_denominator_gives_none_and_not_zero() -> None:
     scores = table(0, 0, 2, 3)
-    assert scores.rad == scores.rad_minus_accuracy == Measure(None, 0)
-    assert scores.rad_backward == Measure(0.0, 2)
-    assert table(0, 3, 0, 1).rad_backward == Measure(None, 0)
+    assert scores["rad"] == scores["rad_minus_accuracy"] == Measure(None, 0)
+    assert scores["rad_backward"] == Measure(0.0, 2)
+    assert table(0, 3, 0, 1)["rad_backward"] == Measure(None, 0)
     missing = ints([MISSING, MISSING])
     nothing = score_run(make_pairs([YES, NO], Relation.SAME), missing, missing)
-    measures = [getattr(nothing, field.name) for field in fields(nothing) if not field.name.startswith("n_")]
-    assert measures == [Measure(None, 0)] * 9
-    assert (nothing.n_pairs, nothing.n_missing) == (0, 2)
+    assert [*nothing.measures.values()] == [Measure(None, 0)] * 9
+    assert (nothing.counts["n_pairs"], nothing.counts["n_missing"]) == (0, 2)
 
 
 @pytest.mark.parametrize(
@@ -114,13 +111,13 @@ def test_what_is_consistent_with_itself(
     strict: bool,
 ) -> None:
     pairs = make_pairs(numbers([right]), relation, values=numbers([value]) if value else None)
-    found = pair_outcomes(pairs, numbers([original]), numbers([partner]), ANSWERS)
-    assert (found.consistent[0], found.strict[0]) == (consistent, strict)
+    found = pair_flags(pairs, numbers([original]), numbers([partner]), ANSWERS)
+    assert (found["consistent"][0], found["strict"][0]) == (consistent, strict)
     # A model whose answers are consistent with each other stays so whatever the right answers are.
     for other in {"yes": ("no",), "red": ("blue",), "2": ("0", "1")}[right]:
         again = make_pairs(numbers([other]), relation, values=pairs.values)
-        same = pair_outcomes(again, numbers([original]), numbers([partner]), ANSWERS)
-        assert (same.consistent[0], same.strict[0]) == (consistent, strict)
+        same = pair_flags(again, numbers([original]), numbers([partner]), ANSWERS)
+        assert (same["consistent"][0], same["strict"][0]) == (consistent, strict)
 
 
 def test_missing_and_unread_answers_are_counted() -> None:
@@ -128,12 +125,12 @@ def test_missing_and_unread_answers_are_counted() -> None:
     original = numbers(["yes", "missing", "yes", "missing", "unread", "<UNK>"])
     partner = numbers(["yes", "yes", "missing", "unread", "yes", "unread"])
     scores = score_run(pairs, original, partner)
-    assert (scores.n_pairs, scores.n_missing, scores.n_unread) == (3, 3, 4)
-    assert scores.accuracy == Measure(pytest.approx(50), 6)
-    assert scores.original_accuracy == Measure(pytest.approx(100 / 3), 3)
-    assert scores.consistency == Measure(pytest.approx(100 / 3), 3)
+    assert [*scores.counts.values()] == [3, 3, 4]
+    assert scores["accuracy"] == Measure(pytest.approx(50), 6)
+    assert scores["original_accuracy"] == Measure(pytest.approx(100 / 3), 3)
+    assert scores["consistency"] == Measure(pytest.approx(100 / 3), 3)
     # A number beyond the vocabulary is no answer either.
-    assert score_run(make_pairs([YES], Relation.SAME), ints([999]), ints([YES])).n_unread == 1
+    assert score_run(make_pairs([YES], Relation.SAME), ints([999]), ints([YES])).counts["n_unread"] == 1
 
 
 YES_NO_PAIRS = st.lists(
@@ -162,15 +159,15 @@ def test_consistency_follows_from_accuracy_for_yes_no_pairs(
     )
     scores = score_run(pairs, ints(original), ints(partner))
     complete = (original != MISSING) & (partner != MISSING)
-    assert scores.n_missing == (~complete).sum()
+    assert scores.counts["n_missing"] == (~complete).sum()
     if not complete.any():
-        assert scores.strict_consistency.value is None
+        assert scores["strict_consistency"].value is None
         return
     neither_right = (original != pairs.originals) & (partner != pairs.partners)
     other = ~np.isin(original, [NO, YES]) | ~np.isin(partner, [NO, YES])
     lost = float((neither_right & other)[complete].mean())
-    expected = 1 - 2 * (share(scores.accuracy) - share(scores.both_right)) - lost
-    assert share(scores.strict_consistency) == pytest.approx(expected, abs=1e-12)
+    expected = 1 - 2 * (share(scores["accuracy"]) - share(scores["both_right"])) - lost
+    assert share(scores["strict_consistency"]) == pytest.approx(expected, abs=1e-12)
 
 
 @given(
@@ -182,18 +179,18 @@ def test_rad_is_comprehensive_accuracy_over_accuracy_and_within_its_bounds(
     assume(both + first + second + neither > 0)
     scores = table(both, first, second, neither)
     for rad, given_right, other in (
-        (scores.rad, scores.original_accuracy, scores.partner_accuracy),
-        (scores.rad_backward, scores.partner_accuracy, scores.original_accuracy),
+        (scores["rad"], scores["original_accuracy"], scores["partner_accuracy"]),
+        (scores["rad_backward"], scores["partner_accuracy"], scores["original_accuracy"]),
     ):
         a, b = share(given_right), share(other)
         if a == 0:
             assert rad == Measure(None, 0)
             continue
-        assert share(rad) == pytest.approx(share(scores.both_right) / a, abs=1e-12)
+        assert share(rad) == pytest.approx(share(scores["both_right"]) / a, abs=1e-12)
         assert max(0, (a + b - 1) / a) - 1e-12 <= share(rad) <= min(1, b / a) + 1e-12
-    if scores.rad.value is not None:
-        difference = share(scores.rad) - share(scores.partner_accuracy)
-        assert share(scores.rad_minus_accuracy) == pytest.approx(difference, abs=1e-12)
+    if scores["rad"].value is not None:
+        difference = share(scores["rad"]) - share(scores["partner_accuracy"])
+        assert share(scores["rad_minus_accuracy"]) == pytest.approx(difference, abs=1e-12)
 
 
 # Runs, parts and intervals
@@ -211,27 +208,27 @@ def test_parts_are_scored_as_they_are_alone() -> None:
     pairs = make_pairs(coins(n, 1), Relation.FLIP, cell=part)
     originals, partners = random_runs(n, 3, seed=2)
     scored = score_pairs(pairs, originals, partners, ANSWERS, seed=1)
-    assert [group.part for group in scored.parts["cell"]] == [0, 2, 5]
-    for group in scored.parts["cell"]:
-        of_part = part == group.part
+    assert [*scored["cell"]] == [0, 2, 5]
+    for number, group in scored["cell"].items():
+        of_part = part == number
         alone = replace(make_pairs(pairs.originals[of_part], Relation.FLIP), partners=pairs.partners[of_part])
-        expected = score_pairs(alone, originals[:, of_part], partners[:, of_part], ANSWERS, seed=1).overall
-        assert (group.runs, group.mean) == (expected.runs, expected.mean)
-    by_part = [group.mean.n_unread for group in scored.parts["cell"]]
-    assert sum(by_part) == scored.overall.mean.n_unread > 0
+        expected = score_pairs(alone, originals[:, of_part], partners[:, of_part], ANSWERS, seed=1)[""][0]
+        assert group == expected
+    by_part = [group.mean.counts["n_unread"] for group in scored["cell"].values()]
+    assert sum(by_part) == scored[""][0].mean.counts["n_unread"] > 0
 
 
 def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
     """One run has RAD 1/2, one 1, and one has no original right; the counts are summed."""
     pairs = make_pairs([YES, YES], Relation.SAME)
     originals, partners = ints([[YES, YES], [NO, YES], [NO, NO]]), ints([[YES, NO], [NO, YES], [YES, YES]])
-    overall = score_pairs(pairs, originals, partners, ANSWERS, seed=1).overall
-    assert [run.rad.value for run in overall.runs] == [50.0, 100.0, None]
-    assert overall.mean.rad == Measure(75.0, 3, deviation=pytest.approx(25 * 2**0.5))
-    assert overall.mean.accuracy == Measure(
+    overall = score_pairs(pairs, originals, partners, ANSWERS, seed=1)[""][0]
+    assert [run["rad"].value for run in overall.runs] == [50.0, 100.0, None]
+    assert overall.mean["rad"] == Measure(75.0, 3, deviation=pytest.approx(25 * 2**0.5))
+    assert overall.mean["accuracy"] == Measure(
         pytest.approx(100 * 7 / 12), 12, None, pytest.approx(100 / 12 * 3**0.5)
     )
-    assert overall.mean.n_pairs == 6
+    assert overall.mean.counts["n_pairs"] == 6
 
 
 def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
@@ -242,17 +239,15 @@ def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
         score_pairs(pairs, originals, partners, ANSWERS, seed=seed, bootstrap=200) for seed in (9, 9, 10)
     )
     assert repr(again) == repr(first)
-    assert other.overall.mean.accuracy.value == first.overall.mean.accuracy.value
-    assert other.overall.mean.accuracy.interval != first.overall.mean.accuracy.interval
-    groups = (first.overall, *first.parts["type"])
+    assert other[""][0].mean["accuracy"].value == first[""][0].mean["accuracy"].value
+    assert other[""][0].mean["accuracy"].interval != first[""][0].mean["accuracy"].interval
+    groups = (first[""][0], *first["type"].values())
     for scores in [each for group in groups for each in (*group.runs, group.mean)]:
-        for field in fields(PairScores):
-            measure = getattr(scores, field.name)
-            if isinstance(measure, Measure):
-                assert measure.value is not None
-                assert measure.interval is not None
-                assert measure.interval.low < measure.value < measure.interval.high
-    assert first.overall.mean.n_pairs == sum(run.n_pairs for run in first.overall.runs)
+        for measure in scores.measures.values():
+            assert measure.value is not None
+            assert measure.interval is not None
+            assert measure.interval.low < measure.value < measure.interval.high
+    assert first[""][0].mean.counts["n_pairs"] == sum(run.counts["n_pairs"] for run in first[""][0].runs)
 
 
 def test_groups_and_runs_share_the_draws() -> None:
@@ -263,10 +258,10 @@ def test_groups_and_runs_share_the_draws() -> None:
     scored = score_pairs(
         pairs, np.repeat(original, 2, axis=0), np.repeat(partner, 2, axis=0), ANSWERS, seed=3, bootstrap=100
     )
-    (part,) = scored.parts["all"]
-    assert part.runs == scored.overall.runs
-    assert scored.overall.runs[0] == scored.overall.runs[1]
-    assert scored.overall.mean.rad.interval == scored.overall.runs[0].rad.interval
+    (part,) = scored["all"].values()
+    assert part.runs == scored[""][0].runs
+    assert scored[""][0].runs[0] == scored[""][0].runs[1]
+    assert scored[""][0].mean["rad"].interval == scored[""][0].runs[0]["rad"].interval
 
 
 def test_the_interval_of_a_mean_is_that_of_means() -> None:
@@ -275,9 +270,9 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
     pairs = make_pairs(np.full(n, YES), Relation.SAME)
     first = coins(n, 1)
     given_answers = ints([first, np.where(first == YES, NO, YES)])
-    overall = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=100).overall
-    assert overall.mean.accuracy.interval == Interval(50, 50)
-    interval = overall.runs[0].accuracy.interval
+    overall = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=100)[""][0]
+    assert overall.mean["accuracy"].interval == Interval(50, 50)
+    interval = overall.runs[0]["accuracy"].interval
     assert interval is not None
     assert interval.high - interval.low > 10
 
@@ -290,7 +285,7 @@ def test_pairs_of_one_image_are_drawn_together() -> None:
     many = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=500)
     few = make_pairs(np.full(50, YES), Relation.SAME)
     once = score_pairs(few, given_answers[:, ::9], given_answers[:, ::9], ANSWERS, seed=3, bootstrap=500)
-    assert many.overall.mean.accuracy.interval == once.overall.mean.accuracy.interval
+    assert many[""][0].mean["accuracy"].interval == once[""][0].mean["accuracy"].interval
 
 
 def test_without_answers_there_is_no_interval() -> None:
@@ -298,7 +293,7 @@ def test_without_answers_there_is_no_interval() -> None:
     scored = score_pairs(
         make_pairs([YES, NO], Relation.SAME), missing, missing, ANSWERS, seed=1, bootstrap=20
     )
-    assert scored.overall.mean.accuracy == Measure(None, 0)
+    assert scored[""][0].mean["accuracy"] == Measure(None, 0)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +322,7 @@ def test_answers_that_do_not_fit_are_refused() -> None:
     for originals, partners, message in (
         (two[:, :1], two, "the originals' answers have shape"),
         (two, two[:0], "the partners' answers have shape"),
-        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the partners"),
+        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the others"),
     ):
         with pytest.raises(PredictionsError, match=message):
             score_pairs(pairs, originals, partners, ANSWERS, seed=1)
@@ -378,21 +373,17 @@ def test_one_yes_and_the_one_that_is_named() -> None:
     )
     assert scored.runs == (scored.mean,)
     found = scored.mean
-    assert (found.one_yes.value, found.one_yes.n) == (75.0, 4)
-    assert (found.named_yes.value, found.named_yes.n) == (25.0, 4)
-    assert (found.n_groups, found.n_missing, found.n_unread) == (4, 1, 2)
-    assert found.one_yes.interval is not None
-    assert found.one_yes.interval.low < 75 <= found.one_yes.interval.high
+    one_yes, named_yes = found["one_yes"], found["named_yes"]
+    assert (one_yes.value, one_yes.n, named_yes.value, named_yes.n) == (75.0, 4, 25.0, 4)
+    assert [*found.counts.values()] == [4, 1, 2]
+    assert one_yes.interval is not None
+    assert one_yes.interval.low < 75 <= one_yes.interval.high
     # With a run that answers no throughout.
     originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
     two = score_values(questions, originals, all_partners, ANSWERS, seed=1)
-    assert [run.one_yes.value for run in two.runs] == [75.0, 0.0]
-    assert (two.mean.one_yes.value, two.mean.one_yes.n, two.mean.one_yes.deviation) == (
-        37.5,
-        9,
-        pytest.approx(37.5 * 2**0.5),
-    )
-    assert (two.mean.n_groups, two.mean.n_missing, two.mean.n_unread) == (9, 1, 2)
+    assert [run["one_yes"].value for run in two.runs] == [75.0, 0.0]
+    assert two.mean["one_yes"] == Measure(37.5, 9, deviation=pytest.approx(37.5 * 2**0.5))
+    assert [*two.mean.counts.values()] == [9, 1, 2]
 
 
 def test_a_group_without_a_partner_is_refused() -> None:

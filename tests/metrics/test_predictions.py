@@ -134,8 +134,8 @@ def test_both_formats_say_the_same(
         assert score(folder, path, seed=2, by=["answer"]) == expected
     halves = [write_lines(tmp_path / f"{k}.jsonl", many[k::2]) for k in range(2)]
     assert score(folder, halves, seed=2, by=["answer"]) == expected
-    assert expected.condition(HOP, 25_000).mean.splits["complex_iid"].percent == 75.0
-    assert [run.scored.splits["test"].percent for run in expected.condition("none", 25_000).runs] == [
+    assert expected.condition(HOP, 25_000).accuracies["complex_iid"] == 75.0
+    assert [run["accuracy"].value for run in expected.condition("none", 25_000).splits["test"].runs] == [
         100.0,
         50.0,
     ]
@@ -158,7 +158,7 @@ def test_answers_may_be_booleans_and_numbers(
     else:
         files = [write_lines(tmp_path / "p.jsonl", rows)]
     for condition in score(folder, files, seed=1, by=()).conditions:
-        assert {each.percent for each in condition.mean.splits.values()} == {100.0}
+        assert set(condition.accuracies.values()) == {100.0}
 
 
 def test_true_and_one_are_two_answers(folder: Path, tmp_path: Path, rows: Rows) -> None:
@@ -166,7 +166,7 @@ def test_true_and_one_are_two_answers(folder: Path, tmp_path: Path, rows: Rows) 
     for row, answer in zip(rows, [True, 1, 1.0, "1", *rows], strict=False):
         row["answer"] = answer if not isinstance(answer, dict) else row["answer"]
     found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
-    assert found.mean.splits["complex_iid"].percent == 25.0
+    assert found.accuracies["complex_iid"] == 25.0
 
 
 def test_empty_lines_and_indices_as_floats_do_no_harm(folder: Path, tmp_path: Path, rows: Rows) -> None:
@@ -281,18 +281,18 @@ def test_partial_scores_what_is_there(folder: Path, tmp_path: Path, rows: Rows) 
     given = [{**row, "run": "a"} for row in rows[:3] + rows[4:9]] + [{**row, "run": "b"} for row in rows[1:3]]
     scores = score(folder, write_lines(tmp_path / "p.jsonl", given), seed=1, by=["answer"], partial=True)
     (condition,) = scores.conditions
-    a, b = condition.runs
-    assert a.scored.splits["complex_iid"].percent == pytest.approx(200 / 3)
-    assert a.scored.splits["complex_iid"].n_questions == 3
-    assert a.scored.gaps["complex"].points == pytest.approx(100 / 3)
-    assert list(b.scored.splits) == ["complex_iid"]
-    assert b.scored.gaps == {}
-    assert condition.mean.splits["complex_iid"].percent == pytest.approx((200 / 3 + 100) / 2)
-    assert condition.mean.gaps["complex"].points == pytest.approx(100 / 3)
+    iid, ood = condition.splits.values()
+    third = pytest.approx(100 / 3)
+    assert [run["accuracy"].value for run in iid.runs] == [pytest.approx(200 / 3), 100.0]
+    assert iid.runs[0].counts["n_questions"] == 3
+    assert [run["accuracy"].value for run in ood.runs] == [100.0, None]
+    assert [run["gap"].value for run in condition.gaps["complex"].runs] == [third, None]
+    assert iid.mean["accuracy"].value == pytest.approx((200 / 3 + 100) / 2)
+    assert condition.gaps["complex"].mean["gap"].value == third
     assert condition.missing == {"complex_iid": 1 + 2, "complex_ood": 5}
     assert (scores.n_missing, scores.hops_missing) == (8, ("none",))
-    counted = {part.name: part.scored.splits["complex_iid"] for part in condition.breakdowns["answer"]}
-    assert {name: (each.percent, each.n_questions) for name, each in counted.items()} == {
+    counted = {name: each.mean for name, each in iid.by("answer").items()}
+    assert {name: (each["accuracy"].value, each.counts["n_questions"]) for name, each in counted.items()} == {
         "yes/no": (0.0, 1),
         "count": (100.0, 1),
         "color": (100.0, 1),
@@ -436,9 +436,6 @@ def test_no_answer_is_a_wrong_one(folder: Path, tmp_path: Path, rows: Rows) -> N
         if (row["hop"], row["split"]) == place:
             row["answer"] = "<UNK>"
     none = score(folder, write_lines(tmp_path / "none.jsonl", rows), seed=1, bootstrap=0, by=())
-    accuracies = [
-        {each.hop: each.mean.splits for each in scores.conditions}[place[0]][place[1]].percent
-        for scores in (right, none)
-    ]
+    accuracies = [scores.condition(place[0]).accuracies[place[1]] for scores in (right, none)]
     assert accuracies[0] > 0
     assert accuracies[1] == 0

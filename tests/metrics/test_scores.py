@@ -13,7 +13,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score
+from clevrhope.metrics import Condition, Interval, Measure, Part, Results, Scores, score
 from clevrhope.metrics.score_tables import scores_lines
 
 HOP = "rubber_cylinder"
@@ -42,7 +42,7 @@ OBJECTS = {
     "minimal_material_shape": dict.fromkeys(range(4), 1),
 }
 
-Score = Callable[..., Scores]
+Score = Callable[..., Results]
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def scored(tmp_path: Path) -> Score:
     """Scores rows on the folder of `QUESTIONS`."""
     folder = make_folder(tmp_path / "data", QUESTIONS, objects=OBJECTS)
 
-    def run(rows: Rows, **more: Any) -> Scores:
+    def run(rows: Rows, **more: Any) -> Results:
         return score(
             folder, write_lines(tmp_path / "given.jsonl", rows), **{"seed": 3, "bootstrap": 50, **more}
         )
@@ -66,24 +66,32 @@ def wrong(rows: Rows, *places: tuple[str, int]) -> Rows:
     ]
 
 
-def percents(accuracies: Any) -> dict[str, float]:
-    return {split: each.percent for split, each in accuracies.items()}
+def gaps(condition: Condition) -> dict[str, Measure]:
+    return {name: each.mean["gap"] for name, each in condition.gaps.items()}
+
+
+def accuracy(value: float, n: int, n_images: int) -> Scores:
+    """The scores of one run, whose interval is as narrow as can be."""
+    counts = {"n_questions": n, "n_images": n_images}
+    return Scores({"accuracy": Measure(value, n, Interval(value, value))}, counts)
 
 
 def test_an_oracle_is_always_right_and_has_no_gap(scored: Score) -> None:
     (condition,) = scored(right_answers(QUESTIONS)).conditions
-    sure = Interval(100.0, 100.0)
-    assert condition.mean.splits == {
-        "complex_iid": Accuracy(100.0, sure, n_questions=8, n_pictures=3),
-        "complex_ood": Accuracy(100.0, sure, n_questions=4, n_pictures=4),
-        "minimal_iid": Accuracy(100.0, sure, n_questions=5, n_pictures=3),
-        "minimal_ood": Accuracy(100.0, sure, n_questions=4, n_pictures=4),
+    assert {split: each.mean for split, each in condition.splits.items()} == {
+        "complex_iid": accuracy(100.0, 8, 3),
+        "complex_ood": accuracy(100.0, 4, 4),
+        "minimal_iid": accuracy(100.0, 5, 3),
+        "minimal_ood": accuracy(100.0, 4, 4),
     }
-    nothing = Gap(0.0, Interval(0.0, 0.0))
-    assert condition.mean.gaps == {"complex": nothing, "minimal": nothing}
-    assert condition.runs[0].scored == condition.mean
-    for parts in condition.breakdowns.values():
-        assert {each.percent for part in parts for each in part.scored.splits.values()} == {100.0}
+    nothing = Interval(0.0, 0.0)
+    assert gaps(condition) == {"complex": Measure(0.0, 4, nothing), "minimal": Measure(0.0, 4, nothing)}
+    for each in (*condition.splits.values(), *condition.gaps.values()):
+        assert each.runs == (each.mean,)
+    assert {(row.measure, row.value) for row in scored(right_answers(QUESTIONS)).rows()} == {
+        ("accuracy", 100.0),
+        ("gap", 0.0),
+    }
 
 
 def test_accuracies_and_gaps(scored: Score) -> None:
@@ -97,28 +105,26 @@ def test_accuracies_and_gaps(scored: Score) -> None:
     scores = scored(rows, bootstrap=0)
     (condition,) = scores.conditions
     assert (condition.hop, condition.train_size, scores.n_predictions) == (HOP, None, 21)
-    assert percents(condition.mean.splits) == {
+    assert condition.accuracies == {
         "complex_iid": 75.0,
         "complex_ood": 25.0,
         "minimal_iid": 100.0,
         "minimal_ood": 75.0,
     }
-    assert condition.mean.gaps == {"complex": Gap(-50.0, None), "minimal": Gap(-25.0, None)}
-    for gap in scored(rows, bootstrap=200).condition(HOP).mean.gaps.values():
+    assert gaps(condition) == {"complex": Measure(-50.0, 4), "minimal": Measure(-25.0, 4)}
+    for gap in gaps(scored(rows, bootstrap=200).condition(HOP)).values():
         assert gap.interval is not None
-        assert gap.interval.low < gap.points < gap.interval.high < 50
+        assert gap.interval.low < (gap.value or 0.0) < gap.interval.high < 50
 
 
 def test_breakdowns(scored: Score) -> None:
     rows = wrong(right_answers(QUESTIONS), ("complex_iid", 0), ("complex_iid", 5), ("complex_ood", 3))
     (condition,) = scored(rows).conditions
-    found = {
-        by: {
-            part.name: {s: (a.percent, a.n_questions) for s, a in part.scored.splits.items()}
-            for part in parts
-        }
-        for by, parts in condition.breakdowns.items()
-    }
+    found: dict[str, dict[str, dict[str, tuple[float | None, int]]]] = {}
+    for row in scored(rows).rows():
+        if row.part.by and row.measure == "accuracy":
+            of_part = found.setdefault(row.part.by, {}).setdefault(row.part.name, {})
+            of_part[row.split] = (row.value, row.n)
     third = pytest.approx(200 / 3)
     assert found["family"] == {
         "zero_hop 0": {"complex_iid": (third, 3), "complex_ood": (50.0, 2)},
@@ -144,9 +150,10 @@ def test_breakdowns(scored: Score) -> None:
         "6": {"complex_ood": (100.0, 2)},
         "10": {"complex_iid": (100.0, 2), "complex_ood": (0.0, 1)},
     }
-    by_objects = {part.name: part.scored.gaps for part in condition.breakdowns["objects"]}
-    assert by_objects["10"]["complex"].points == -100.0
-    assert by_objects["6"] == {}
+    by_objects = condition.gaps["complex"].by("objects")
+    assert by_objects["10"].mean["gap"].value == -100.0
+    assert "6" not in by_objects
+    assert condition.breakdowns["objects"] == ("1", "3", "6", "10")
 
 
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:
@@ -163,20 +170,20 @@ def test_means_over_runs_and_train_sizes(scored: Score) -> None:
     ]
     rows += [{**row, "run": "a", "train_size": 200_000, "note": "ignored"} for row in oracle]
     scores = scored(rows)
-    assert [(each.train_size, [run.run for run in each.runs]) for each in scores.conditions] == [
-        (25_000, ["2", "9", "10"]),
-        (200_000, ["a"]),
+    assert [(each.train_size, each.runs) for each in scores.conditions] == [
+        (25_000, ("2", "9", "10")),
+        (200_000, ("a",)),
     ]
     condition = scores.condition(HOP, 25_000)
-    assert [run.scored.splits["complex_ood"].percent for run in condition.runs] == [50.0, 75.0, 100.0]
-    mean = condition.mean.splits["complex_ood"]
-    assert (mean.percent, mean.n_questions) == (75.0, 4)
-    assert mean.deviation == pytest.approx(25)
-    gap = condition.mean.gaps["complex"]
-    assert gap.points == -25.0
+    ood = condition.splits["complex_ood"]
+    assert [run["accuracy"].value for run in ood.runs] == [50.0, 75.0, 100.0]
+    assert (ood.mean["accuracy"].value, ood.mean.counts["n_questions"]) == (75.0, 4)
+    assert ood.mean["accuracy"].deviation == pytest.approx(25)
+    gap = gaps(condition)["complex"]
+    assert gap.value == -25.0
     assert gap.deviation == pytest.approx(25)
-    assert condition.mean.gaps["minimal"].deviation == 0.0
-    assert scores.condition(HOP, 200_000).mean.gaps["complex"].points == 0.0
+    assert gaps(condition)["minimal"].deviation == 0.0
+    assert gaps(scores.condition(HOP, 200_000))["complex"].value == 0.0
     with pytest.raises(KeyError):
         scores.condition(HOP, 560_000)
 
@@ -186,8 +193,8 @@ def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "data", questions)
     rows = wrong(right_answers(questions), ("val", 1))
     scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=["answer"])
-    assert percents(scores.condition("none").mean.splits) == {"val": 50.0, "test": 100.0}
-    assert scores.condition("none").mean.gaps == {}
+    assert scores.condition("none").accuracies == {"val": 50.0, "test": 100.0}
+    assert scores.condition("none").gaps == {}
 
 
 def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: Path) -> None:
@@ -197,7 +204,7 @@ def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: P
     folder = make_folder(tmp_path / "data", questions)
     rows = wrong(right_answers(questions), ("test", 0), ("test_b", 0), ("test_b", 1), ("test_b", 3))
     scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=(), bootstrap=0)
-    assert scores.condition("none").mean.gaps == {"test": Gap(25.0 - 75.0, None)}
+    assert gaps(scores.condition("none")) == {"test": Measure(25.0 - 75.0, 4)}
     lines = list(scores_lines(scores))
     head, accuracy = (next(each for each in lines if word in each) for word in ("test gap", "accuracy  "))
     assert head.split()[-2:] == ["test", "gap"]
@@ -213,7 +220,7 @@ def test_the_split_for_tuning_is_scored_where_it_was_answered_and_not_missed_els
     rows = right_answers(questions)
     for more, splits in ((rows, ["val_iid", "complex_iid"]), (rows[5:], ["complex_iid"])):
         (condition,) = score(folder, write_lines(tmp_path / "p.jsonl", more), seed=1, by=()).conditions
-        assert list(condition.mean.splits) == splits
+        assert list(condition.splits) == splits
         assert condition.missing == {}
     with pytest.raises(PredictionsError, match="val_iid"):
         score(folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
@@ -226,9 +233,8 @@ def test_questions_about_one_image_are_drawn_together(tmp_path: Path) -> None:
     always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
     given = write_lines(tmp_path / "p.jsonl", always_no)
     found = score(folder, given, seed=1, by=["answer"]).condition("none")
-    half = Accuracy(50.0, Interval(50.0, 50.0), n_questions=40, n_pictures=20)
-    assert found.mean.splits == {"test": half}
-    assert found.breakdowns["answer"][0].scored.splits == {"test": half}
+    test = found.splits["test"]
+    assert test.mean == test.parts[Part("answer", "yes/no")].mean == accuracy(50.0, 40, 20)
 
 
 def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
@@ -239,12 +245,12 @@ def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
     }
     folder = make_folder(tmp_path / "data", questions)
     rows = wrong(right_answers(questions), *((split, k) for split in questions[HOP] for k in range(10)))
-    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP).mean
-    assert found.gaps["minimal"] == Gap(0.0, Interval(0.0, 0.0))
-    complex_gap = found.gaps["complex"].interval
+    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
+    assert gaps(found)["minimal"].interval == Interval(0.0, 0.0)
+    complex_gap = gaps(found)["complex"].interval
     assert complex_gap is not None
     assert complex_gap.low < -10 < 10 < complex_gap.high
-    assert found.splits["minimal_iid"].interval == found.splits["minimal_ood"].interval
+    assert found.splits["minimal_iid"].mean == found.splits["minimal_ood"].mean
 
 
 def test_families_have_names_without_question_files(tmp_path: Path) -> None:
@@ -252,9 +258,7 @@ def test_families_have_names_without_question_files(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "data", QUESTIONS, question_files=False)
     given = write_lines(tmp_path / "p.jsonl", right_answers(QUESTIONS))
     (condition,) = score(folder, given, seed=1, by=["family"]).conditions
-    assert [part.name for part in condition.breakdowns["family"]] == [
-        f"family {k}" for k in (0, 1, 2, 10, 11)
-    ]
+    assert condition.breakdowns["family"] == tuple(f"family {k}" for k in (0, 1, 2, 10, 11))
 
 
 @pytest.fixture(scope="module")
@@ -300,10 +304,10 @@ def test_always_no_is_right_on_exactly_three_quarters_of_minimal_ood(built: Path
     given = write_lines(tmp_path / "no.jsonl", answers_of(built, lambda _: "no"))
     scores = score(built, given, seed=1)
     for hop in (HOP, "cyan_cylinder"):
-        mean = scores.condition(hop).mean
-        assert mean.splits["minimal_ood"].percent == 75.0
-        assert 60 < mean.splits["minimal_iid"].percent < 80
-    assert list(scores.condition("none").mean.splits) == ["val", "test"]
+        accuracies = scores.condition(hop).accuracies
+        assert accuracies["minimal_ood"] == 75.0
+        assert 60 < (accuracies["minimal_iid"] or 0) < 80
+    assert list(scores.condition("none").splits) == ["val", "test"]
 
 
 def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path) -> None:
@@ -311,15 +315,15 @@ def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path) -> None:
     scores = score(built, given, seed=1)
     assert [each.hop for each in scores.conditions] == ["cyan_cylinder", "none", HOP]
     for condition in scores.conditions:
-        assert set(percents(condition.mean.splits).values()) == {100.0}
-        assert {gap.points for gap in condition.mean.gaps.values()} <= {0.0}
-        for part in condition.breakdowns["family"]:
-            assert re.fullmatch(r"\w+ \d+", part.name)  # such as one_hop 3
-        for parts in condition.breakdowns.values():
-            for split, whole in condition.mean.splits.items():
-                told = [part.scored.splits[split] for part in parts if split in part.scored.splits]
-                assert sum(each.n_questions for each in told) == whole.n_questions
-    objects = {int(part.name) for part in scores.condition(HOP).breakdowns["objects"]}
+        assert set(condition.accuracies.values()) == {100.0}
+        assert {gap.value for gap in gaps(condition).values()} <= {0.0}
+        for name in condition.breakdowns["family"]:
+            assert re.fullmatch(r"\w+ \d+", name)  # such as one_hop 3
+        for split in condition.splits.values():
+            for by in condition.breakdowns:
+                n_of_parts = [each.mean.counts["n_questions"] for each in split.by(by).values()]
+                assert sum(n_of_parts) == split.n
+    objects = {int(name) for name in scores.condition(HOP).breakdowns["objects"]}
     assert objects <= {1, *range(3, 11)}
 
 
@@ -354,8 +358,9 @@ def test_the_command_prints_tables_or_one_json_object(
     assert set(condition["breakdowns"]) == {"family", "answer", "objects"}
     (expected,) = score(built, given, seed=9, bootstrap=100, hops=[HOP]).conditions
     low = condition["mean"]["gaps"]["complex"]["interval"]["low"]
-    assert expected.mean.gaps["complex"].interval is not None
-    assert low == expected.mean.gaps["complex"].interval.low
+    interval = gaps(expected)["complex"].interval
+    assert interval is not None
+    assert low == interval.low
 
     assert run_command([*ask, "--by", "answer"]) == 0
     seen = capsys.readouterr()

@@ -3,7 +3,7 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
-from clevrhope.metrics import score
+from clevrhope.metrics import Condition, Interval, Part, Results, Scored, Scores, score
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import baseline
-from clevrhope.metrics.pairs import AnswerSet, PairScores, Relation
-from clevrhope.metrics.suites import SuiteScores, score_suite
+from clevrhope.metrics.pairs import AnswerSet, Relation
+from clevrhope.metrics.suites import score_suite
 from clevrhope.metrics.suites.questions import ASKS, asked_for
 from clevrhope.metrics.suites.tables import suite_scores_lines
 
@@ -53,7 +53,7 @@ OOD_PAIRS = [
     MadePair(1, "yes", "any", Relation.POSITIVE, cell="10", program=1),
 ]
 
-Score = Callable[..., SuiteScores]
+Score = Callable[..., Results]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def all_right(**more: Any) -> Rows:
 def scored(folder: Path, tmp_path: Path) -> Score:
     """Scores rows on the pairs of `folder`."""
 
-    def run(rows: Rows, **more: Any) -> SuiteScores:
+    def run(rows: Rows, **more: Any) -> Results:
         given = write_lines(tmp_path / "given.jsonl", rows)
         return score_suite(folder, "mine", given, **{"seed": 3, "bootstrap": 0, **more})
 
@@ -104,11 +104,15 @@ def changed(rows: Rows, suite: str | None, split: str, index: int, **values: Any
     ]
 
 
-def percents(scores: PairScores) -> dict[str, float | None]:
+def percents(scores: Scores) -> dict[str, float | None]:
     return {
-        name: getattr(scores, name).value
+        name: scores[name].value
         for name in ("accuracy", "consistency", "both_right", "original_accuracy", "partner_accuracy", "rad")
     }
+
+
+def n_pairs(parts: Mapping[str, Scored]) -> list[tuple[str, int]]:
+    return [(name, each.mean.counts["n_pairs"]) for name, each in parts.items()]
 
 
 def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
@@ -116,39 +120,35 @@ def test_an_oracle_has_a_hundred_everywhere(scored: Score) -> None:
     (condition,) = scores.conditions
     assert (condition.hop, condition.train_size, condition.runs) == (HOP, None, (None,))
     assert (scores.n_missing, scores.n_predictions, scores.hops_missing) == (0, 6 + 8, ())
-    sizes = {name: split.n_pairs for name, split in condition.splits.items()}
+    sizes = {name: split.n for name, split in condition.splits.items()}
     assert sizes == {"complex_iid": 6, "complex_ood": 2}
     for split in condition.splits.values():
-        breakdowns = (*split.parts.values(), *split.cells.values())
-        for part in (split.overall, *(each for parts in breakdowns for each in parts)):
-            assert set(percents(part.mean).values()) == {100.0}
-            assert part.mean.strict_consistency.value == 100.0
-            assert part.mean.accuracy.interval is not None
-            assert part.mean.accuracy.interval.low == 100.0
-    parts = condition.splits["complex_iid"].parts
-    names = {by: [(each.name, each.mean.n_pairs) for each in groups] for by, groups in parts.items()}
-    assert names == {
+        for part, each in split.parts.items():
+            if part.by != "replies":
+                assert {*percents(each.mean).values(), each.mean["strict_consistency"].value} == {100.0}
+                assert each.mean["accuracy"].interval == Interval(100.0, 100.0)
+    split = condition.splits["complex_iid"]
+    assert {by: n_pairs(split.by(by)) for by in ("test", "type", "tier", "asks")} == {
         "test": [("rephrase", 3), ("antonym", 1), ("is_there", 2)],
         "type": [("no type", 4), ("color", 2)],
         "tier": [("in", 5), ("beyond", 1)],
         "asks": [("yes or no", 5), ("a number", 1)],
     }
+    assert not split.by("step")
     cells = {
-        split: {
-            test: [(cell.name, cell.mean.n_pairs) for cell in cells] for test, cells in each.cells.items()
-        }
-        for split, each in condition.splits.items()
+        name: {test: n_pairs(each.cells(test)) for test in each.by("test")}
+        for name, each in condition.splits.items()
     }
     assert cells == {
         "complex_iid": {"rephrase": [("00", 3)], "antonym": [("00", 1)], "is_there": [("00", 2)]},
         "complex_ood": {"rephrase": [("11", 1)], "any": [("10", 1)]},
     }
-    assert condition.splits["complex_iid"].same_programs == ("rephrase",)
+    assert split.traits["same_programs"] == ("rephrase",)
 
 
 def test_a_test_is_an_entailment_only_if_all_splits_say_so(scored: Score, folder: Path) -> None:
     scores = scored(all_right())
-    entailments = {name: split.entailments for name, split in scores.condition(HOP).splits.items()}
+    entailments = {name: split.traits["entailments"] for name, split in scores.condition(HOP).splits.items()}
     assert entailments == {"complex_iid": (), "complex_ood": ("rephrase",)}
     assert "All right answers of" not in "\n".join(suite_scores_lines(scores))
     write_suite(folder, HOP, "complex_iid", IID_PAIRS[:1])
@@ -165,7 +165,7 @@ def test_shares_of_a_model_that_errs(scored: Score) -> None:
     rows = changed(all_right(), None, "complex_iid", 0, answer="no")
     rows = changed(rows, "mine", "complex_iid", 5, answer="yes")
     split = scored(rows).condition(HOP).splits["complex_iid"]
-    mean = split.overall.mean
+    mean = split.mean
     assert percents(mean) == pytest.approx(
         {
             "accuracy": 100 * 9 / 12,
@@ -176,11 +176,11 @@ def test_shares_of_a_model_that_errs(scored: Score) -> None:
             "rad": 100 * 3 / 5,
         }
     )
-    assert mean.rad_backward.value == pytest.approx(100 * 3 / 4)
-    assert mean.rad_minus_accuracy.value == pytest.approx(100 * (3 / 5 - 4 / 6))
-    by_test = {part.name: part.mean for part in split.parts["test"]}
-    assert by_test["is_there"].both_right.value == 100.0
-    assert by_test["antonym"].both_right.value == 0.0
+    assert mean["rad_backward"].value == pytest.approx(100 * 3 / 4)
+    assert mean["rad_minus_accuracy"].value == pytest.approx(100 * (3 / 5 - 4 / 6))
+    by_test = split.by("test")
+    assert by_test["is_there"].mean["both_right"].value == 100.0
+    assert by_test["antonym"].mean["both_right"].value == 0.0
 
 
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:
@@ -193,14 +193,14 @@ def test_means_over_runs_and_train_sizes(scored: Score) -> None:
         (25_000, ("1", "2")),
         (200_000, ("1",)),
     ]
-    overall = scores.condition(HOP, 25_000).splits["complex_ood"].overall
-    assert [each.both_right.value for each in overall.runs] == [100.0, 50.0]
-    assert (overall.mean.both_right.value, overall.mean.both_right.deviation) == (
+    overall = scores.condition(HOP, 25_000).splits["complex_ood"].parts[Part()]
+    assert [each["both_right"].value for each in overall.runs] == [100.0, 50.0]
+    assert (overall.mean["both_right"].value, overall.mean["both_right"].deviation) == (
         75.0,
         pytest.approx(25 * 2**0.5),
     )
-    assert (overall.mean.n_pairs, overall.runs[0].n_pairs) == (4, 2)
-    assert scores.condition(HOP, 200_000).splits["complex_ood"].overall.mean.both_right.value == 100.0
+    assert (overall.mean.counts["n_pairs"], overall.runs[0].counts["n_pairs"]) == (4, 2)
+    assert scores.condition(HOP, 200_000).splits["complex_ood"].mean["both_right"].value == 100.0
     with pytest.raises(KeyError):
         scores.condition(HOP)
 
@@ -210,11 +210,11 @@ def test_a_row_of_the_suite_may_answer_the_original_too(scored: Score) -> None:
     rows = [row for row in all_right() if row["split"] == "complex_ood" and "suite" in row]
     rows += [{**rows[0], "question_index": 0, "answer": "yes"}]
     scores = scored(rows)
-    mean = scores.condition(HOP).splits["complex_ood"].overall.mean
-    assert (mean.n_pairs, mean.n_missing, mean.both_right.value) == (1, 1, 100.0)
+    mean = scores.condition(HOP).splits["complex_ood"].mean
+    assert (mean.counts["n_pairs"], mean.counts["n_missing"], mean["both_right"].value) == (1, 1, 100.0)
     with_both = scored([*rows, *right_answers({HOP: {"complex_ood": [(1, 0, "no"), (2, 1, "3")]}})])
-    mean = with_both.condition(HOP).splits["complex_ood"].overall.mean
-    assert (mean.n_pairs, mean.n_missing, mean.both_right.value) == (2, 0, 100.0)
+    mean = with_both.condition(HOP).splits["complex_ood"].mean
+    assert (mean.counts["n_pairs"], mean.counts["n_missing"], mean["both_right"].value) == (2, 0, 100.0)
 
 
 def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
@@ -232,14 +232,14 @@ def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
         f"{HOP} complex_iid (suite mine, run a): pair 3 lacks an answer to question 0 of the split",
     )
     iid = scores.condition(HOP).splits["complex_iid"]
-    assert (iid.n_pairs, iid.overall.mean.n_pairs, iid.overall.mean.n_missing) == (6, 3, 3)
-    assert iid.overall.mean.accuracy.value == 100.0
+    assert (iid.n, iid.mean.counts["n_pairs"], iid.n_missing) == (6, 3, 3)
+    assert iid.mean["accuracy"].value == 100.0
     assert "4 pairs lack an answer and are left out: rubber" in "\n".join(suite_scores_lines(scores))
 
 
 def test_tiers_apart(scored: Score, folder: Path) -> None:
     sizes = {
-        tier: [split.n_pairs for split in scored(all_right(), tier=tier).condition(HOP).splits.values()]
+        tier: [split.n for split in scored(all_right(), tier=tier).condition(HOP).splits.values()]
         for tier in ("in", "beyond", "both")
     }
     assert sizes == {"in": [5, 2], "beyond": [1], "both": [6, 2]}
@@ -271,8 +271,14 @@ def test_what_is_wrong_with_rows_is_counted_by_kind(scored: Score) -> None:
 
 def test_no_answer_is_a_wrong_one_and_counted(scored: Score) -> None:
     rows = changed(all_right(), "mine", "complex_ood", 1, answer="<UNK>")
-    mean = scored(rows).condition(HOP).splits["complex_ood"].overall.mean
-    assert (mean.n_pairs, mean.n_unread, mean.both_right.value, mean.consistency.value) == (2, 1, 50.0, 50.0)
+    mean = scored(rows).condition(HOP).splits["complex_ood"].mean
+    counts = mean.counts["n_pairs"], mean.counts["n_unread"]
+    assert (*counts, mean["both_right"].value, mean["consistency"].value) == (
+        2,
+        1,
+        50.0,
+        50.0,
+    )
 
 
 def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_path: Path) -> None:
@@ -394,28 +400,32 @@ def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, ho
     given = write_lines(tmp_path / "p.jsonl", predictions(built, suite, lambda right, _: right, hop))
     scores = score_suite(built, suite, given, seed=1, bootstrap=0)
     for split in scores.condition(hop).splits.values():
-        assert set(percents(split.overall.mean).values()) == {100.0}
-        assert set(split.cells) == ({part.name for part in split.parts["test"]} if hop != "none" else set())
-        for part in split.parts["test"] if hop != "none" else ():
-            assert sum(cell.mean.n_pairs for cell in split.cells[part.name]) == part.mean.n_pairs
-        for by, parts in split.parts.items():
-            assert by == "step" or sum(part.mean.n_pairs for part in parts) == split.n_pairs
+        assert set(percents(split.mean).values()) == {100.0}
+        for test, scored in split.by("test").items():
+            n_in_cells = sum(n for _, n in n_pairs(split.cells(test)))
+            assert n_in_cells == (scored.mean.counts["n_pairs"] if hop != "none" else 0)
+        for by in ("test", "type", "tier", "asks"):
+            assert sum(n for _, n in n_pairs(split.by(by))) == split.n
         expected = {"rephrase", "synonyms"} if suite == "carets" else set()
-        assert expected <= set(split.same_programs)
-        assert "order" not in split.same_programs
+        assert expected <= set(split.traits["same_programs"])
+        assert "order" not in split.traits["same_programs"]
 
 
 def test_constant_yes_is_consistent_and_often_wrong(built: Path, tmp_path: Path) -> None:
     given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: "yes"))
     scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
-    by_test = {part.name: part.mean for part in scores.condition(HOP).splits["complex_iid"].parts["test"]}
-    assert by_test["rephrase"].consistency.value == 100.0
-    assert by_test["rephrase"].accuracy.value is not None
-    assert by_test["rephrase"].accuracy.value < 50
+    split = scores.condition(HOP).splits["complex_iid"]
+    by_test = {test: percents(each.mean) for test, each in split.by("test").items()}
+    assert by_test["rephrase"]["consistency"] == 100.0
+    assert (by_test["rephrase"]["accuracy"] or 100) < 50
     flips = [each for name, each in by_test.items() if name.startswith(("antonym", "fewer"))]
     assert flips
     for each in flips:
-        assert (each.accuracy.value, each.consistency.value, each.both_right.value) == (50.0, 0.0, 0.0)
+        assert (each["accuracy"].value, each["consistency"].value, each["both_right"].value) == (
+            50.0,
+            0.0,
+            0.0,
+        )
 
 
 def test_a_model_that_does_not_know_the_pair_differs_by_cell(built: Path, tmp_path: Path) -> None:
@@ -426,9 +436,9 @@ def test_a_model_that_does_not_know_the_pair_differs_by_cell(built: Path, tmp_pa
     )
     scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
     iid, ood = scores.condition(HOP).splits.values()
-    assert iid.overall.mean.accuracy.value == 100.0
+    assert iid.mean["accuracy"].value == 100.0
     for test, kind in (("antonym_verify_material", Relation.FLIP), ("order_and", Relation.SAME)):
-        by_cell = {part.name: percents(part.mean) for part in ood.cells[test]}
+        by_cell = {cell: percents(each.mean) for cell, each in ood.cells(test).items()}
         assert by_cell["00"]["accuracy"] == by_cell["00"]["consistency"] == 100.0
         if kind == Relation.FLIP:  # one question of each pair mentions the held-out pair, the other does not
             assert (by_cell["10"]["partner_accuracy"], by_cell["01"]["original_accuracy"]) == (100.0, 100.0)
@@ -455,20 +465,21 @@ def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path
     rows = [*baseline(seen, "symbolic", suite="carets", hops=[HOP])]
     given = write_lines(tmp_path / "p.jsonl", [row for row in rows if row["answer"] != "<UNK>"])
     iid, ood = score_suite(built, "carets", given, seed=1, bootstrap=0).condition(HOP).splits.values()
-    assert set(percents(iid.overall.mean).values()) == {100.0}
+    assert set(percents(iid.mean).values()) == {100.0}
     right: dict[str, list[float]] = {}
     # Fewer and more exclude each other only where the numbers differ, which they need not in what it sees.
-    cells = {test: parts for test, parts in ood.cells.items() if test != "fewer_more"}
-    for part in (part for parts in cells.values() for part in parts):
-        accuracy = part.mean.accuracy.value
+    for part, scored in ood.parts.items():
+        if not part.cell or part.name == "fewer_more":
+            continue
+        accuracy = scored.mean["accuracy"].value
         if accuracy is not None:
-            assert part.mean.consistency.value == part.mean.strict_consistency.value == 100.0
-            right.setdefault(part.name, []).append(accuracy)
+            assert scored.mean["consistency"].value == scored.mean["strict_consistency"].value == 100.0
+            right.setdefault(part.cell, []).append(accuracy)
     accuracies = {cell: float(np.mean(each)) for cell, each in right.items()}
     assert accuracies["00"] > 95
     assert all(accuracies[cell] < 85 for cell in ("01", "10", "11"))
     for test in ("rephrase_and", "order_and", "negation_and"):
-        by_cell = {part.name: part.mean.accuracy.value or 0.0 for part in ood.cells[test]}
+        by_cell = {cell: each.mean["accuracy"].value or 0.0 for cell, each in ood.cells(test).items()}
         assert by_cell["11"] <= 60 < by_cell["00"]
 
 
@@ -495,7 +506,7 @@ def test_the_command_prints_tables_or_one_object(
     (condition,) = told["conditions"]
     found = condition["splits"]["complex_iid"]["overall"]["mean"]
     expected = score_suite(built, "carets", given, seed=9, bootstrap=20).condition(HOP)
-    assert found["consistency"]["value"] == expected.splits["complex_iid"].overall.mean.consistency.value
+    assert found["consistency"]["value"] == expected.splits["complex_iid"].mean["consistency"].value
     assert set(found["consistency"]["interval"]) == {"low", "high"}
     assert told["hops_missing"] == ["none"]
 
@@ -548,9 +559,9 @@ def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Pat
             ]
             steps["hyponym to hypernym" if n_values[0] > n_values[1] else "hypernym to hyponym"] += 1
             assert n_values[0] != n_values[1]
-    assert {part.name: part.mean.n_pairs for part in split.parts["asks"]} == dict(asks)
+    assert dict(n_pairs(split.by("asks"))) == dict(asks)
     assert asks["one of two values"] > 20
-    assert {part.name: part.mean.n_pairs for part in split.parts["step"]} == dict(steps)
+    assert dict(n_pairs(split.by("step"))) == dict(steps)
     assert len(steps) == 2
 
 
@@ -572,18 +583,22 @@ def test_a_choice_has_as_many_values_as_its_program_offers(folder: Path) -> None
     ]
 
 
+def replies(condition: Condition) -> dict[str, float | None]:
+    (run,) = condition.splits["complex_iid"].parts[Part("replies", "yes or no")].runs
+    assert run.counts == {"n": 8}
+    return {name: each.value for name, each in run.measures.items()}
+
+
 def test_replies_to_questions_for_yes_or_no(scored: Score) -> None:
     """Of the six IID pairs five have such partners, and three such originals."""
     (condition,) = scored(all_right(), bootstrap=0).conditions
-    (right,) = condition.splits["complex_iid"].replies
-    assert (right.n, right.other) == (8, 0)
-    assert (right.yes, right.no) == (right.right_yes, 100 - (right.right_yes or 0))
+    right = replies(condition)
+    yes = right["right_yes"]
+    assert right == {"yes": yes, "no": 100 - (yes or 0), "other": 0, "right_yes": yes}
     silent = [{**row, "answer": "<UNK>" if row["answer"] == "no" else row["answer"]} for row in all_right()]
     (condition,) = scored(silent, bootstrap=0).conditions
-    (replies,) = condition.splits["complex_iid"].replies
-    assert (replies.yes, replies.no, replies.other) == (right.yes, 0, right.no)
+    assert replies(condition) == right | {"no": 0, "other": right["no"]}
     numbers = [{**row, "answer": "3"} for row in all_right()]
     scores = scored(numbers, bootstrap=0)
-    (replies,) = scores.conditions[0].splits["complex_iid"].replies
-    assert (replies.yes, replies.no, replies.other) == (0, 0, 100)
+    assert replies(scores.conditions[0]) == right | {"yes": 0, "no": 0, "other": 100}
     assert any("to 8 questions for yes or no: yes 0.0" in line for line in suite_scores_lines(scores))

@@ -225,13 +225,12 @@ def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make
                     file.write(json.dumps(row) + "\n")
     scores = score(out, predictions, seed=1, hops=[f"prelim_{value}" for value in VALUES])
     for condition in scores.conditions:
-        accuracies = {split: each.percent for split, each in condition.mean.splits.items()}
-        assert accuracies == {"existence": pytest.approx(50), "counting": pytest.approx(100 / 6)}
-        for each in condition.mean.splits.values():
+        assert condition.accuracies == {"existence": pytest.approx(50), "counting": pytest.approx(100 / 6)}
+        for each in (split.mean["accuracy"] for split in condition.splits.values()):
             # One answer to all is right about one image of each set: drawing sets leaves nothing to chance.
             assert each.interval is not None
-            assert each.interval.low == each.interval.high == each.percent
-    assert {each.n_pictures for each in scores.conditions[0].mean.splits.values()} == {8, 18}
+            assert each.interval.low == each.interval.high == each.value
+    assert {each.mean.counts["n_images"] for each in scores.conditions[0].splits.values()} == {8, 18}
     table = "\n".join(scores_lines(scores)).partition("each value alone")[2].splitlines()
     assert table[0].split() == ["existence", "counting"]
     assert [line.split()[:2] for line in table[1:3]] == [["cyan", "50.0"], ["cylinder", "50.0"]]

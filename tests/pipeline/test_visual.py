@@ -272,11 +272,11 @@ def test_the_oracle_is_right_and_a_constant_flips_nothing(folder: Path, tmp_path
         write_predictions(path, baseline(folder, kind, suite="visual"))
         (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
         scored = condition.splits[IID]
-        tests = {part.name: part.mean for part in scored.parts["test"]}
-        assert tests["edit"].consistency.value == flips
-        assert tests["removal"].consistency.value == 100.0
-        assert accuracy is None or all(mean.accuracy.value == accuracy for mean in tests.values())
-        assert scored.same_programs == ()
+        tests = {name: each.mean for name, each in scored.by("test").items()}
+        assert tests["edit"]["consistency"].value == flips
+        assert tests["removal"]["consistency"].value == 100.0
+        assert accuracy is None or all(mean["accuracy"].value == accuracy for mean in tests.values())
+        assert scored.traits["same_programs"] == ()
 
 
 def test_what_cannot_be_made_is_said(plain: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -48,8 +48,8 @@ def test_the_symbolic_oracle_is_always_right(folder: Path, tmp_path: Path) -> No
     out = tmp_path / "symbolic.jsonl"
     assert run_command(["baseline", str(folder), "--kind", "symbolic", "--out", str(out)]) == 0
     (condition,) = score(folder, out, seed=1, bootstrap=0, by=()).conditions
-    assert {each.percent for each in condition.mean.splits.values()} == {100.0}
-    assert set(condition.mean.splits) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
+    assert set(condition.accuracies.values()) == {100.0}
+    assert set(condition.splits) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
     assert read_origin(out).model == "symbolic"
 
 
@@ -84,7 +84,7 @@ def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp
     path = tmp_path / "no.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     scores = score(folder, path, seed=1, bootstrap=0, by=())
-    assert scores.condition(HOP).mean.splits["minimal_ood"].percent == 75.0
+    assert scores.condition(HOP).accuracies["minimal_ood"] == 75.0
 
 
 def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path, capfd: Any) -> None:
@@ -126,8 +126,8 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     found = score(folder, out, seed=1, bootstrap=0, by=(), partial=True)
     assert "Of these predictions: not trained on the splits." in list(scores_lines(found))
     scores = found.condition(HOP)
-    assert scores.mean.splits["complex_ood"].percent == 100.0
-    assert scores.mean.splits["complex_iid"].percent == 0.0
+    assert scores.accuracies["complex_ood"] == 100.0
+    assert scores.accuracies["complex_iid"] == 0.0
 
     for text, told_text in (
         (json.dumps(said[0]) + "\n", "9 of 10 requests lack a reply"),

@@ -232,10 +232,10 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
     for each in splits:
         assert each.right.mean() == pytest.approx(0.7, abs=0.01)
     for each in pairs:
-        mean = condition.splits[each.target.split].overall.mean
-        assert 100 * (each.original & each.partner).mean() == pytest.approx(mean.both_right.value)
-        assert 100 * each.original.mean() == pytest.approx(mean.original_accuracy.value)
-        assert 100 * each.partner.mean() == pytest.approx(mean.partner_accuracy.value)
+        mean = condition.splits[each.target.split].mean
+        assert 100 * (each.original & each.partner).mean() == pytest.approx(mean["both_right"].value)
+        assert 100 * each.original.mean() == pytest.approx(mean["original_accuracy"].value)
+        assert 100 * each.partner.mean() == pytest.approx(mean["partner_accuracy"].value)
 
 
 def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.metrics.suites import SuiteSplitScores, score_suite
+from clevrhope.metrics.results import SplitScores
+from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
 
 __all__ = ["make"]
@@ -33,7 +34,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def scored(folder: Path, suite: str, *files: Path) -> dict[str, SuiteSplitScores]:
+def scored(folder: Path, suite: str, *files: Path) -> dict[str, SplitScores]:
     (condition,) = score_suite(folder, suite, files, seed=1, bootstrap=0).conditions
     return dict(condition.splits)
 
@@ -53,17 +54,19 @@ def test_baselines_answer_both_questions_of_every_pair(
         assert {row["suite"] for row in lines(out)} == {suite}
         assert ("train_size" in lines(out)[0]) == (kind in learning)
     for split in SPLITS:
-        assert found["symbolic"][split].overall.mean.both_right.value == 100.0
-        assert all(each[split].overall.mean.n_missing == 0 for each in found.values())
-        guessed = {part.name: part.mean for part in found["majority_by_value"][split].parts["test"]}
+        assert found["symbolic"][split].mean["both_right"].value == 100.0
+        assert all(each[split].n_missing == 0 for each in found.values())
+        guessed = found["majority_by_value"][split].by("test")
         balanced = [test for test in guessed if test == "exactly" or test.startswith(("is_there", "verify_"))]
         assert suite == "rad" or not balanced
-        assert all(guessed[test].partner_accuracy.value == 50.0 for test in balanced)
-        coin = found["coin"][split].overall.mean.partner_accuracy.value
+        assert all(guessed[test].mean["partner_accuracy"].value == 50.0 for test in balanced)
+        coin = found["coin"][split].mean["partner_accuracy"].value
         assert coin is not None
         assert 20.0 < coin < 80.0
-        same = {part.name: part.mean for part in found["always_no"][split].parts["test"]}
-        assert all(same[test].consistency.value == 100.0 for test in same if test in ("rephrase", "order"))
+        same = found["always_no"][split].by("test")
+        assert all(
+            same[test].mean["consistency"].value == 100.0 for test in same if test in ("rephrase", "order")
+        )
     command = ["baseline", str(folder), "--kind", "always_no", "--suite", "mine", "--out", str(out)]
     assert run_command(command) == 2
     assert f'no suite "mine"; to make it: clevrhope suite mine {folder}' in capfd.readouterr().err
@@ -108,8 +111,7 @@ def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> No
     first = lines(tmp_path / "suite.jsonl")[0]
     assert first["id"] == f"{HOP}/carets/complex_iid/{first['question_index']}"
     for split, each in scored(folder, "carets", *files).items():
-        mean = each.overall.mean
-        assert (mean.n_missing, mean.both_right.value) == (0, 100.0)
+        assert (each.n_missing, each.mean["both_right"].value) == (0, 100.0)
         made = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows.orig_idxs < 0
         asked = [row for row in lines(tmp_path / "suite.jsonl") if row["split"] == split]
         assert [row["question_index"] for row in asked] == made.nonzero()[0].tolist()

@@ -3,7 +3,7 @@
 import csv
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from simulated import write_run, write_suite_predictions
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.metrics.pairs import SAME_KIND, PairScores, reference_results
-from clevrhope.metrics.suites import SuitePart, score_suite
+from clevrhope.metrics.pairs import SAME_KIND, reference_results
+from clevrhope.metrics.results import Scored, Scores
+from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.suites import suite_folder
@@ -57,15 +58,14 @@ def rows_below(text: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
-def rows_of(part: SuitePart, cells: Sequence[SuitePart]) -> list[tuple[str, SuitePart]]:
+def rows_of(part: Scored, cells: Mapping[str, Scored]) -> list[tuple[str, Scored]]:
     """What names the rows of a test and cells, and their scores."""
-    of_cells = [(cell.name, cell) for cell in cells]
-    return of_cells if len(cells) == 1 else [("all", part), *of_cells]
+    return [*cells.items()] if len(cells) == 1 else [("all", part), *cells.items()]
 
 
-def check(row: list[str], scores: PairScores, *fields: str) -> None:
+def check(row: list[str], scores: Scores, *fields: str) -> None:
     """Checks cells of a table, of two runs, against measures."""
-    for cell, each in zip(row, (getattr(scores, field) for field in fields), strict=True):
+    for cell, each in zip(row, (scores[field] for field in fields), strict=True):
         if each.value is None:
             assert cell == ""
         elif "(2)" in cell:
@@ -85,17 +85,17 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
             scored = condition.splits[split]
             rows = rows_below(text, f"Pairs of {suite} on {split} by test and cell, per cent")
             expected = [
-                (part.name, name, each.runs[0].n_pairs, each.mean)
-                for part in scored.parts["test"]
-                for name, each in rows_of(part, scored.cells[part.name])
+                (test, name, each.runs[0].counts["n_pairs"], each.mean)
+                for test, part in scored.by("test").items()
+                for name, each in rows_of(part, scored.cells(test))
             ]
             for row, (test, name, n_pairs, mean) in zip(rows, expected, strict=True):
                 assert row[:6] == [test, "film", "6", "200", name, f"{n_pairs:,}"]
                 check(row[6:], mean, "accuracy", "consistency", "strict_consistency", "both_right")
             rows = rows_below(text, f"RAD of {suite} on {split} by test, per cent")
-            for row, part in zip(rows, scored.parts["test"], strict=True):
-                assert row[:5] == [part.name, "film", "6", "200", f"{part.runs[0].n_pairs:,}"]
-                constant = scored.constants.get(part.name)
+            for row, (test, part) in zip(rows, scored.by("test").items(), strict=True):
+                assert row[:5] == [test, "film", "6", "200", f"{part.runs[0].counts['n_pairs']:,}"]
+                constant = scored.constants.get(test)
                 assert row[7] == (f"{constant.percent:.1f} ({constant.answer})" if constant else "")
                 fields = (
                     "original_accuracy",
@@ -107,11 +107,10 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
                 check([*row[5:7], *row[8:]], part.mean, *fields)
             title = f"Pairs of {suite} on {split} by type, tier, what partners ask for, and step, per cent"
             rows = rows_below(text, title)
-            named = [("", scored.overall)]
-            named += [(by, part) for by, parts in scored.parts.items() if by != "test" for part in parts]
-            assert [tuple(row[:2]) for row in rows] == [(by, part.name) for by, part in named]
-            for row, (_, part) in zip(rows, named, strict=True):
-                check(row[6:8], part.mean, "accuracy", "consistency")
+            named = [part for part in scored.parts if part.by in ("", "type", "tier", "asks", "step")]
+            assert [row[:2] for row in rows] == [[part.by, part.name or "all pairs"] for part in named]
+            for row, part in zip(rows, named, strict=True):
+                check(row[6:8], scored.parts[part].mean, "accuracy", "consistency")
         replies = rows_below(text, f"Replies to the questions of {suite} for yes or no, per cent")
         assert [row[0] for row in replies] == list(SPLITS)
         for row in replies:
@@ -237,7 +236,7 @@ def test_unread_answers_are_counted(dataset: Path, tmp_path: Path) -> None:
     made = report([tmp_path / "runs"], tmp_path / "out")
     files = [*run.glob("predictions/*")]
     scored = score_suite(dataset, "rad", files, seed=1, bootstrap=0).condition(HOP, 200).splits
-    n_unread = scored["complex_iid"].overall.mean.n_unread
+    n_unread = scored["complex_iid"].mean.counts["n_unread"]
     assert n_unread > 0
     text = text_of(made)
     tables = {split: f"Pairs of rad on {split} by test and cell, per cent" for split in SPLITS}

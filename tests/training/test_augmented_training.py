@@ -60,7 +60,7 @@ def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
     (condition,) = score_suite(folder, "carets", carets.path, seed=1, bootstrap=0).conditions
     assert condition.train_size == 100
     for scored in condition.splits.values():
-        assert scored.overall.mean.n_missing == 0
+        assert scored.n_missing == 0
     # The same request again changes nothing, and one without the added questions is of another run.
     assert run(dataset=folder, split="train_carets").resumed_at == summary.updates
     with pytest.raises(BindingError, match="another run is in it"):

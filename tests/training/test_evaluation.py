@@ -42,10 +42,9 @@ def test_each_checkpoint_answers_every_test_set_in_scores_columns(
         assert not any(each.unanswered.values())
         (condition,) = score(dataset, each.path, seed=1, bootstrap=0, hops=[HOP]).conditions
         assert condition.train_size == 100
-        assert [one.run for one in condition.runs] == ["3"]
-        found = {split: one.percent for split, one in condition.mean.splits.items()}
-        assert found == pytest.approx(dict(each.percent))
-        assert tuple(found) == SPLITS
+        assert condition.runs == ("3",)
+        assert condition.accuracies == pytest.approx(dict(each.percent))
+        assert tuple(condition.accuracies) == SPLITS
         assert {
             (row["model"], row["seed"], row["checkpoint"], row["way"], row["features"])
             for row in rows(each.path)
@@ -64,9 +63,7 @@ def test_ways_and_questions_without_an_answer(run: Train, dataset: Path, tmp_pat
         split: sum(row["split"] == split for row in answers if row["answer"] == "<UNK>") for split in SPLITS
     }
     (condition,) = score(dataset, even.path, seed=1, bootstrap=0, hops=[HOP], by=()).conditions
-    assert {split: one.percent for split, one in condition.mean.splits.items()} == pytest.approx(
-        dict(even.percent)
-    )
+    assert condition.accuracies == pytest.approx(dict(even.percent))
     for split in SPLITS:
         asked = clevrhope.load(dataset, HOP, split, text=True, images=False)
         right = np.mean([each["answer_text"] == "yes" for each in asked])

@@ -104,8 +104,7 @@ def test_closure_is_a_further_test_set(run: Train, closure: Path, tmp_path: Path
     (last,) = made
     assert set(last.percent) == set(SPLITS)
     (condition,) = score(closure, last.path, seed=1, bootstrap=0, hops=[HOP], by=()).conditions
-    found = {split: one.percent for split, one in condition.mean.splits.items()}
-    assert found == pytest.approx(dict(last.percent))
+    assert condition.accuracies == pytest.approx(dict(last.percent))
     rows = [json.loads(line) for line in last.path.read_text().splitlines()]
     assert {row["answer"] for row in rows} <= set(own.answers())
     words = read_vocab(closure / "vocab.json").questions()

@@ -79,8 +79,7 @@ def test_a_suite_and_the_originals_are_answered_and_scored(
     (condition,) = score_suite(folder, "carets", made.path, seed=1, bootstrap=0).conditions
     assert (condition.train_size, condition.runs) == (100, ("3",))
     for scored in condition.splits.values():
-        mean = scored.overall.mean
-        assert (mean.n_pairs, mean.n_missing) == (scored.n_pairs, 0)
+        assert (scored.mean.counts["n_pairs"], scored.n_missing) == (scored.n, 0)
 
 
 def test_answers_that_are_there_are_not_given_again(answer: Evaluate) -> None:
@@ -219,8 +218,8 @@ def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> Non
         expected = has_unknown | (np.arange(len(of_suite)) % 5 == 0)
         assert made["symbolic"].unanswered[f"carets/{split}"] == expected.sum()
     (condition,) = score_suite(folder, "carets", made["yes"].path, seed=1, bootstrap=0).conditions
-    by_test = {part.name: part.mean for part in condition.splits["complex_iid"].parts["test"]}
-    assert by_test["rephrase"].consistency.value == 100.0
+    by_test = condition.splits["complex_iid"].by("test")
+    assert by_test["rephrase"].mean["consistency"].value == 100.0
 
 
 def test_programs_beyond_clevr_are_read_as_their_equivalents(folder: Path) -> None:

@@ -52,8 +52,10 @@ def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path
     answered = [row for row in rows_of_suite(path) if row["split"] == "complex_iid"]
     assert [row["question_index"] for row in answered] == list(range(1, 2 * len(pairs), 2))
     (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
-    parts = condition.splits["complex_iid"].parts["test"]
-    assert {part.name: part.mean.n_missing for part in parts} == dict.fromkeys(VISUAL_TESTS, 0)
+    parts = condition.splits["complex_iid"].by("test")
+    assert {name: each.mean.counts["n_missing"] for name, each in parts.items()} == dict.fromkeys(
+        VISUAL_TESTS, 0
+    )
 
 
 def test_features_of_scenes_answer_removal_and_edits(
@@ -68,5 +70,6 @@ def test_features_of_scenes_answer_removal_and_edits(
     assert rows
     assert all("blur, fill and crop were left out" in row["note"] for row in rows)
     (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
-    for part in condition.splits["complex_iid"].parts["test"]:
-        assert (part.mean.n_missing, part.mean.n_pairs) == ((N, 0) if part.name in PIXEL_TESTS else (0, N))
+    for name, each in condition.splits["complex_iid"].by("test").items():
+        counts = each.mean.counts
+        assert (counts["n_missing"], counts["n_pairs"]) == ((N, 0) if name in PIXEL_TESTS else (0, N))

@@ -8,7 +8,17 @@ from clevrhope.metrics.answer_key import BREAKDOWNS
 from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_gap
 from clevrhope.metrics.means import Mean
 from clevrhope.metrics.paper import ResultRow, paper_results
-from clevrhope.metrics.results import Condition, Interval, Measure, Part, Results, Row, Scored, Scores, SplitScores
+from clevrhope.metrics.results import (
+    Condition,
+    Interval,
+    Measure,
+    Part,
+    Results,
+    Row,
+    Scored,
+    Scores,
+    SplitScores,
+)
 from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP, score
 
 __all__ = [

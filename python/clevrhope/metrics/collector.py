@@ -311,6 +311,9 @@ def collect(
             for block in read_predictions(file):
                 collector.add(block)
                 advance(len(block))
+    if key.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
+        about = {target.hop for target in collector.given}
+        collector.hops = tuple(hop for hop in key.splits if hop in (hops or about))
     collector.finish(partial=partial, what=", ".join(map(str, files)))
     return collector
 

@@ -1,13 +1,13 @@
 """The measures of each kind of question: a new measure is one row of a table here.
 
-D are the originals of pairs of questions and D' their partners. Sources: Jimenez et al., "CARETS", for ACC, CONS
-and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
+D are the originals of pairs of questions and D' their partners. Sources: Jimenez et al., "CARETS", for ACC,
+CONS and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from clevrhope.metrics.bootstrap import ratio
+from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.shares import Formula, difference, share
 
 
@@ -39,8 +39,8 @@ PAIRS: Measures = {
     # accuracy.
     "consistency": Kind("CONS", share("consistent", "pairs")),
     # Pairs whose answers satisfy the relation and are of the kinds asked for, without the right answers. For
-    # yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) minus the share of pairs in which neither answer is
-    # right and one of them is neither yes nor no. Consistency is not accuracy: a model that mistakes one
+    # yes/no pairs, SAME or FLIP, it is 1 - 2 (ACC - C-ACC) minus the share of pairs in which neither answer
+    # is right and one of them is neither yes nor no. Consistency is not accuracy: a model that mistakes one
     # material for another can be fully consistent and often wrong.
     "strict_consistency": Kind("strict", share("strict", "pairs")),
     "both_right": Kind("C-ACC", share("both", "pairs")),
@@ -78,6 +78,27 @@ REPLIES: Measures = {
     "right_yes": Kind("yes is right", share("right_yes", "asked")),
 }
 """Of the answers to questions for yes or no; the last is the share of these to which yes is right."""
+
+_TEXT, _HELD_OUT, _IID_SIZE = (share(model, "questions") for model in ("text", "held_out", "iid_size"))
+
+
+def _generalisation(sums: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+    (text, n), (model, _), (iid_size, _) = _TEXT(sums), _HELD_OUT(sums), _IID_SIZE(sums)
+    return ratio(model - text, iid_size - text), n
+
+
+GENERALISATION: Measures = {
+    "text": Kind("text", _TEXT),
+    "held_out": Kind("model", _HELD_OUT),
+    "iid_size": Kind("iid-size", _IID_SIZE),
+    # Undefined unless iid_size is above text, that is, unless images help. Bogin et al. 2021, whose plots
+    # clip it to 0 to 100. It is not clipped here: it is negative if the model does worse than a text-only
+    # model, and over 100 if it does better than a model trained on as many questions drawn with the property.
+    "generalisation_score": Kind("generalisation score", _generalisation),
+}
+"""Of questions with a property, for a model trained without it ("held_out"), a text-only model trained on the
+same questions, and a model trained on as many questions drawn with the property. The score is the share of
+the gain from training on the property that the model reaches without it."""
 
 
 def formulas(measures: Measures) -> dict[str, Formula]:

@@ -112,7 +112,9 @@ class SplitScores:
 
     def by(self, breakdown: str) -> dict[str, Scored]:
         """The parts of a breakdown by name, in order, without cells."""
-        return {part.name: each for part, each in self.parts.items() if part.by == breakdown and not part.cell}
+        return {
+            part.name: each for part, each in self.parts.items() if part.by == breakdown and not part.cell
+        }
 
     def cells(self, test: str) -> dict[str, Scored]:
         """The cells of a suite's test by name, such as "10"; empty where no pair of values is held out.
@@ -128,7 +130,7 @@ class Training:
     """What a run on COVR's questions was trained on.
 
     Attributes:
-        role: all questions ("all"), those without a property ("split"), or as many drawn with it ("iid_size").
+        role: "all" questions, those without a property ("split"), or as many drawn with it ("iid_size").
         predicate: defines which questions have the property; "" for a run on all questions.
         shots: the number of questions with the property that were kept in the train set.
     """
@@ -164,6 +166,42 @@ class Condition:
     breakdowns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     model: str = ""
     training: Training = field(default_factory=Training)
+
+    @property
+    def accuracies(self) -> dict[str, float | None]:
+        """Split -> accuracy on all of its questions, or pairs, in per cent, as the mean over runs."""
+        return {split: each.mean["accuracy"].value for split, each in self.splits.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class PredicateScores:
+    """A row as in COVR's tables 7 and 8: a split by a predicate, on the questions that have the property.
+
+    Attributes:
+        hop: the sub-dataset.
+        split: the test set.
+        predicate: defines which questions have the property.
+        model: the model's name.
+        train_size: number of covr_train questions before any were held out.
+        shots: the number of questions with the property that were kept in the train set.
+        filtered: number of covr_train questions that have the property; None without covr_train.
+        n_questions: number of questions of the test set that have the property.
+        accuracies: of the model trained without the property ("held_out"), of a text-only model trained on
+            the same questions ("text"), of the model on as many questions drawn with the property
+            ("iid_size"), and of the model on all questions ("iid"); only those with such runs.
+        generalisation: the measures of `measures.GENERALISATION`; None unless the first three have runs.
+    """
+
+    hop: str
+    split: str
+    predicate: str
+    model: str
+    train_size: int | None
+    shots: int
+    filtered: int | None
+    n_questions: int
+    accuracies: Mapping[str, Scores]
+    generalisation: Scores | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +239,7 @@ class Results:
         missing: the first pairs of a suite that were left out, each with the question that lacks an answer.
         notes: notes from the files, such as "not trained on the splits". Print them beside every number made
             from these predictions.
+        predicates: the table of splits by predicates, for questions about sets of images.
         suite: the suite that was scored; "" for the splits' own questions.
         tier: "in" or "beyond" if only a suite's pairs of one tier are scored, else "both".
     """
@@ -215,6 +254,7 @@ class Results:
     hops_missing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    predicates: tuple[PredicateScores, ...] = ()
     suite: str = ""
     tier: str = "both"
 

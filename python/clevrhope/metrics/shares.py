@@ -1,12 +1,14 @@
 """Measures as formulas over flags of questions: one function scores every kind of question.
 
-A flag says something of each question that each run answered, such as that the answer is right. A measure is a
-formula over the sums of flags, such as a share. Groups give breakdowns, and units (images, sets of images) are
-what the bootstrap draws, each with all of its questions. All groups, measures and runs of a call share the draws.
+A flag says something of each question that each run answered, such as that the answer is right. A measure is
+a formula over the sums of flags, such as a share. Groups give breakdowns, and units (images, sets of images)
+are what the bootstrap draws, each with all of its questions. All groups, measures and runs of a call share
+the draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
 from clevrhope.metrics.results import Measure, Scored, Scores
 
-Flags = npt.NDArray[np.bool_] | npt.NDArray[np.integer]
+Flags = npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
 """(R, K) what is summed: of each of R runs, a flag or a small number for each of K questions."""
 
 Formula = Callable[[Mapping[str, Floats]], tuple[Floats, Floats]]
@@ -140,6 +142,6 @@ def score_flags(
     return found
 
 
-def _sums(flags: Flags, place: npt.NDArray[np.integer], n_places: int) -> Floats:
+def _sums(flags: Flags, place: npt.NDArray[np.integer[Any]], n_places: int) -> Floats:
     """(n_places, R) sums of (R, K) flags over the questions in each place."""
     return np.stack([np.bincount(place, row, minlength=n_places) for row in flags], axis=1)

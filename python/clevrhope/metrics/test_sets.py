@@ -3,9 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import BREAKDOWNS, AnswerKey, TestSet
 from clevrhope.metrics.collector import (
     NOT_GIVEN,
@@ -136,7 +139,7 @@ class SplitFigures:
     questions: TestSet
     given: AnswerNumbers
     """(R, N)"""
-    numbers: Mapping[str, np.ndarray]
+    numbers: Mapping[str, Ints]
     """Breakdown -> (N,) the part of each question."""
     runs: Figure
     parts: Mapping[str, Mapping[int, Figure]]
@@ -175,7 +178,7 @@ def accuracy_figures(
         # Images of a set are drawn together.
         units = np.concatenate([each.images for each in sets]) // sets[0].drawn_together
         split_of = np.repeat(np.arange(len(sets)), [len(each) for each in sets])
-        draws = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
+        draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
         numbers = [{name: key.parts(name, each) for name in by} for each in sets]
         parts = {name: np.concatenate([each[name] for each in numbers]) for name in by}
         n_parts = {name: int(part.max(initial=0)) + 1 for name, part in parts.items()}
@@ -208,9 +211,7 @@ def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
 # From figures to results
 
 
-def _part_names(
-    name: str, figures: Mapping[str, SplitFigures], key: AnswerKey, hop: str
-) -> dict[int, str]:
+def _part_names(name: str, figures: Mapping[str, SplitFigures], key: AnswerKey, hop: str) -> dict[int, str]:
     """The names of the parts of a breakdown that have a question in some split, in order of their numbers."""
     numbers = sorted({number for each in figures.values() for number in each.parts[name]})
     return dict(zip(numbers, key.part_names(name, numbers, hop), strict=True))
@@ -220,7 +221,7 @@ def _split_scores(split: SplitFigures, names: Mapping[str, Mapping[int, str]]) -
     is_given = split.given != NOT_GIVEN
     answered = is_given.any(axis=0)
 
-    def scores(figure: Figure, asked: np.ndarray, runs: slice = slice(None)) -> Scores:
+    def scores(figure: Figure, asked: npt.NDArray[np.bool_], runs: slice = slice(None)) -> Scores:
         n_images = len(np.unique(split.questions.images[asked]))
         counts = {"n_questions": int(np.count_nonzero(asked)), "n_images": n_images}
         return Scores({"accuracy": figure.measure(runs)}, counts)

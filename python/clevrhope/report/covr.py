@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.covr.results import CovrCondition, CovrScores
 from clevrhope.metrics.covr.scorer import score_covr
 from clevrhope.metrics.covr.tables import (
     NO_SCORE,
@@ -15,7 +14,8 @@ from clevrhope.metrics.covr.tables import (
     is_undefined,
     row_cells,
 )
-from clevrhope.metrics.results import Accuracy
+from clevrhope.metrics.results import Condition, Part, Results
+from clevrhope.metrics.score_tables import value_text
 from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import LAST, Source
@@ -27,7 +27,7 @@ SEED = 0
 
 def measure_covr(
     sources: Sequence[Source], *, progress: Progress, keys: Keys
-) -> tuple[tuple[CovrScores, ...], tuple[str, ...]]:
+) -> tuple[tuple[Results, ...], tuple[str, ...]]:
     """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
     skipped: list[str] = []
     usable: dict[Path, list[Source]] = {}
@@ -51,7 +51,7 @@ def measure_covr(
     return tuple(found), tuple(skipped)
 
 
-def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
+def covr_blocks(scores: Sequence[Results]) -> Iterator[Block]:
     """The section; nothing without runs on such questions."""
     if not scores:
         return
@@ -61,7 +61,7 @@ def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
         "of covr_train, MajTempl that of each template (COVR, table 6)."
     )
     for each in scores:
-        if each.rows:
+        if each.predicates:
             yield _splits_table(each)
         yield _sets_table(each.conditions)
         yield _parts_table(each.conditions, "template", "covr_test")
@@ -70,12 +70,12 @@ def covr_blocks(scores: Sequence[CovrScores]) -> Iterator[Block]:
             yield _parts_table(each.conditions, "place", "covr_test_ood")
 
 
-def _splits_table(scores: CovrScores) -> Table:
+def _splits_table(scores: Results) -> Table:
     """In the form of COVR's tables 7 and 8."""
     rows = []
-    for each in scores.rows:
+    for each in scores.predicates:
         cells = row_cells(each)
-        if each.generalisation and (interval := each.generalisation.interval):
+        if each.generalisation and (interval := each.generalisation["generalisation_score"].interval):
             cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
         rows.append([each.predicate, each.hop, each.split, each.model, f"{each.shots:,}", *cells])
     return Table(
@@ -85,47 +85,50 @@ def _splits_table(scores: CovrScores) -> Table:
         note="text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
         "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
         "COVR draws within 0 to 100, with its interval."
-        + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.rows)) else ""),
+        + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else ""),
     )
 
 
-def _sets_table(conditions: Sequence[CovrCondition]) -> Table:
+def _sets_table(conditions: Sequence[Condition]) -> Table:
     splits = list(dict.fromkeys(split for each in conditions for split in each.splits))
     rows = []
     for each in conditions:
-        cells = [accuracy_text(each.splits[split].all) if split in each.splits else "" for split in splits]
+        cells = [
+            accuracy_text(each.splits[split].parts[Part()]) if split in each.splits else ""
+            for split in splits
+        ]
         rows.append([*_name(each), *cells])
     first = {each.hop: each.splits for each in reversed(conditions)}
     for name, field in (("Maj", "maj"), ("MajTempl", "maj_templ")):
         for hop in dict.fromkeys(each.hop for each in conditions):
             of = first[hop]
-            found = [f"{getattr(of[split], field):.1f}" if split in of else "" for split in splits]
+            found = [f"{of[split].constants[field].percent:.1f}" if split in of else "" for split in splits]
             rows.append([name, hop, "", *found])
     return Table("Test sets", ["model", "HOP", "trained", *splits], rows)
 
 
-def _parts_table(conditions: Sequence[CovrCondition], by: str, split: str) -> Table:
-    found = [(each, each.splits[split].by.get(by, {})) for each in conditions if split in each.splits]
+def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
+    found = [(each, each.splits[split].by(by)) for each in conditions if split in each.splits]
     parts = list(dict.fromkeys(part for _, of in found for part in of))
     rows = [
-        [*_name(each), *(f"{of[part].percent:.1f}" if part in of else "" for part in parts)]
+        [*_name(each), *(value_text(of[part].mean["accuracy"]) if part in of else "" for part in parts)]
         for each, of in found
     ]
     return Table(f"{split} by {by}", ["model", "HOP", "trained", *parts], rows)
 
 
-def _name(condition: CovrCondition) -> list[str]:
+def _name(condition: Condition) -> list[str]:
     return [condition.model, condition.hop, described(condition.training)]
 
 
-def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | None]]:
+def covr_rows(scores: Sequence[Results]) -> Iterator[dict[str, str | int | None]]:
     """Rows of results.csv: accuracies of test sets and of their parts, and generalisation scores."""
     for each in scores:
         for condition in each.conditions:
             yield from _condition_rows(condition)
-        for row in each.rows:
+        for row in each.predicates:
             if row.generalisation is not None:
-                score = row.generalisation.score
+                score = row.generalisation["generalisation_score"].value
                 yield {
                     **{"model": row.model, "metric": "generalisation_score", "split": row.split},
                     **{"hop": row.hop, "train_size": row.train_size, "n": row.n_questions},
@@ -135,7 +138,7 @@ def covr_rows(scores: Sequence[CovrScores]) -> Iterator[dict[str, str | int | No
                 }
 
 
-def _condition_rows(condition: CovrCondition) -> Iterator[dict[str, str | int | None]]:
+def _condition_rows(condition: Condition) -> Iterator[dict[str, str | int | None]]:
     first = {
         "model": condition.model,
         "metric": "accuracy",
@@ -146,10 +149,7 @@ def _condition_rows(condition: CovrCondition) -> Iterator[dict[str, str | int | 
         "note": f"trained {described(condition.training)}",
     }
     for split, found in condition.splits.items():
-        parts: list[tuple[str, str, Accuracy]] = [("", "", found.all)]
-        parts += [("predicate", name, each) for name, each in found.having.items()]
-        parts += [("not predicate", name, each) for name, each in found.lacking.items()]
-        parts += [(by, name, each) for by, of in found.by.items() for name, each in of.items()]
-        for by, part, each in parts:
-            number, n = f"{each.percent:.4f}", each.n_questions
-            yield {**first, "split": split, "by": by, "part": part, "mean_percent": number, "n": n}
+        for part, scored in found.parts.items():
+            accuracy, n = scored.mean["accuracy"], scored.mean.counts["n_questions"]
+            of_part = {"split": split, "by": part.by, "part": part.name}
+            yield {**first, **of_part, "mean_percent": f"{accuracy.value:.4f}", "n": n}

@@ -6,22 +6,23 @@ from pathlib import Path
 
 import numpy as np
 
-from clevrhope.metrics.pairs import SAME_KIND, PairScores, coverage, reference_results
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES, headings
+from clevrhope.metrics.pairs import SAME_KIND, coverage, reference_results
+from clevrhope.metrics.results import Part, Scores
 from clevrhope.metrics.suites.rights import PairRights
+from clevrhope.metrics.suites.scorer import YES_NO
 from clevrhope.metrics.suites.tables import (
     AGREEMENT,
     ALL_CELLS,
-    CROSSING_MEASURES,
-    GROUP_MEASURES,
-    MEASURES,
-    REPLY_MEASURES,
+    ALL_PAIRS,
+    ROBUSTNESS,
     constant_text,
     trait_notes,
 )
 from clevrhope.report.instances import Instance
 from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Result
-from clevrhope.report.suites import REPLIES, Part, Scores, SuiteResult, count, percent
+from clevrhope.report.suites import SuiteResult, count
 from clevrhope.report.tables import greyed, models_of, spread, with_uncollapsed
 from clevrhope.splits.kinds import SPLITS
 
@@ -74,8 +75,8 @@ def suite_blocks(results: Sequence[SuiteResult], instances: Sequence[Instance] =
         yield _table(
             f"Replies to the questions of {suite} for yes or no, per cent",
             own,
-            [REPLIES],
-            {**_same("split"), **_OF, "questions": "n", **REPLY_MEASURES},
+            [YES_NO],
+            {**_same("split"), **_OF, "questions": "n", **headings(REPLIES)},
             note="Originals and partners whose right answer is yes or no. Other: all other answers.",
         )
         yield from coverage_tables(instances, suite)
@@ -93,7 +94,7 @@ def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
     if n_missing:
         are = "pair lacks an answer and is" if n_missing == 1 else "pairs lack an answer and are"
         yield Text(f"{n_missing:,} {are} left out, summed over runs.")
-    beyond = dict.fromkeys(test for each in own for test in each.scored.beyond)
+    beyond = dict.fromkeys(test for each in own for test in each.scored.traits["beyond"])
     if beyond:
         yield Text(
             f"Beyond the dataset's own words and functions: {', '.join(beyond)}. A model that was trained on "
@@ -120,9 +121,9 @@ def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
         _parts(own, "test"),
         {
             **{"test": "part", **_OF, "pairs": "n"},
-            **_measures("Acc(D)", "Acc(D')"),
+            **_measures(*ROBUSTNESS[:2]),
             **_same("constant"),
-            **_measures("RAD", "RAD-Acc(D')", "RAD back"),
+            **_measures(*ROBUSTNESS[2:]),
         },
         note="Constant: where partners are yes/no questions, Acc(D') of the answer that is right most often; "
         "the mean over held-out pairs and runs.",
@@ -132,7 +133,7 @@ def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
             f"Crossings of {where}, Acc(D') in per cent",
             own,
             crossings,
-            {"test": "part", **_OF, "originals": "n", **CROSSING_MEASURES, **_same("constant")},
+            {"test": "part", **_OF, "originals": "n", **headings(CROSSINGS), **_same("constant")},
             note="Completing: the partner asks for a value that completes the held-out pair, with what the "
             "original says of its object; control: for another value, about the same object. Both are "
             "answered no; the last column is what a constant answer scores. Where the difference is below 0, "
@@ -143,7 +144,7 @@ def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
             f"Groups of {where}, per cent",
             own,
             groups,
-            {"test": "part", **_OF, "originals": "n", **GROUP_MEASURES},
+            {"test": "part", **_OF, "originals": "n", **headings(GROUPS)},
             note="Each original has a partner for every value of a type. One yes: the model says yes to one "
             "of them; named: and that is the value that it gives as its answer to the original. Neither "
             "needs right answers; a constant answer has 0.",
@@ -152,7 +153,7 @@ def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
         f"Pairs of {where} by type, tier, what partners ask for, and step, per cent",
         own,
         _parts(own, "", "type", "tier", "asks", "step"),
-        {**_same("by", "part"), **_OF, **pairs, **_measures(*AGREEMENT, "Acc(D)", "Acc(D')", "RAD")},
+        {**_same("by", "part"), **_OF, **pairs, **_measures(*AGREEMENT, *ROBUSTNESS[:3])},
     )
 
 
@@ -207,7 +208,7 @@ def _groups(own: Sequence[SuiteResult]) -> Iterator[Group]:
 def _cell(part: Part, group: Group, field: str) -> str:
     if field in _COLUMNS:
         return _COLUMNS[field](part, group)
-    measured = [(percent(each.scores[part], field), each.result.collapsed) for each in group]
+    measured = [(each.scores[part][field].value, each.result.collapsed) for each in group]
     defined = [(value, collapsed) for value, collapsed in measured if value is not None]
     if not defined:
         return ""
@@ -226,7 +227,7 @@ def _count(part: Part, group: Group) -> str:
 
 _COLUMNS: Mapping[str, Callable[[Part, Group], str]] = {
     "by": lambda part, group: part.by,
-    "part": lambda part, group: part.name,
+    "part": lambda part, group: part.name or ALL_PAIRS,
     "cell": lambda part, group: part.cell or ALL_CELLS,
     "split": lambda part, group: group[0].split,
     "model": lambda part, group: group[0].result.model,
@@ -244,15 +245,15 @@ def _same(*names: str) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _measures(*heads: str) -> dict[str, str]:
-    return {head: MEASURES[head] for head in heads}
+def _measures(*names: str) -> dict[str, str]:
+    return {PAIRS[name].heading: name for name in names}
 
 
 _OF = _same("model", "diversity", "train size")
 
 
 def _unread(scores: Scores) -> int:
-    return scores.n_unread if isinstance(scores, PairScores) else 0
+    return scores.counts["n_unread"] if PAIRS.keys() <= scores.measures.keys() else 0
 
 
 def _published(tests: Iterable[str]) -> Iterator[Table]:

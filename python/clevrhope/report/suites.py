@@ -2,29 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.pairs import CrossingScores, Measure, PairScores, ValueScores
-from clevrhope.metrics.suites import SuiteSplitScores, score_suite
-from clevrhope.metrics.suites.questions import Replies
-from clevrhope.metrics.suites.tables import CROSSING_MEASURES, GROUP_MEASURES, MEASURES, REPLY_MEASURES
+from clevrhope.metrics.results import Part, Scores, SplitScores
+from clevrhope.metrics.suites import score_suite
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
 from clevrhope.runtime.progress import Progress
-
-Scores = PairScores | CrossingScores | ValueScores | Replies
-
-
-class Part(NamedTuple):
-    """What scores are about."""
-
-    by: str
-    """A breakdown of `SuiteSplitScores`, "crossings", "groups" or "replies"; "" for all pairs."""
-    name: str
-    cell: str = ""
-    """One of a test's cells; "" for all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +20,7 @@ class SuiteResult:
     """The run's result on the splits' own questions."""
     suite: str
     split: str
-    scored: SuiteSplitScores
+    scored: SplitScores
     """The scores of all runs of the same file, held-out pair and train size."""
     scores: Mapping[Part, Scores]
     """The run's own."""
@@ -45,32 +30,12 @@ class SuiteResult:
     @property
     def n_missing(self) -> int:
         """Pairs that lack an answer, which are left out."""
-        overall = self.scores[ALL_PAIRS]
-        return overall.n_missing if isinstance(overall, PairScores) else 0
-
-
-ALL_PAIRS, REPLIES = Part("", "all pairs"), Part("replies", "yes or no")
-
-MEASURES_OF: Mapping[type[Scores], Mapping[str, str]] = {
-    PairScores: MEASURES,
-    CrossingScores: CROSSING_MEASURES,
-    ValueScores: GROUP_MEASURES,
-    Replies: REPLY_MEASURES,
-}
-"""Kind of scores -> heading -> field."""
-
-
-def percent(scores: Scores, field: str) -> float | None:
-    """A measure of scores by the name of its field; None if it is not defined."""
-    found: Measure | float | None = getattr(scores, field)
-    return found.value if isinstance(found, Measure) else found
+        return self.scores[Part()].counts["n_missing"]
 
 
 def count(scores: Scores) -> int:
-    """The number of pairs, originals or questions that scores are of."""
-    match scores:
-        case PairScores(n_pairs=n) | CrossingScores(n_originals=n) | ValueScores(n_groups=n) | Replies(n=n):
-            return n
+    """The number of pairs, originals, groups or questions that scores are of: the first of their counts."""
+    return next(iter(scores.counts.values()))
 
 
 def measure_suites(
@@ -107,20 +72,14 @@ def _of_file(results: Sequence[Result], key: AnswerKey, suite: str) -> list[Suit
             result = runs.get((condition.hop, run, size))
             if result is not None:
                 found += [
-                    SuiteResult(result, suite, split, scored, _of_run(scored, k), scores.notes)
+                    SuiteResult(
+                        result,
+                        suite,
+                        split,
+                        scored,
+                        {part: each.runs[k] for part, each in scored.parts.items()},
+                        scores.notes,
+                    )
                     for split, scored in condition.splits.items()
                 ]
-    return found
-
-
-def _of_run(scored: SuiteSplitScores, run: int) -> dict[Part, Scores]:
-    """The scores of one of a condition's runs, by its place among them."""
-    found: dict[Part, Scores] = {ALL_PAIRS: scored.overall.runs[run]}
-    for by, parts in scored.parts.items():
-        found |= {Part(by, part.name): part.runs[run] for part in parts}
-    for test, cells in scored.cells.items():
-        found |= {Part("test", test, cell.name): cell.runs[run] for cell in cells}
-    found |= {Part("crossings", each.name): each.runs[run] for each in scored.crossings}
-    found |= {Part("groups", each.name): each.runs[run] for each in scored.groups}
-    found[REPLIES] = scored.replies[run]
     return found

@@ -11,10 +11,10 @@ from typing import Any
 from clevrhope.dataset.folder_check import is_dataset
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.covr.results import CovrScores
-from clevrhope.metrics.pairs import PairScores
 from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import is_about_sets
+from clevrhope.metrics.results import Results
+from clevrhope.metrics.suites.tables import ALL_PAIRS
 from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
 from clevrhope.report.failures import failure_blocks
 from clevrhope.report.instances import measure_instances, regression_blocks
@@ -32,7 +32,7 @@ from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
 from clevrhope.report.suite_tables import suite_blocks
-from clevrhope.report.suites import MEASURES_OF, SuiteResult, count, measure_suites, percent
+from clevrhope.report.suites import SuiteResult, count, measure_suites
 from clevrhope.report.summary import (
     Group,
     groups_of,
@@ -268,7 +268,7 @@ def _why_missing(module: str, need: str) -> str:
     return ""
 
 
-def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[CovrScores]) -> bytes:
+def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[Results]) -> bytes:
     text = io.StringIO()
     rows = [row for each in results for row in _rows(each)] + [row for each in paired for row in _pairs(each)]
     rows += covr_rows(covr)
@@ -301,15 +301,20 @@ def _pairs(paired: SuiteResult) -> list[dict[str, Any]]:
     """
     rows = []
     for part, scores in paired.scores.items():
-        numbers = {name: percent(scores, name) for name in MEASURES_OF[type(scores)].values()}
+        numbers = {name: measure.value for name, measure in scores.measures.items()}
         if part.by == "test" and not part.cell and part.name in paired.scored.constants:
             numbers["constant"] = paired.scored.constants[part.name].percent
         for name, value in numbers.items():
             if value is not None:
                 row = _row(paired.result, name, paired.split, value)
-                if name == "accuracy" and isinstance(scores, PairScores):
-                    row |= {"metric": "pair_accuracy", "unanswered": scores.n_unread}
-                row |= {"suite": paired.suite, "by": part.by, "part": part.name, "cell": part.cell}
+                if name == "accuracy":
+                    row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
+                row |= {
+                    "suite": paired.suite,
+                    "by": part.by,
+                    "part": part.name or ALL_PAIRS,
+                    "cell": part.cell,
+                }
                 rows.append(row | {"n": count(scores)})
     return rows
 

@@ -13,7 +13,7 @@ from clevrhope.dataset.questions_h5 import Ints, check_numbers
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.answer_key import AnswerKey, TestSet, answer_numbers
-from clevrhope.metrics.covr.rates import FrequentAnswers, frequent_answers, source_images
+from clevrhope.metrics.covr.frequent_answers import FrequentAnswers, frequent_answers, source_images
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate

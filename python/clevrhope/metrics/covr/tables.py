@@ -1,17 +1,28 @@
 """COVR's scores as text tables for people, and as one JSON object for programs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.metrics.covr.results import CovrCondition, CovrScores, SplitRow
-from clevrhope.metrics.covr.runs import Training
-from clevrhope.metrics.results import Accuracy, Interval
+from clevrhope.metrics.results import (
+    Condition,
+    Part,
+    PredicateScores,
+    Results,
+    Scored,
+    Scores,
+    SplitScores,
+    Training,
+)
+from clevrhope.metrics.score_tables import accuracy_json, interval_text, text_with_interval, value_text
 
 _NAME_WIDTH, _WIDTH = 30, 24
 
 ROW_HEADS = ("filtered", "questions", "text", "model", "iid-size", "iid", "generalisation score")
 """Columns of the table of splits: those of COVR's tables 7 and 8, and the generalisation score."""
+
+MODELS = ("text", "held_out", "iid_size", "iid")
+"""The models whose accuracies that table has."""
 
 NO_SCORE = "-"
 """Printed in place of an undefined generalisation score."""
@@ -22,32 +33,86 @@ WHY_NO_SCORE = (
 )
 
 
-def covr_json(scores: CovrScores) -> dict[str, Any]:
-    """The scores as JSON values, with the names of `clevrhope.metrics.covr.results`."""
-    return {**asdict(scores), "folder": str(scores.folder)}
+def covr_json(results: Results) -> dict[str, Any]:
+    """The scores as JSON values; docs/predictions.md describes them."""
+    return {
+        "folder": str(results.folder),
+        "bootstrap": results.bootstrap,
+        "seed": results.seed,
+        "conditions": [
+            {
+                "hop": each.hop,
+                "model": each.model,
+                "train_size": each.train_size,
+                "training": asdict(each.training),
+                "runs": each.runs,
+                "splits": {split: _split_json(of_split) for split, of_split in each.splits.items()},
+            }
+            for each in results.conditions
+        ],
+        "rows": [_predicate_json(each) for each in results.predicates],
+        "notes": results.notes,
+    }
 
 
-def covr_lines(scores: CovrScores) -> Iterator[str]:
+def _split_json(split: SplitScores) -> dict[str, Any]:
+    def accuracies(by: str) -> dict[str, Any]:
+        return {name: accuracy_json(each.mean) for name, each in split.by(by).items()}
+
+    breakdowns = dict.fromkeys(part.by for part in split.parts)
+    return {
+        "all": accuracy_json(split.mean),
+        "having": accuracies("predicate"),
+        "lacking": accuracies("not predicate"),
+        "by": {by: accuracies(by) for by in breakdowns if by and "predicate" not in by},
+        **{name: each.percent for name, each in split.constants.items()},
+        "n_missing": split.n_missing,
+    }
+
+
+def _predicate_json(row: PredicateScores) -> dict[str, Any]:
+    found = row.accuracies
+    names = ("hop", "split", "predicate", "model", "train_size", "shots", "filtered", "n_questions")
+    return {
+        **{name: getattr(row, name) for name in names},
+        **{name: accuracy_json(found[name]) if name in found else None for name in MODELS},
+        "generalisation": row.generalisation and _generalisation_json(row.generalisation),
+    }
+
+
+def _generalisation_json(scores: Scores) -> dict[str, Any]:
+    score = scores["generalisation_score"]
+    return {
+        "score": score.value,
+        "interval": score.interval and asdict(score.interval),
+        "model": scores["held_out"].value,
+        "text": scores["text"].value,
+        "iid_size": scores["iid_size"].value,
+        **scores.counts,
+    }
+
+
+def covr_lines(results: Results) -> Iterator[str]:
     """The tables: each model's accuracies and their breakdowns, then the splits by predicates."""
     yield "Accuracies in per cent, with 95% intervals where there are any."
-    for condition in scores.conditions:
+    for condition in results.conditions:
         yield ""
         yield from _condition(condition)
-    if scores.rows:
+    if results.predicates:
         yield ""
         yield "Splits by predicates, on the questions that have the property"
         yield _split_line(ROW_HEADS)
-    for row in scores.rows:
+    for row in results.predicates:
         yield f"{row.hop} {row.split}, {row.model}, {row.shots:,} shots: {row.predicate}"
         yield _split_line(row_cells(row))
-        if row.generalisation is not None and row.generalisation.interval is not None:
-            yield f"  95% interval of the score: {_interval(row.generalisation.interval)}"
-    if any(is_undefined(row) for row in scores.rows):
+        if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
+            yield f"  95% interval of the score: {interval}"
+    if any(map(is_undefined, results.predicates)):
         yield f"{NO_SCORE}: {WHY_NO_SCORE}"
-    if scores.bootstrap:
+    if results.bootstrap:
         yield ""
-        yield f"Intervals from {scores.bootstrap:,} draws of the source images; seed {scores.seed}."
-    for note in scores.notes:
+        yield f"Intervals from {results.bootstrap:,} draws of the source images; seed {results.seed}."
+    for note in results.notes:
         yield f"Of these predictions: {note}."
 
 
@@ -61,60 +126,55 @@ def described(training: Training) -> str:
     return f"on as many as without {training.predicate}{shots}"
 
 
-def row_cells(row: SplitRow) -> list[str]:
+def row_cells(row: PredicateScores) -> list[str]:
     """The cells of a row of the table of splits, in the order of `ROW_HEADS`."""
-    score = row.generalisation.score if row.generalisation else None
+    score = row.generalisation["generalisation_score"].value if row.generalisation else None
     return [
         "" if row.filtered is None else f"{row.filtered:,}",
         f"{row.n_questions:,}",
-        *(_percent(each) for each in (row.text, row.held_out, row.iid_size, row.iid)),
+        *(value_text(row.accuracies[name]["accuracy"]) if name in row.accuracies else "" for name in MODELS),
         NO_SCORE if is_undefined(row) else "" if score is None else f"{score:.0f}",
     ]
 
 
-def is_undefined(row: SplitRow) -> bool:
+def is_undefined(row: PredicateScores) -> bool:
     """Whether a row has all three accuracies, but its generalisation score is undefined."""
-    return row.generalisation is not None and row.generalisation.score is None
+    return row.generalisation is not None and row.generalisation["generalisation_score"].value is None
 
 
-def _condition(condition: CovrCondition) -> Iterator[str]:
+def accuracy_text(scored: Scored | None) -> str:
+    """A mean accuracy in per cent, with its interval if it has one; "" for None."""
+    return "" if scored is None else text_with_interval(scored.mean["accuracy"])
+
+
+def _condition(condition: Condition) -> Iterator[str]:
     size = "" if condition.train_size is None else f" of {condition.train_size:,} questions"
     yield f"{condition.hop}, {condition.model}, trained {described(condition.training)}{size}"
-    splits = condition.splits
-    yield _line("", [*splits])
-    yield _line("questions", [f"{each.all.n_questions:,}" for each in splits.values()])
-    if any(each.n_missing for each in splits.values()):
-        yield _line("missing", [f"{each.n_missing:,}" for each in splits.values()])
+    splits = condition.splits.values()
+
+    def line(name: str, cell: Callable[[SplitScores], str]) -> str:
+        return _line(name, [cell(each) for each in splits])
+
+    def accuracies(name: str, part: Part) -> str:
+        return _line(name, [accuracy_text(each.parts.get(part)) for each in splits])
+
+    yield _line("", [*condition.splits])
+    yield line("questions", lambda each: f"{each.mean.counts['n_questions']:,}")
+    if any(each.n_missing for each in splits):
+        yield line("missing", lambda each: f"{each.n_missing:,}")
     name = "accuracy" if len(condition.runs) == 1 else f"mean of {len(condition.runs)} runs"
-    yield _line(name, [accuracy_text(each.all) for each in splits.values()])
-    yield _line("Maj", [f"{each.maj:.1f}" for each in splits.values()])
-    yield _line("MajTempl", [f"{each.maj_templ:.1f}" for each in splits.values()])
-    for predicate in dict.fromkeys(text for each in splits.values() for text in each.having):
+    yield accuracies(name, Part())
+    yield line("Maj", lambda each: f"{each.constants['maj'].percent:.1f}")
+    yield line("MajTempl", lambda each: f"{each.constants['maj_templ'].percent:.1f}")
+    parts = dict.fromkeys(part for each in splits for part in each.parts if part.by)
+    for predicate in [part.name for part in parts if part.by == "predicate"]:
         yield f"  {predicate}"
-        yield _line("  with it", [accuracy_text(each.having.get(predicate)) for each in splits.values()])
-        yield _line("  without it", [accuracy_text(each.lacking.get(predicate)) for each in splits.values()])
-    for by in dict.fromkeys(by for each in splits.values() for by in each.by):
+        for name, by in (("  with it", "predicate"), ("  without it", "not predicate")):
+            yield accuracies(name, Part(by, predicate))
+    for by in dict.fromkeys(part.by for part in parts if "predicate" not in part.by):
         yield f"  by {by}"
-        parts = dict.fromkeys(part for each in splits.values() for part in each.by.get(by, ()))
-        for part in parts:
-            yield _line(
-                f"  {part}", [accuracy_text(each.by.get(by, {}).get(part)) for each in splits.values()]
-            )
-
-
-def accuracy_text(accuracy: Accuracy | None) -> str:
-    """An accuracy in per cent, with its interval if it has one; "" for None."""
-    if accuracy is None or accuracy.interval is None:
-        return _percent(accuracy)
-    return f"{_percent(accuracy)} ({_interval(accuracy.interval)})"
-
-
-def _percent(accuracy: Accuracy | None) -> str:
-    return "" if accuracy is None else f"{accuracy.percent:.1f}"
-
-
-def _interval(interval: Interval) -> str:
-    return f"{interval.low:.1f} to {interval.high:.1f}"
+        for part in [each for each in parts if each.by == by]:
+            yield accuracies(f"  {part.name}", part)
 
 
 def _split_line(cells: Sequence[str]) -> str:

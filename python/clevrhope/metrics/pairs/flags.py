@@ -1,4 +1,4 @@
-"""What the answers of runs to pairs of questions are: the flags from which `measures.PAIRS` and others follow."""
+"""Flags of the answers of runs to pairs of questions, from which `measures.PAIRS` and others follow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,8 +38,8 @@ class Pairs:
 class ValueGroups:
     """G originals with P partners in total.
 
-    The original asks for the value, as in "What color is the cube?". It has one partner for each value V, as in
-    "Is the cube red?", to which yes is right exactly if V is the answer. So exactly one partner should get
+    The original asks for the value, as in "What color is the cube?". It has one partner for each value V, as
+    in "Is the cube red?", to which yes is right exactly if V is the answer. So exactly one partner should get
     yes, and its value can be compared with the model's own answer to the original: no right answers are
     needed. RAD, by contrast, has one partner for each original.
     """
@@ -56,16 +56,16 @@ def pair_flags(pairs: Pairs, original: Answers, partner: Answers, answers: Answe
     """The flags of `measures.PAIRS`, each (R, K) for R runs on K pairs, and "unread".
 
     "pairs" are those with both questions answered; for others, all flags are false but "unread", which is
-    the number of answers, 0 to 2, that are not in the vocabulary. "consistent" is CONS of CARETS: equal answers
-    to a SAME pair, different ones to any other. It does not use the right answers, so a model can be consistent
-    and wrong. Two answers that are both outside the vocabulary are not consistent, because it is unknown
-    whether they are equal. For "strict", the relation holds between the two answers, and they are of the kinds
-    that the questions ask for; it uses no right answers but the kind of each.
+    the number of answers, 0 to 2, that are not in the vocabulary. "consistent" is CONS of CARETS: equal
+    answers to a SAME pair, different ones to any other. It does not use the right answers, so a model can be
+    consistent and wrong. Two answers that are both outside the vocabulary are not consistent, because it is
+    unknown whether they are equal. For "strict", the relation holds between the two answers, and they are of
+    the kinds that the questions ask for; it uses no right answers but the kind of each.
 
     Args:
         pairs: K pairs.
-        original: (R, K) the runs' answers to the originals, NOT_GIVEN for those that they did not answer. Numbers
-            outside the vocabulary are wrong answers.
+        original: (R, K) the runs' answers to the originals, NOT_GIVEN for those that they did not answer.
+            Numbers outside the vocabulary are wrong answers.
         partner: (R, K) the runs' answers to the partners, likewise.
         answers: the vocabulary.
     """
@@ -114,7 +114,7 @@ def _relation_holds(
 def crossing_flags(
     right: tuple[Ints, Ints], crossings: Answers, controls: Answers, answers: AnswerSet
 ) -> dict[str, Flags]:
-    """The flags of `measures.CROSSINGS`, each (R, K), and "unread", the number of answers that cannot be read.
+    """The flags of `measures.CROSSINGS`, each (R, K), and "unread", which counts answers that cannot be read.
 
     An original such as "What shape is the rubber thing?" (cube) has two partners to which no is the right
     answer: "Is there a rubber cylinder?", which completes the held-out pair rubber cylinder, and its control

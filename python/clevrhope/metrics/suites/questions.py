@@ -1,6 +1,7 @@
-"""What the questions of a suite's pairs ask for, and properties of its tests; both depend on the questions alone."""
+"""What the questions of a suite's pairs ask for, and properties of its tests that affect their scores."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +40,8 @@ def parts_of_pairs(
 ) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
     """The names of the parts of each breakdown by number, and (K,) the part of each pair.
 
-    Parts without a name are no parts: of pairs without a step. The cells have no names; they are there where a
-    pair of values is held out.
+    Parts without a name are no parts: of pairs without a step. The cells have no names; they are there where
+    a pair of values is held out.
 
     Args:
         file: the K pairs of a suite on a split.
@@ -52,7 +53,7 @@ def parts_of_pairs(
     types = list(dict.fromkeys(file.types))
     type_of_test = np.asarray([types.index(kind) for kind in file.types])
     step = steps(file, answers)
-    found: dict[str, tuple[Sequence[str], npt.NDArray[np.integer]]] = {
+    found: dict[str, tuple[Sequence[str], npt.NDArray[np.integer[Any]]]] = {
         "test": (file.tests, tests),
         "type": ([kind or "no type" for kind in types], type_of_test[tests]),
         "tier": (TIERS, file.rows.tier[::2]),
@@ -112,10 +113,10 @@ def constants(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str
 def traits(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:
     """Trait -> the tests all of whose chosen pairs have it.
 
-    "beyond" pairs use words or functions that the dataset lacks. Of those with "same_programs", both questions
-    have the same program and image: a model that is given programs gives both the same answer, whatever it has
-    learned. In "entailments", yes is the right answer to both: there RAD is the share of pairs answered yes to
-    the partner, among those answered yes to the original.
+    "beyond" pairs use words or functions that the dataset lacks. Of those with "same_programs", both
+    questions have the same program and image: a model that is given programs gives both the same answer,
+    whatever it has learned. In "entailments", yes is the right answer to both: there RAD is the share of
+    pairs answered yes to the partner, among those answered yes to the original.
     """
     rows = file.rows
     programs, images = rows.programs, rows.image_idxs

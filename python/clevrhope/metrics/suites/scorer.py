@@ -8,6 +8,7 @@ import numpy as np
 
 from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.pairs_h5 import TIERS, PairFile
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import (
@@ -58,10 +59,10 @@ def score_suite(
     question in its split, with the same run and train size. Pairs that lack an answer are left out, and
     counted.
 
-    The groups of a split's scores are all pairs and the parts "test", "type", "tier" and "asks" (what the partner
-    asks for), "step" (of the ontology tests, by their direction), the cells of each test where a pair of values
-    is held out, "crossings" (tests that have a control), "groups" (tests in which an original has several
-    partners), and "replies" (to questions for yes or no).
+    The groups of a split's scores are all pairs and the parts "test", "type", "tier" and "asks" (what the
+    partner asks for), "step" (of the ontology tests, by their direction), the cells of each test where a pair
+    of values is held out, "crossings" (tests that have a control), "groups" (tests in which an original has
+    several partners), and "replies" (to questions for yes or no).
 
     Args:
         folder: a dataset in which `clevrhope suite` made the suite, or its answer key, so that many files can
@@ -228,7 +229,7 @@ def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file
     return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
-def _replies(right: AnswerNumbers, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet) -> Scored:
+def _replies(right: Ints, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet) -> Scored:
     """The replies of R runs, from (R, 2K) answers, to those (2K,) questions to which yes or no is right."""
     asked = chosen & (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
     yes, no = asked & (given == answers.yes), asked & (given == answers.no)

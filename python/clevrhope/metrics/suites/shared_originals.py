@@ -15,7 +15,7 @@ from clevrhope.metrics.suites.questions import Chosen
 def crossings(
     file: PairFile, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
 ) -> Iterator[tuple[str, str, Scored]]:
-    """The tests that have a control, each with its control and the scores on the originals with pairs of both.
+    """The tests that have a control, their controls, and the scores on the originals with pairs of both.
 
     Args:
         file: the K pairs of a suite on a split.

@@ -78,7 +78,7 @@ def _split_json(split: SplitScores) -> dict[str, Any]:
         "beyond": split.traits["beyond"],
         "same_programs": split.traits["same_programs"],
         "replies": [
-            {name: each.value for name, each in run.measures.items()} | run.counts
+            {name: each.value for name, each in run.measures.items()} | dict(run.counts)
             for run in split.parts[YES_NO].runs
         ],
         "crossings": named(split.by("crossings"), split.controls),
@@ -97,7 +97,7 @@ _APART = ("crossings", "groups", YES_NO.by)
 
 def _scored_json(scored: Scored) -> dict[str, Any]:
     def values(scores: Scores) -> dict[str, Any]:
-        return {name: asdict(each) for name, each in scores.measures.items()} | dict(scores.counts)
+        return {**{name: asdict(each) for name, each in scores.measures.items()}, **scores.counts}
 
     return {"runs": [values(run) for run in scored.runs], "mean": values(scored.mean)}
 
@@ -247,7 +247,9 @@ def _replies(condition: Condition, split: SplitScores) -> Iterator[str]:
     for run, each in zip(condition.runs, split.parts[YES_NO].runs, strict=True):
         if n := each.counts["n"]:
             of = f" of run {run}" if len(condition.runs) > 1 and run is not None else ""
-            yes, no, other, right_yes = (value_text(each[name]) for name in ("yes", "no", "other", "right_yes"))
+            yes, no, other, right_yes = (
+                value_text(each[name]) for name in ("yes", "no", "other", "right_yes")
+            )
             yield (
                 f"  replies{of} to {n:,} questions for yes or no: yes {yes}, no {no}, other {other}; "
                 f"yes is right for {right_yes}"
