@@ -14,10 +14,10 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.pairs_h5 import read_pairs
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Measure
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.pairs import score_crossings
+from clevrhope.metrics.measures import CROSSINGS
+from clevrhope.metrics.pairs import crossing_flags, score_groups
 from clevrhope.metrics.results import SplitScores
 from clevrhope.metrics.suites import score_suite
 from clevrhope.metrics.suites.tables import suite_scores_lines
@@ -30,30 +30,24 @@ def test_crossings_by_hand() -> None:
     images, right = ints([0, 0, 1, 2, 3]), ints([NO] * 5)
     crossing = ints([YES, NO, YES, 99, NO])
     control = ints([NO, NO, YES, NO, NOT_GIVEN])
-    scored = score_crossings(
-        images, (right, right), crossing[np.newaxis], control[np.newaxis], ANSWERS, seed=1, bootstrap=200
+    found = score_groups(
+        crossing_flags((right, right), crossing[np.newaxis], control[np.newaxis], ANSWERS),
+        CROSSINGS,
+        images,
+        seed=1,
+        bootstrap=200,
     )
-    mean = scored.mean
+    mean = found[""][0].mean
     assert [each.value for each in mean.measures.values()] == [25.0, 75.0, -50.0]
     assert mean.counts == {"n_originals": 4, "n_missing": 1, "n_unread": 1}
     interval = mean["difference"].interval
     assert interval is not None
     assert interval.low <= -50 <= interval.high <= 0
     # With a run that always answers no.
-    two = score_crossings(
-        images,
-        (right, right),
-        np.stack([crossing, right]),
-        np.stack([control, right]),
-        ANSWERS,
-        seed=1,
-    )
+    flags = crossing_flags((right, right), np.stack([crossing, right]), np.stack([control, right]), ANSWERS)
+    two = score_groups(flags, CROSSINGS, images, seed=1)[""][0]
     assert [run["difference"].value for run in two.runs] == [-50.0, 0.0]
     assert two.mean["difference"] == Measure(-25.0, 9, deviation=pytest.approx(25 * 2**0.5))
-    with pytest.raises(PredictionsError, match="1 runs answer the crossings, and 2 the others"):
-        score_crossings(
-            images, (right, right), crossing[np.newaxis], np.stack([control, right]), ANSWERS, seed=1
-        )
 
 
 @pytest.fixture(scope="module")
@@ -101,28 +95,28 @@ def values(scored: SplitScores) -> dict[str, tuple[float | None, ...]]:
 GROUPS = {
     f"values_{form}{kind}" for form in ("", "verify_") for kind in ("size", "color", "material", "shape")
 }
-CROSSINGS = {"crossing_shape", "crossing_verify_shape"}
+CROSSING_TESTS = {"crossing_shape", "crossing_verify_shape"}
 
 
 def test_simulated_models(built: Path, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     oracle = scores(built, file, lambda test, right: right)
     found = values(oracle)
-    assert found == dict.fromkeys({*CROSSINGS, *GROUPS}, (100.0, 100.0))
+    assert found == dict.fromkeys({*CROSSING_TESTS, *GROUPS}, (100.0, 100.0))
     assert set(oracle.controls.values()) == {"control_shape", "control_verify_shape"}
     assert set(oracle.traits["entailments"]) == {"entailment_material", "entailment_shape"}
     fixed = {name: (each.answer, each.percent) for name, each in oracle.constants.items()}
-    assert {fixed[name] for name in CROSSINGS} == {("no", 100.0)}
+    assert {fixed[name] for name in CROSSING_TESTS} == {("no", 100.0)}
     assert fixed["entailment_shape"] == ("yes", 100.0)
     assert fixed["values_color"] == ("no", 87.5)
 
     takes_foils = scores(built, file, lambda test, right: "yes" if test.startswith("crossing") else right)
     found = values(takes_foils)
-    assert {found[name] for name in CROSSINGS} == {(0.0, 100.0)}
+    assert {found[name] for name in CROSSING_TESTS} == {(0.0, 100.0)}
     assert {each.mean["difference"].value for each in takes_foils.by("crossings").values()} == {-100.0}
 
     constant = values(scores(built, file, lambda test, right: "no" if test else right))
-    assert {constant[name] for name in CROSSINGS} == {(100.0, 100.0)}
+    assert {constant[name] for name in CROSSING_TESTS} == {(100.0, 100.0)}
     assert {constant[name] for name in GROUPS} == {(0.0, 0.0)}
     wrong_name = values(scores(built, file, lambda test, right: right if test else "7"))
     assert {wrong_name[name] for name in GROUPS} == {(100.0, 0.0)}

@@ -11,14 +11,16 @@ from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, 
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Interval, Measure, Scores
+from clevrhope.metrics.measures import GROUPS
 from clevrhope.metrics.pairs import (
     Pairs,
     Relation,
     ValueGroups,
     coverage,
     pair_flags,
+    score_groups,
     score_pairs,
-    score_values,
+    value_flags,
 )
 
 Given = npt.NDArray[np.int32]
@@ -277,17 +279,6 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
     assert interval.high - interval.low > 10
 
 
-def test_pairs_of_one_image_are_drawn_together() -> None:
-    """Where all pairs of an image are right or wrong together, the interval is as wide as that of images."""
-    right = np.random.default_rng(4).random(50) < 0.6
-    pairs = make_pairs(np.full(450, YES), Relation.SAME, pairs_per_image=9)
-    given_answers = ints(np.repeat(np.where(right, YES, NO), 9))[np.newaxis]
-    many = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=500)
-    few = make_pairs(np.full(50, YES), Relation.SAME)
-    once = score_pairs(few, given_answers[:, ::9], given_answers[:, ::9], ANSWERS, seed=3, bootstrap=500)
-    assert many[""][0].mean["accuracy"].interval == once[""][0].mean["accuracy"].interval
-
-
 def test_without_answers_there_is_no_interval() -> None:
     missing = ints([[MISSING, MISSING]])
     scored = score_pairs(
@@ -322,7 +313,7 @@ def test_answers_that_do_not_fit_are_refused() -> None:
     for originals, partners, message in (
         (two[:, :1], two, "the originals' answers have shape"),
         (two, two[:0], "the partners' answers have shape"),
-        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the others"),
+        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the partners"),
     ):
         with pytest.raises(PredictionsError, match=message):
             score_pairs(pairs, originals, partners, ANSWERS, seed=1)
@@ -343,21 +334,10 @@ def test_coverage_by_hand() -> None:
     assert np.isnan(found[:, 2]).all()
 
 
-def test_coverage_times_accuracy_is_symmetric() -> None:
-    """Of independent models i covers the share of j that it has right itself."""
-    generator = np.random.default_rng(0)
-    rates = np.array([0.3, 0.6, 0.9])
-    right = generator.random((3, 40_000)) < rates[:, np.newaxis]
-    found, accuracy = coverage(right), right.mean(axis=1)
-    assert np.allclose(found * accuracy, (found * accuracy).T)
-    off = ~np.eye(3, dtype=bool)
-    assert np.allclose(found[off], np.repeat(rates, 3).reshape(3, 3)[off], atol=0.02)
-
-
 def test_one_yes_and_the_one_that_is_named() -> None:
     """Four groups with a partner for red, blue and cube each, and one that lacks an answer."""
     values = numbers(["red", "blue", "cube"] * 5)
-    questions = ValueGroups(ints(np.arange(5)), ints(np.repeat(np.arange(5), 3)), values)
+    questions = ValueGroups(ints(np.repeat(np.arange(5), 3)), values)
     original = numbers(["red", "red", "blue", "unread", "red"])
     partners = numbers(
         [
@@ -368,11 +348,8 @@ def test_one_yes_and_the_one_that_is_named() -> None:
             *("yes", "missing", "no"),
         ]
     )
-    scored = score_values(
-        questions, original[np.newaxis], partners[np.newaxis], ANSWERS, seed=1, bootstrap=50
-    )
-    assert scored.runs == (scored.mean,)
-    found = scored.mean
+    flags = value_flags(questions, original[np.newaxis], partners[np.newaxis], ANSWERS)
+    found = score_groups(flags, GROUPS, np.arange(5), seed=1, bootstrap=50)[""][0].mean
     one_yes, named_yes = found["one_yes"], found["named_yes"]
     assert (one_yes.value, one_yes.n, named_yes.value, named_yes.n) == (75.0, 4, 25.0, 4)
     assert [*found.counts.values()] == [4, 1, 2]
@@ -380,13 +357,8 @@ def test_one_yes_and_the_one_that_is_named() -> None:
     assert one_yes.interval.low < 75 <= one_yes.interval.high
     # With a run that answers no throughout.
     originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
-    two = score_values(questions, originals, all_partners, ANSWERS, seed=1)
+    flags = value_flags(questions, originals, all_partners, ANSWERS)
+    two = score_groups(flags, GROUPS, np.arange(5), seed=1)[""][0]
     assert [run["one_yes"].value for run in two.runs] == [75.0, 0.0]
     assert two.mean["one_yes"] == Measure(37.5, 9, deviation=pytest.approx(37.5 * 2**0.5))
     assert [*two.mean.counts.values()] == [9, 1, 2]
-
-
-def test_a_group_without_a_partner_is_refused() -> None:
-    questions = ValueGroups(ints([0, 1]), ints([0, 0]), numbers(["red", "blue"]))
-    with pytest.raises(PredictionsError, match="not all of 0 to 1"):
-        score_values(questions, ints([[YES, YES]]), ints([[YES, YES]]), ANSWERS, seed=1)

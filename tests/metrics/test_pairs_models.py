@@ -30,27 +30,6 @@ def near(percent: float, n: int = N) -> object:
     return pytest.approx(percent, abs=500 * sqrt(p * (1 - p) / n))
 
 
-@pytest.mark.parametrize("relation", [Relation.SAME, Relation.FLIP])
-def test_a_fair_coin(relation: Relation) -> None:
-    scores = score_run(make_pairs(coins(N, 1), relation), coins(N, 2), coins(N, 3))
-    assert scores["accuracy"].value == near(50, 2 * N)
-    assert scores["consistency"].value == near(50)
-    assert scores["strict_consistency"].value == scores["consistency"].value
-    assert scores["both_right"].value == near(25)
-    assert scores["rad"].value == near(50, N // 2)
-
-
-def test_always_yes() -> None:
-    """On negation and antonym half right and never consistent; on invariance always consistent."""
-    always = np.full(N, YES, dtype=np.int32)
-    directional = score_run(make_pairs(coins(N, 1), Relation.FLIP), always, always)
-    assert (directional["accuracy"].value, directional["consistency"].value) == (50, 0)
-    assert (directional["both_right"].value, directional["strict_consistency"].value) == (0, 0)
-    invariance = score_run(make_pairs(coins(N, 1), Relation.SAME), always, always)
-    assert (invariance["consistency"].value, invariance["strict_consistency"].value) == (100, 100)
-    assert invariance["accuracy"].value == near(50)
-
-
 @pytest.mark.parametrize(("relation", "consistency"), [(Relation.SAME, 25), (Relation.FLIP, 75)])
 def test_four_answers_at_random(relation: Relation, consistency: float) -> None:
     """The example of CARETS's README: two of the four answers are yes and no."""

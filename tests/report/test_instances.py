@@ -9,6 +9,7 @@ from building import request
 from simulated import write_run, write_suite_predictions
 
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.collector import collect
 from clevrhope.metrics.pairs import coverage, least_squares
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.rows import Target
@@ -227,7 +228,8 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
     folder = written(tmp_path, dataset, {1: 0.3})
     (file,) = folder.glob("*/predictions/*")
     (condition,) = score_suite(dataset, "rad", file, seed=1, bootstrap=0).conditions
-    splits, pairs = rights(AnswerKey(dataset), "rad", file)
+    key = AnswerKey(dataset)
+    splits, pairs = rights(key, "rad", collect([file], key, suite="rad", partial=True))
     assert {each.target.split for each in splits} == {each.target.split for each in pairs} == {IID, OOD}
     for each in splits:
         assert each.right.mean() == pytest.approx(0.7, abs=0.01)
@@ -268,7 +270,11 @@ def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path)
     key = AnswerKey(dataset)
     flags = {}
     for file in files:
-        (pairs,) = (each for each in rights(key, "rad", file)[1] if each.target.split == IID)
+        (pairs,) = (
+            each
+            for each in rights(key, "rad", collect([file], key, suite="rad", partial=True))[1]
+            if each.target.split == IID
+        )
         flags[pairs.target.run] = np.concatenate([pairs.original, pairs.partner])
     found = 100 * coverage(np.stack([flags[name] for name in ("1", "2", "3")]))
     assert found[0, 1] == found[0, 2] == found[1, 2] == 100

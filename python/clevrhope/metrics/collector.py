@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.pairs_h5 import DIGITS
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.predictions import read_origin, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
@@ -315,6 +315,35 @@ def collect(
         about = {target.hop for target in collector.given}
         collector.hops = tuple(hop for hop in key.splits if hop in (hops or about))
     collector.finish(partial=partial, what=", ".join(map(str, files)))
+    return collector
+
+
+def collect_with_suites(
+    file: Path, key: AnswerKey
+) -> tuple[Collector, dict[str, Collector | ClevrhopeError]]:
+    """The predictions of a file that is read once: those about test sets, and those about each suite as well.
+
+    A suite whose own files cannot be read has the error in place of its predictions. The predictions about
+    test sets are checked, but may be incomplete; those about suites are for `score_suite` to check.
+
+    Raises:
+        PredictionsError: as for `collect`.
+    """
+    blocks = list(read_predictions(file))
+    own = _collected(blocks, Collector(key))
+    own.finish(partial=True, what=str(file))
+    of_suites: dict[str, Collector | ClevrhopeError] = {}
+    for suite in sorted(own.other_suites):
+        try:
+            of_suites[suite] = _collected(blocks, Collector(key, suite=suite))
+        except ClevrhopeError as error:
+            of_suites[suite] = error
+    return own, of_suites
+
+
+def _collected(blocks: Iterable[Block], collector: Collector) -> Collector:
+    for block in blocks:
+        collector.add(block)
     return collector
 
 

@@ -2,25 +2,12 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-import numpy as np
-
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.rows import (
-    OPTIONAL,
-    REQUIRED,
-    Block,
-    Places,
-    read_answer,
-    read_indices,
-    read_suite_file,
-    read_target,
-    shortened,
-)
+from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Places, read_block, shortened
 from clevrhope.runtime.json_text import decode
 from clevrhope.runtime.reading import numbered_lines
 from clevrhope.splits.kinds import OOD
@@ -84,19 +71,13 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
                 shapes[before, behind] = (target[-1], answer[-1])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _explain(path, number, line)
-    first_row_of = _first_places(target)
-    first_answer_of = _first_places(answer)
-    at = Places(path, ":", rows)
-    return Block(
-        at=at,
-        targets=[read_target(key[:_N_KEYS], partial(at, first_row_of[k])) for key, k in targets.items()],
-        target=np.asarray(target, dtype=np.int64),
-        suite_files=[
-            read_suite_file(key[_N_KEYS - 1], partial(at, first_row_of[k])) for key, k in targets.items()
-        ],
-        question_index=read_indices(indices, at),
-        answers=[read_answer(given, partial(at, first_answer_of[k])) for (_, given), k in answers.items()],
-        answer=np.asarray(answer, dtype=np.int64),
+    return read_block(
+        at=Places(path, ":", rows),
+        keys=[(k, key[:_N_KEYS]) for k, key in zip(_first_places(target), targets, strict=True)],
+        target=target,
+        question_index=indices,
+        answers=[(k, given) for k, (_, given) in zip(_first_places(answer), answers, strict=True)],
+        answer=answer,
     )
 
 

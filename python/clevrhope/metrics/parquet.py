@@ -1,24 +1,13 @@
 """Reads predictions from Parquet; pyarrow is imported only if there is a Parquet file."""
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.rows import (
-    OPTIONAL,
-    REQUIRED,
-    Block,
-    Indices,
-    Places,
-    read_answer,
-    read_indices,
-    read_suite_file,
-    read_target,
-)
+from clevrhope.metrics.rows import KEY, OPTIONAL, REQUIRED, Block, Indices, Places, read_block
 from clevrhope.runtime.reading import reason
 
 
@@ -76,7 +65,7 @@ def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
 def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
     """A block from a pyarrow record batch, with its rows numbered from `begin`."""
     at = Places(path, " row ", range(begin, begin + len(batch)))
-    columns = [_distinct(batch, name, at) for name in ("hop", "split", *OPTIONAL)]
+    columns = [_distinct(batch, name, at) for name in KEY]
     shape = [len(distinct) for _, distinct in columns]
     combined = np.ravel_multi_index([number for number, _ in columns], shape)
     found, firsts, target = np.unique(combined, return_index=True, return_inverse=True)
@@ -86,13 +75,12 @@ def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
     ]
     number, given = _distinct(batch, "answer", at)
     used, firsts, answer = np.unique(number, return_index=True, return_inverse=True)
-    return Block(
+    return read_block(
         at=at,
-        targets=[read_target(key, partial(at, first)) for first, key in keys],
+        keys=keys,
         target=target,
-        suite_files=[read_suite_file(key[-1], partial(at, first)) for first, key in keys],
-        question_index=read_indices(batch.column("question_index").to_pylist(), at),
-        answers=[read_answer(given[k], partial(at, first)) for k, first in zip(used, firsts, strict=True)],
+        question_index=batch.column("question_index").to_pylist(),
+        answers=[(first, given[k]) for k, first in zip(used, firsts, strict=True)],
         answer=answer,
     )
 

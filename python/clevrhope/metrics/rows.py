@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,8 @@ Indices = npt.NDArray[np.int64]
 
 REQUIRED = ("hop", "split", "question_index", "answer")
 OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
+KEY = ("hop", "split", *OPTIONAL)
+"""The columns that say what a prediction is about, apart from its question."""
 
 _SIZE = re.compile(r"(\d+)(k?)")
 _LARGEST_INDEX = 2**62
@@ -78,92 +80,104 @@ class Block:
         return len(self.target)
 
 
-def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """The target from HOP, split, run, train size and suite, before a digest; `where` locates the row.
+def read_block(
+    at: Places,
+    keys: Sequence[tuple[int, Sequence[Any]]],
+    target: Sequence[int] | Indices,
+    question_index: Sequence[Any],
+    answers: Sequence[tuple[int, Any]],
+    answer: Sequence[int] | Indices,
+) -> Block:
+    """A block from the values of its columns, which are checked.
+
+    Args:
+        at: the rows' places.
+        keys: the distinct values of the columns `KEY`, each after the place of a row that has them.
+        target: (n,) indices into `keys`.
+        question_index: (n,) indices of questions in their files.
+        answers: the distinct answers, each after the place of a row that has it.
+        answer: (n,) indices into `answers`.
 
     Raises:
-        PredictionsError: a column has a wrong type.
+        PredictionsError: a value is invalid; the message names the first such row.
     """
-    hop, split, run, size, suite, _ = raw
-    for name, value in (("hop", hop), ("split", split)):
-        if not isinstance(value, str):
-            raise PredictionsError(f'{where()}: "{name}" is {shortened(value)}, not a name')
-    suite = _whole(suite)
-    if suite is not None and not isinstance(suite, str):
-        raise PredictionsError(f'{where()}: "suite" is {shortened(suite)}, not a name')
-    return Target(hop, split, _run(run, where), _train_size(size, where), suite)
-
-
-def read_suite_file(value: Any, where: Callable[[], str]) -> str | None:
-    """The first digits of a SHA-256, or None.
-
-    Raises:
-        PredictionsError: the value is neither.
-    """
-    value = _whole(value)
-    if value is None or (isinstance(value, str) and _DIGEST.fullmatch(value)):
-        return value
-    raise PredictionsError(
-        f'{where()}: "suite_sha256" is {shortened(value)}; expected the SHA-256 of the suite\'s HDF5 file, '
-        "or at least its first 8 digits"
+    read = [[_read(name, value, at, k) for name, value in zip(KEY, key, strict=True)] for k, key in keys]
+    return Block(
+        at=at,
+        targets=[Target(*key[:-1]) for key in read],
+        target=np.asarray(target, dtype=np.int64),
+        suite_files=[key[-1] for key in read],
+        question_index=_indices(question_index, at),
+        answers=[_read("answer", value, at, k) for k, value in answers],
+        answer=np.asarray(answer, dtype=np.int64),
     )
 
 
-def _run(value: Any, where: Callable[[], str]) -> str | None:
+def _read(name: str, value: Any, at: Places, k: int) -> Any:
+    """A column's value at the k-th row, converted."""
     value = _whole(value)
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    raise PredictionsError(f'{where()}: "run" is {shortened(value)}, neither a name nor a whole number')
-
-
-def _train_size(value: Any, where: Callable[[], str]) -> int | None:
-    value = _whole(value)
-    if value is None:
+    if value is None and name in OPTIONAL:
         return None
+    convert, expected = _COLUMNS[name]
+    found = convert(value)
+    if found is None:
+        raise PredictionsError(f'{at(k)}: "{name}" is {shortened(value)}{expected}')
+    return found
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _name(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _run(value: Any) -> str | None:
+    return str(value) if isinstance(value, str) or _is_whole(value) else None
+
+
+def _train_size(value: Any) -> int | None:
     if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
         return int(match[1]) * (1000 if match[2] else 1)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-        return value
-    raise PredictionsError(
-        f'{where()}: "train_size" is {shortened(value)}; expected a number, such as 25000 or "25k"'
-    )
+    return value if _is_whole(value) and value >= 0 else None
 
 
-def read_answer(value: Any, where: Callable[[], str]) -> str:
-    """An answer in CLEVR's spelling; it need not be in the vocabulary.
+def _digest(value: Any) -> str | None:
+    return value if isinstance(value, str) and _DIGEST.fullmatch(value) else None
 
-    Raises:
-        PredictionsError: the value is neither a string nor true, false or a whole number.
-    """
-    value = _whole(value)
+
+def _answer(value: Any) -> str | None:
+    """An answer in CLEVR's spelling; it need not be in the vocabulary."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int | str):
-        return str(value)
-    raise PredictionsError(
-        f'{where()}: "answer" is {shortened(value)}; expected a string, true, false or a whole number'
-    )
+    return str(value) if isinstance(value, int | str) else None
 
 
-def read_indices(values: Sequence[Any], at: Places) -> Indices:
-    """(n,) int64 indices of questions in their files.
+_COLUMNS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
+    "hop": (_name, ", not a name"),
+    "split": (_name, ", not a name"),
+    "suite": (_name, ", not a name"),
+    "run": (_run, ", neither a name nor a whole number"),
+    "train_size": (_train_size, '; expected a number, such as 25000 or "25k"'),
+    "suite_sha256": (
+        _digest,
+        "; expected the SHA-256 of the suite's HDF5 file, or at least its first 8 digits",
+    ),
+    "answer": (_answer, "; expected a string, true, false or a whole number"),
+    "question_index": (
+        lambda value: value if _is_whole(value) and abs(value) <= _LARGEST_INDEX else None,
+        "; expected the question's place in its split's or suite's file, from 0",
+    ),
+}
+"""Column -> the function that converts a value, giving None for an invalid one, and what is expected."""
 
-    Raises:
-        PredictionsError: a value is not a whole number; the message names the first such row.
-    """
+
+def _indices(values: Sequence[Any], at: Places) -> Indices:
     if {*map(type, values)} <= {int} and (not values or max(values) <= _LARGEST_INDEX >= -min(values)):
         return np.asarray(values, dtype=np.int64)
-    indices = []
-    for k, value in enumerate(map(_whole, values)):
-        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_INDEX:
-            raise PredictionsError(
-                f'{at(k)}: "question_index" is {shortened(value)}; '
-                "expected the question's place in its split's or suite's file, from 0"
-            )
-        indices.append(value)
-    return np.asarray(indices, dtype=np.int64)
+    read = [_read("question_index", value, at, k) for k, value in enumerate(values)]
+    return np.asarray(read, dtype=np.int64)
 
 
 def _whole(value: Any) -> Any:

@@ -110,9 +110,11 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
             continue
         splits: dict[str, SplitRights] = {}
         pairs: dict[str, list[PairRights]] = {}
-        for suite in each.suites:
+        for suite, collected in each.suites.items():
             try:
-                own, paired = rights(keys(each.source.dataset), suite, each.source.path)
+                if isinstance(collected, ClevrhopeError):
+                    raise collected
+                own, paired = rights(keys(each.source.dataset), suite, collected)
             except ClevrhopeError:
                 continue  # measure_suites says why
             splits |= {of.target.split: of for of in own if _is_of(of, each)}

@@ -14,11 +14,10 @@ from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
 from clevrhope.metrics.estimates import Estimate, QuestionOnly, accuracies, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
-from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
@@ -65,7 +64,8 @@ class Result:
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
         floor_from: The model or baseline that gives the floor.
         note: What must be said wherever the result is shown.
-        suites: Suites of paired tests that the file also has predictions about.
+        suites: Suite that the file also has predictions about -> these, with those of all of its runs, or why
+            the suite cannot be read.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
         ood_answers: (N,) the answers on complex_ood; None if there are none.
     """
@@ -90,7 +90,7 @@ class Result:
     floor: float | None = None
     floor_from: str = ""
     note: str = ""
-    suites: tuple[str, ...] = ()
+    suites: Mapping[str, Collector | ClevrhopeError] = field(default_factory=dict, repr=False, compare=False)
     trained_diversity: int = 0
     ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
 
@@ -199,10 +199,7 @@ def _results(
     matcher: Matcher,
     floor_of: Callable[[Path, str, int | None], float | None],
 ) -> Iterator[Result]:
-    collector = Collector(key)
-    for block in read_predictions(source.path):
-        collector.add(block)
-    collector.finish(partial=True, what=str(source.path))
+    collector, of_suites = collect_with_suites(source.path, key)
     way = source.way and f", {source.way.replace('_', ' ')}"
     after = "best weights" if source.after == "best" else f"after stage {source.after}"
     runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
@@ -236,7 +233,7 @@ def _results(
             floor=floor,
             floor_from="" if floor is None else "majority_by_family",
             note=source.note,
-            suites=tuple(sorted(collector.other_suites)),
+            suites=of_suites,
             trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
             ood_answers=given.get(OOD),
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.collector import Collector
 from clevrhope.metrics.results import Part, Scores, SplitScores
 from clevrhope.metrics.suites import score_suite
 from clevrhope.report.results import Keys, Result, grouped
@@ -50,19 +51,24 @@ def measure_suites(
     skipped: dict[str, None] = {}
     with progress.stage("Scoring paired tests", total=len(files), unit="files") as advance:
         for of_file in files.values():
-            for suite in of_file[0].suites:
+            for suite, collected in of_file[0].suites.items():
                 try:
-                    found += _of_file(of_file, keys(of_file[0].source.dataset), suite)
+                    if isinstance(collected, ClevrhopeError):
+                        raise collected
+                    found += _of_file(of_file, keys(of_file[0].source.dataset), suite, collected)
                 except ClevrhopeError as error:
                     skipped[str(error)] = None
             advance(1)
     return found, tuple(skipped)
 
 
-def _of_file(results: Sequence[Result], key: AnswerKey, suite: str) -> list[SuiteResult]:
+def _of_file(
+    results: Sequence[Result], key: AnswerKey, suite: str, collected: Collector
+) -> list[SuiteResult]:
     """The scores of those runs in a file that have a result."""
     source = results[0].source
-    scores = score_suite(key, suite, source.path, seed=0, bootstrap=0)  # no intervals, so no draws
+    # No intervals, so no draws.
+    scores = score_suite(key, suite, source.path, seed=0, bootstrap=0, collected=collected)
     runs = {(each.hop, each.run, each.train_size): each for each in results}
     found = []
     for condition in scores.conditions:

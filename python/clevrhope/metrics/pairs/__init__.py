@@ -8,7 +8,7 @@ from clevrhope.metrics.pairs.flags import Pairs, ValueGroups, crossing_flags, pa
 from clevrhope.metrics.pairs.reference import SAME_KIND, ReferenceRow, reference_results
 from clevrhope.metrics.pairs.regression import Fit, least_squares
 from clevrhope.metrics.pairs.relations import AnswerKind, AnswerSet, Relation
-from clevrhope.metrics.pairs.scorer import score_crossings, score_pairs, score_values
+from clevrhope.metrics.pairs.scorer import score_groups, score_pairs
 
 __all__ = [
     "SAME_KIND",
@@ -24,8 +24,7 @@ __all__ = [
     "least_squares",
     "pair_flags",
     "reference_results",
-    "score_crossings",
+    "score_groups",
     "score_pairs",
-    "score_values",
     "value_flags",
 ]

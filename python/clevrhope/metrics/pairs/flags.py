@@ -44,8 +44,6 @@ class ValueGroups:
     needed. RAD, by contrast, has one partner for each original.
     """
 
-    images: Ints
-    """(G,) the number of each original's image."""
     groups: Ints
     """(P,) the index of each partner's original, 0 to G - 1; every original has a partner."""
     values: Ints
@@ -149,7 +147,7 @@ def value_flags(
     """
 
     def by_group(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-        n = len(questions.images)
+        n = originals.shape[1]
         return np.stack([np.bincount(questions.groups, row, minlength=n) for row in flags]).astype(np.int64)
 
     def unread(given: Answers) -> npt.NDArray[np.bool_]:

@@ -1,14 +1,13 @@
 """Which questions of a suite's pairs and of its splits each run answers correctly, for comparing runs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from clevrhope.dataset.pairs_h5 import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import NOT_GIVEN, collect
+from clevrhope.metrics.collector import NOT_GIVEN, Collector
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.suites.scorer import answers_to_pairs
@@ -51,14 +50,14 @@ class PairRights:
         return len(self.test)
 
 
-def rights(key: AnswerKey, suite: str, predictions: Path) -> tuple[list[SplitRights], list[PairRights]]:
-    """What all runs in a file answer correctly, on the splits that have pairs of a suite and on these pairs.
+def rights(key: AnswerKey, suite: str, collector: Collector) -> tuple[list[SplitRights], list[PairRights]]:
+    """What all runs answer correctly, on the splits that have pairs of a suite and on these pairs.
 
     Raises:
         PredictionsError: as for `score_suite`, except that no pair needs both answers.
         DatasetError: a file of the dataset is incomplete.
     """
-    collector = collect([predictions], key, suite=suite, partial=True)
+    collector.finish(partial=True, what=suite)
     splits, pairs = [], []
     for target in dict.fromkeys(each._replace(suite=None) for each in collector.given):
         if target.split not in key.suite_splits(target.hop, suite):

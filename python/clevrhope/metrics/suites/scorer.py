@@ -15,6 +15,7 @@ from clevrhope.metrics.collector import (
     EXAMPLES,
     NOT_GIVEN,
     AnswerNumbers,
+    Collector,
     check_draws,
     checked_names,
     collect,
@@ -51,6 +52,7 @@ def score_suite(
     tier: str = "both",
     hops: Iterable[str] | None = None,
     progress: Progress | None = None,
+    collected: Collector | None = None,
 ) -> Results:
     """The scores of each model in the predictions on the pairs of a suite.
 
@@ -74,6 +76,7 @@ def score_suite(
         tier: one of `TIER_CHOICES`.
         hops: the HOPs to score, by default all that have the suite; predictions about others are ignored.
         progress: shows the progress of the scoring.
+        collected: what the files hold about the suite, if they were read already.
 
     Raises:
         ConfigError: no HOP has the suite, a named HOP lacks it, or there is no such tier.
@@ -89,7 +92,12 @@ def score_suite(
     wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
     there = _hops_with(key, suite, wanted)
     files = files_of(predictions)
-    collector = collect(files, key, wanted, suite=suite, partial=True, progress=progress)
+    what = ", ".join(map(str, files))
+    if collected is None:
+        collector = collect(files, key, wanted, suite=suite, partial=True, progress=progress)
+    else:
+        collector = collected
+        collector.finish(partial=True, what=what)
     answered = [hop for hop in there if any(target.hop == hop for target in collector.given)]
     conditions: list[Condition] = []
     missing: list[str] = []
@@ -99,7 +107,6 @@ def score_suite(
             conditions += [scorer.condition(hop, size) for size in train_sizes(collector.given, hop)]
             key.forget(hop)
             advance(1)
-    what = ", ".join(map(str, files))
     _check_scored(conditions, suite, tier, missing, what, collector.other_suites)
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(

@@ -7,7 +7,15 @@ import numpy as np
 
 from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.metrics.collector import AnswerNumbers
-from clevrhope.metrics.pairs import AnswerSet, Relation, ValueGroups, score_crossings, score_values
+from clevrhope.metrics.measures import CROSSINGS, GROUPS
+from clevrhope.metrics.pairs import (
+    AnswerSet,
+    Relation,
+    ValueGroups,
+    crossing_flags,
+    score_groups,
+    value_flags,
+)
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.suites.questions import Chosen
 
@@ -36,9 +44,9 @@ def crossings(
             continue
         one, other = 2 * np.asarray(both, dtype=np.int64).T + 1  # (2, K)
         right = rows.answers[one], rows.answers[other]
-        images = rows.image_idxs[one]
-        scored = score_crossings(images, right, given[:, one], given[:, other], answers, **draws)
-        yield name, file.tests[control], scored
+        flags = crossing_flags(right, given[:, one], given[:, other], answers)
+        scored = score_groups(flags, CROSSINGS, rows.image_idxs[one], **draws)
+        yield name, file.tests[control], scored[""][0]
 
 
 def groups(
@@ -55,9 +63,10 @@ def groups(
         if first.all():
             continue
         of_original = (np.cumsum(first) - 1).astype(np.int32)
-        questions_of = ValueGroups(rows.image_idxs[2 * pairs[first]], of_original, rows.value[2 * pairs])
-        originals, partners = given[:, 2 * pairs[first]], given[:, 2 * pairs + 1]
-        yield file.tests[test], score_values(questions_of, originals, partners, answers, **draws)
+        asked = ValueGroups(of_original, rows.value[2 * pairs])
+        flags = value_flags(asked, given[:, 2 * pairs[first]], given[:, 2 * pairs + 1], answers)
+        scored = score_groups(flags, GROUPS, rows.image_idxs[2 * pairs[first]], **draws)
+        yield file.tests[test], scored[""][0]
 
 
 def _by_original(file: PairFile, pairs: Chosen) -> dict[tuple[int, bytes], int]:
