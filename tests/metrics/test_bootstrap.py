@@ -55,28 +55,6 @@ def test_a_question_an_image_gives_the_binomial_interval() -> None:
     assert found.high == pytest.approx(0.75 + 1.96 * deviation, abs=0.2 * deviation)
 
 
-def test_questions_that_fall_together_widen_the_interval() -> None:
-    """Nine questions of an image that are all right or all wrong count as one: three times as wide.
-
-    Drawn apart they would give the interval of 1,800 questions. A bound from 10,000 samples has a standard
-    error of 0.7% of the width, so the ratio one of 1.4%; and it moves in steps of 1/200, 4% of the width.
-    """
-    right = np.repeat([1.0, 0.0], [140, 60])
-    together = interval(drawn_rates(9 * right, np.full(200, 9.0), n_samples=10_000))
-    apart = interval(drawn_rates(np.repeat(right, 9), np.ones(1800), n_samples=10_000))
-    assert together is not None
-    assert apart is not None
-    assert (together.high - together.low) / (apart.high - apart.low) == pytest.approx(3, rel=0.15)
-
-
-def test_questions_that_balance_within_an_image_leave_no_doubt() -> None:
-    """Where each image has one right and one wrong, every draw has half; questions apart would vary."""
-    assert interval(drawn_rates(np.ones(50), np.full(50, 2.0), n_samples=200)) == Interval(0.5, 0.5)
-    apart = interval(drawn_rates(np.repeat([1.0, 0.0], 50), np.ones(100), n_samples=200))
-    assert apart is not None
-    assert apart.high - apart.low > 0.1
-
-
 @given(
     n_images=st.integers(1, 90),
     n_columns=st.sampled_from([1, 3, 256, 300]),

@@ -421,32 +421,7 @@ def test_constant_yes_is_consistent_and_often_wrong(built: Path, tmp_path: Path)
     flips = [each for name, each in by_test.items() if name.startswith(("antonym", "fewer"))]
     assert flips
     for each in flips:
-        assert (each["accuracy"].value, each["consistency"].value, each["both_right"].value) == (
-            50.0,
-            0.0,
-            0.0,
-        )
-
-
-def test_a_model_that_does_not_know_the_pair_differs_by_cell(built: Path, tmp_path: Path) -> None:
-    """It says no to whatever mentions the pair: where only one question does, it contradicts itself."""
-    given = write_lines(
-        tmp_path / "p.jsonl",
-        predictions(built, "carets", lambda right, mentions: "no" if mentions else right),
-    )
-    scores = score_suite(built, "carets", given, seed=1, bootstrap=0)
-    iid, ood = scores.condition(HOP).splits.values()
-    assert iid.mean["accuracy"].value == 100.0
-    for test, kind in (("antonym_verify_material", Relation.FLIP), ("order_and", Relation.SAME)):
-        by_cell = {cell: percents(each.mean) for cell, each in ood.cells(test).items()}
-        assert by_cell["00"]["accuracy"] == by_cell["00"]["consistency"] == 100.0
-        if kind == Relation.FLIP:  # one question of each pair mentions the held-out pair, the other does not
-            assert (by_cell["10"]["partner_accuracy"], by_cell["01"]["original_accuracy"]) == (100.0, 100.0)
-            for cell, side in (("10", "original_accuracy"), ("01", "partner_accuracy")):
-                assert by_cell[cell][side] == by_cell[cell]["consistency"] <= 60.0
-        else:
-            assert by_cell["11"]["consistency"] == 100.0
-            assert by_cell["11"]["accuracy"] == 50.0
+        assert (each["accuracy"], each["consistency"], each["both_right"]) == (50.0, 0.0, 0.0)
 
 
 def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path) -> None:
@@ -516,17 +491,14 @@ def test_the_command_prints_tables_or_one_object(
     heads = [line.split() for line in lines if line.endswith(("C-ACC", "RAD back"))]
     assert heads[0] == ["cell", "pairs", "ACC", "CONS", "strict", "C-ACC"]
     assert heads[1] == ["Acc(D)", "Acc(D')", "constant", "RAD", "RAD-Acc(D')", "RAD", "back"]
-    assert max(len(line) for line in lines if line.startswith("  ")) <= 110
     ood = lines[next(k for k, line in enumerate(lines) if line.startswith(f"{HOP} complex_ood")) :]
     flips = ood[next(k for k, line in enumerate(ood) if line.startswith("  antonym_verify_material ")) :]
     assert [line.split()[-6:-4] for line in flips[:7:2]][1:] == [["00", "10"], ["01", "10"], ["10", "10"]]
     assert flips[0].split()[1:3] == ["all", "40"]
     constants = [line.split()[3:5] for line in ood if line.startswith("  antonym_verify_shape ")]
     assert constants[1] == ["57.5", "(no)"]
-    assert "Both questions of every pair of rephrase, synonyms, rephrase_and, " in text
-    assert "No prediction about none." in text
-    assert "seed 9" in text
-    assert "  by test" in text
+    for words in ("rephrase, synonyms, rephrase_and", "No prediction about none.", "seed 9", "  by test"):
+        assert words in text
     for wrong in (["--partial"], ["--by", "answer"], ["--families"]):
         assert run_command([*ask, *wrong]) == 2
         assert "--suite does not go with" in capsys.readouterr().err
