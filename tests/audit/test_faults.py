@@ -54,6 +54,12 @@ def other_number_in_the_manifest(data: Spoilt) -> None:
     data.manifest(change)
 
 
+def cut_off(data: Spoilt, name: str) -> None:
+    path = data.path(name)
+    path.write_bytes(path.read_bytes()[:-100])
+    data.sign()
+
+
 def measured(name: str, *keys: str) -> Plant:
     """A plant that adds 1 to a number of measured.json."""
 
@@ -353,6 +359,18 @@ FAULTS: dict[str, tuple[Plant, dict[str, list[str]]]] = {
     ),
     "measured train of the folder": (
         measured("measured.json", "splits", "metal_cube", "train"),
+        {"counts": ["measured.json"]},
+    ),
+    "measurements_cut_off": (
+        lambda data: cut_off(data, HOP_MEASURED),
+        {"counts": [HOP_MEASURED], "readable": [HOP_MEASURED]},
+    ),
+    "measurements_of_another_pair": (
+        lambda data: data.measured(HOP_MEASURED, lambda raw: raw.update(hop="red_cube")),
+        {"counts": [HOP_MEASURED]},
+    ),
+    "measurements_of_another_version": (
+        lambda data: data.measured("measured.json", lambda raw: raw.update(format=0)),
         {"counts": ["measured.json"]},
     ),
     "split_that_the_manifest_lacks": (
