@@ -15,7 +15,7 @@ from waiting import HANG_S, wait_until
 
 SERVES = """
 import os, sys, time
-from clevrhope.experiments.serving import serve
+from clevrhope.experiments.worker import work
 
 def run(arguments):
     made, does, *_ = arguments
@@ -25,7 +25,7 @@ def run(arguments):
         file.write(str(os.getpid()))
     return 0
 
-serve(run)
+work(run)
 """
 
 
@@ -71,13 +71,6 @@ def test_steps_that_see_other_gpus_have_a_process_of_their_own(tmp_path: Path, s
     assert one.made.read_text() != two.made.read_text()
     seen_by = [Path(f"{each.made}.gpu").read_text() for each in chain.steps]
     assert seen_by == ["7", os.environ.get("CUDA_VISIBLE_DEVICES", "all")]
-
-
-def test_what_is_printed_before_a_step_is_not_its_end(tmp_path: Path, serves: Any) -> None:
-    serves("print('hello', flush=True)")
-    chain = Chain("c", (step(tmp_path, "one", "time.sleep(0.5)"), step(tmp_path, "two")))
-    assert run_chain(chain, threads=1) is None
-    assert all(each.made.exists() for each in chain.steps)
 
 
 def test_a_process_that_cannot_start_says_why_in_the_log(tmp_path: Path, serves: Any) -> None:

@@ -3,20 +3,19 @@
 The machines of a cluster share the experiment's folder. Processes end when the one that started them does.
 """
 
-import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from itertools import dropwhile
+from itertools import dropwhile, groupby
 from pathlib import Path
-from queue import Empty, Queue
-from threading import Event, Thread
-from typing import Self
+from queue import Queue
+from threading import Event
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
@@ -26,8 +25,8 @@ from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
 _SNIPPET = (
-    "from clevrhope.__main__ import run_command; from clevrhope.experiments.serving import serve; "
-    "serve(run_command)"
+    "from clevrhope.__main__ import run_command; from clevrhope.experiments.worker import work; "
+    "work(run_command)"
 )
 
 _GRACE_S = 120.0
@@ -159,11 +158,12 @@ def run_chain(
     Returns:
         The first failure, or None.
     """
-    with ExitStack() as stack:
-        server: _Server | None = None
-        # Once a step is not done, later ones run again too: they read what it makes.
-        for step in dropwhile(lambda step: step.done, chain.steps):
-            try:
+    # Once a step is not done, later ones run again too: they read what it makes.
+    left = dropwhile(lambda step: step.done, chain.steps)
+    for _, group in groupby(left, key=lambda step: environment(step, threads=threads, slot=slot)):
+        steps = list(group)
+        try:
+            for step in steps:
                 with disk_errors(step.mark):
                     step.mark.unlink(missing_ok=True)
                 with disk_errors(step.log):
@@ -171,19 +171,11 @@ def run_chain(
                     step.log.write_bytes(b"")
                 if step.holds is not None:  # an earlier process may have been killed just now
                     wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
-                changes = environment(step, threads=threads, slot=slot)
-                if server is None or server.changes != changes:
-                    stack.close()
-                    server = stack.enter_context(_Server(changes, step.log))
-                failure = server.run(step, stop)
-                if failure is None and not step.made.exists():
-                    failure = Failure(step.name, f"it succeeded, but made no {step.made}")
-                if failure is None:
-                    step.set_done()
-            except DatasetError as error:
-                failure = Failure(step.name, str(error))
-            if failure is not None:
-                return failure
+            failure = _run_steps(steps, environment(steps[0], threads=threads, slot=slot), stop)
+        except DatasetError as error:
+            failure = Failure(step.name, str(error))
+        if failure is not None:
+            return failure
     return None
 
 
@@ -202,59 +194,30 @@ def environment(step: Step, *, threads: int, slot: Slot) -> dict[str, str]:
     return {**limits, "PYTHONUNBUFFERED": "1"}
 
 
-class _Server:
-    """A process that runs steps (`serving`) while the context is open."""
-
-    def __init__(self, changes: Mapping[str, str], log: Path) -> None:
-        """Starts the process, with some changed variables; `log` gets its errors until the first step."""
-        self.changes = changes
-        with log.open("ab") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", _SNIPPET],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=file,
-                env={**os.environ, **changes},
-                start_new_session=True,  # so that Ctrl-C reaches it once, through us
-            )
-        # On a busy machine, SimpleQueue.get(timeout=...) of Python 3.11 may wait forever.
-        self._answers: Queue[bytes] = Queue()
-        Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as answers:  # which ends late if a step left a process that holds it
-            for line in answers:
-                self._answers.put(line)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):
-            self._process.stdin.close()  # which tells the process to end
-        _wait_or_kill(self._process)
-
-    def run(self, step: Step, stop: Event | None) -> Failure | None:
-        """Runs a step; gives its failure, after which the process has ended."""
-        assert self._process.stdin is not None
-        log = str(step.log.absolute())
-        with suppress(BrokenPipeError):  # the process has ended; the loop below reports that
-            self._process.stdin.write(json.dumps([log, step.arguments]).encode() + b"\n")
-            self._process.stdin.flush()
-        answer = b""
-        while answer != f"{log}\n".encode():  # other lines were printed while the process started
-            try:
-                answer = self._answers.get(timeout=_POLL_S)
-            except Empty:
-                if self._process.poll() is not None:
-                    return Failure(step.name, _last_message(step.log, self._process.returncode))
-                if stop is not None and stop.is_set():
-                    self._process.send_signal(signal.SIGTERM)
-                    _wait_or_kill(self._process)
-                    return Failure(step.name, "stopped")
+def _run_steps(steps: Sequence[Step], changes: Mapping[str, str], stop: Event | None) -> Failure | None:
+    """Runs steps in a process with some changed variables; gives the first failure."""
+    with steps[0].log.open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _SNIPPET],
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, **changes},
+            start_new_session=True,  # so that Ctrl-C reaches it once, through us
+        )
+    assert process.stdin is not None
+    stop = stop or Event()
+    with suppress(BrokenPipeError), process.stdin as given:
+        given.write(pickle.dumps(steps))
+        given.flush()
+        while process.poll() is None and not stop.wait(_POLL_S):
+            pass
+    is_stopped = process.poll() is None  # now that its input has ended, it ends, too
+    _wait_or_kill(process)
+    if process.returncode == 0:
         return None
+    failed = next((step for step in steps if not step.mark.exists()), steps[-1])
+    return Failure(failed.name, "stopped" if is_stopped else _last_message(failed.log, process.returncode))
 
 
 def _wait_or_kill(process: "subprocess.Popen[bytes]") -> None:
