@@ -26,12 +26,6 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Indexes, which all tests of unchanged folders share."""
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture(scope="session")
 def predictions(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Two models: one that always says no, and one whose answers are hostile text, or right."""
     folder = tmp_path_factory.mktemp("predictions")
@@ -50,15 +44,15 @@ def predictions(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> list
 
 
 @pytest.fixture
-def client(dataset: Path, cache: Path) -> SiteClient:
+def client(dataset: Path) -> SiteClient:
     """A client of the unchanged dataset, without predictions."""
-    return make_client(dataset, cache)
+    return make_client(dataset)
 
 
 @pytest.fixture
-def compared(dataset: Path, cache: Path, predictions: list[str]) -> SiteClient:
+def compared(dataset: Path, predictions: list[str]) -> SiteClient:
     """A client of the unchanged dataset with the two models."""
-    return make_client(dataset, cache, predictions)
+    return make_client(dataset, predictions)
 
 
 @pytest.fixture

@@ -37,10 +37,10 @@ class SiteClient:
         return answer.text
 
 
-def make_client(root: Path, cache: Path, predictions: Sequence[str] = ()) -> SiteClient:
+def make_client(root: Path, predictions: Sequence[str] = ()) -> SiteClient:
     folder = Folder(root)
     models = read_models(predictions, folder)
-    site = Site(folder, models, predictions=[*predictions], cache=cache, progress=Silent())
+    site = Site(folder, models, predictions=[*predictions], progress=Silent())
     return SiteClient(TestClient(application(site, TOKEN), base_url="http://127.0.0.1:8765"))
 
 

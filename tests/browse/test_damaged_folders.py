@@ -1,7 +1,6 @@
 """Damaged files, folders that change or go away, and indexes that are damaged or cannot be written."""
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -11,9 +10,9 @@ import pytest
 from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 
 from clevrhope.__main__ import run_command
-from clevrhope.browse import indexes
+from clevrhope.browse import index
 from clevrhope.browse.folder import Folder
-from clevrhope.browse.indexes import Indexes
+from clevrhope.browse.index import Index, Indexes
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.runtime.progress import Progress, Silent
@@ -27,9 +26,9 @@ def fault(page: str) -> str:
 
 
 @pytest.fixture
-def spoilt(copy: Path, tmp_path: Path) -> SiteClient:
+def spoilt(copy: Path) -> SiteClient:
     """A client of a dataset that a test spoils before it looks."""
-    return make_client(copy, tmp_path / "cache")
+    return make_client(copy)
 
 
 def test_a_damaged_split_fails_alone(copy: Path, spoilt: SiteClient) -> None:
@@ -69,7 +68,7 @@ def test_words_of_a_damaged_block_are_not_found_but_its_answers_are(copy: Path, 
     page = spoilt.get(f"questions?hop={HOP}&split=complex_iid")
     assert f"{path}:" in fault(page)
     assert "of 72 questions" in text_of(page)
-    assert page.count('class="fault"') == 2 + 25  # words and mention are not known
+    assert page.count('class="fault"') == 1 + 25  # words and mention are not known
 
 
 def test_a_damaged_image_or_mask_fails_alone(copy: Path, spoilt: SiteClient) -> None:
@@ -122,14 +121,13 @@ def test_a_folder_that_goes_away_comes_back(copy: Path, spoilt: SiteClient, tmp_
 
 
 @pytest.mark.slow
-def test_a_folder_that_grows_is_read_again(copy: Path, spoilt: SiteClient, tmp_path: Path) -> None:
+def test_a_folder_that_grows_is_read_again(copy: Path, spoilt: SiteClient) -> None:
     assert "carets" in spoilt.get("")
     before = text_of(spoilt.get(f"questions?hop={HOP}"))
     assert run_command(["suite", "carets", str(copy), "--hop", HOP, "--remove", "--quiet"]) == 0
     assert "carets" not in spoilt.get("")
     spoilt.get(f"pairs/{HOP}/carets/complex_iid", status=404)
     assert text_of(spoilt.get(f"questions?hop={HOP}")) == before
-    assert len([*(tmp_path / "cache").glob("*.sqlite")]) == 2
 
 
 def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient) -> None:
@@ -140,78 +138,30 @@ def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient
     spoilt.get("")
 
 
-@pytest.mark.slow
-def test_a_damaged_index_is_made_again(dataset: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    make_client(dataset, cache).get(f"questions?hop={HOP}")
-    (made,) = cache.glob("*.sqlite")
-    made.write_bytes(b"not a database")
-    assert "questions" in make_client(dataset, cache).get(f"questions?hop={HOP}")
-    made.unlink()
-    client = make_client(dataset, cache)
-    client.get(f"questions?hop={HOP}")
-    made.unlink()
-    client.get(f"questions?hop={HOP}")
-
-
-@pytest.mark.slow
-def test_an_index_is_kept_for_the_next_run_and_two_may_make_it(dataset: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    clients = [make_client(dataset, cache) for _ in range(2)]
-    for client in clients:
-        client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
-    assert len({text_of(client.get(f"questions?hop={HOP}")) for client in clients}) == 1
-    (made,) = cache.glob("*.sqlite")
-    stamp = made.stat().st_ino
-    make_client(dataset, cache).get(f"questions?hop={HOP}")
-    assert made.stat().st_ino == stamp
-    assert not [*cache.glob(".*")]
-
-
 def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
-    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = indexes.write_index
+    real = index.read_index
 
-    def change(folder: Folder, hop: str, path: Path, progress: Progress) -> None:
-        real(folder, hop, path, progress)
+    def change(folder: Folder, hop: str, progress: Progress) -> Index:
         manifest = Layout(copy).manifest
         manifest.write_bytes(manifest.read_bytes() + b"\n")
+        return real(folder, hop, progress)
 
-    monkeypatch.setattr(indexes, "write_index", change)
-    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(index, "read_index", change)
+    indexes = Indexes(Folder(copy), Silent())
     with pytest.raises(DatasetError, match="it changed while it was read"):
-        Indexes(Folder(copy), tmp_path / "cache", Silent()).make(HOP)
-    assert not list((tmp_path / "cache").iterdir())
+        indexes.make(HOP)
+    assert indexes.ready(HOP) is None
 
 
-def test_a_cache_that_is_a_file_is_a_sentence(dataset: Path, tmp_path: Path) -> None:
-    (tmp_path / "cache").write_text("")
-    client = make_client(dataset, tmp_path / "cache")
-    for _ in range(50):
-        answer = client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
-        if answer.status_code == 500:
-            break
-    assert "set XDG_CACHE_HOME" in fault(answer.text)
-    client.get(f"question/{HOP}/complex_iid/0")
-
-
-def test_old_indexes_are_removed(dataset: Path, tmp_path: Path) -> None:
-    cache = tmp_path / "cache"
-    cache.mkdir()
-    for name, days in (
-        ("1-old-x.sqlite", 61),
-        ("1-new-x.sqlite", 59),
-        (".making-x.sqlite", 2),
-        ("notes.txt", 400),
-    ):
-        (cache / name).write_text("")
-        stamp = (cache / name).stat().st_mtime - 86_400 * days
-        os.utime(cache / name, (stamp, stamp))
-    make_client(dataset, cache).get(f"questions?hop={HOP}")
-    there = {path.name for path in cache.iterdir()}
-    assert {"1-new-x.sqlite", "notes.txt"} < there
-    assert not {"1-old-x.sqlite", ".making-x.sqlite"} & there
+def test_only_the_latest_indexes_stay_in_memory(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "INDEXES_KEPT", 1)
+    indexes = Indexes(Folder(dataset), Silent())
+    made = indexes.make(HOP)
+    assert indexes.get(HOP) is made
+    indexes.make("none")
+    assert indexes.make(HOP) is not made
 
 
 @pytest.mark.parametrize(
@@ -230,28 +180,28 @@ def test_predictions_about_other_questions_are_named(
     path = tmp_path / "some.jsonl"
     path.write_text(json.dumps({**first, **row}) + "\n")
     with pytest.raises(PredictionsError, match="1 prediction is left out") as caught:
-        make_client(dataset, tmp_path / "cache", [str(path)])
+        make_client(dataset, [str(path)])
     assert words in str(caught.value)
     path.write_text("\n".join(json.dumps({**first, **each}) for each in ({}, row)))
-    assert words in fault(make_client(dataset, tmp_path / "cache", [str(path)]).get(""))
+    assert words in fault(make_client(dataset, [str(path)]).get(""))
 
 
 def test_a_run_that_cannot_be_used_is_named(dataset: Path, tmp_path: Path, predictions: list[str]) -> None:
     (tmp_path / "run" / "predictions").mkdir(parents=True)
     (tmp_path / "run" / "run.json").write_text("{}")
     with pytest.raises(PredictionsError, match=r"run\.json"):
-        make_client(dataset, tmp_path / "cache", [str(tmp_path / "run")])
-    client = make_client(dataset, tmp_path / "cache", [str(tmp_path / "run"), predictions[0]])
+        make_client(dataset, [str(tmp_path / "run")])
+    client = make_client(dataset, [str(tmp_path / "run"), predictions[0]])
     assert "run.json" in fault(client.get(""))
 
 
 def test_other_folders_are_sentences(tmp_path: Path, copy: Path) -> None:
     for path, words in ((tmp_path / "missing", "no such folder"), (tmp_path, "not a dataset of clevrhope")):
         with pytest.raises(DatasetError, match=words):
-            make_client(path, tmp_path / "cache")
+            make_client(path)
     shutil.rmtree(copy / "hops")
     with pytest.raises(DatasetError, match="no questions yet"):
-        make_client(copy, tmp_path / "cache")
+        make_client(copy)
 
 
 def test_a_damaged_file_of_images_costs_the_images_alone(copy: Path, spoilt: SiteClient) -> None:
@@ -267,13 +217,13 @@ def test_a_damaged_file_of_images_costs_the_images_alone(copy: Path, spoilt: Sit
 
 
 def test_an_index_that_fails_for_another_reason_is_a_sentence(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dataset: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise KeyError("color")
 
-    monkeypatch.setattr("clevrhope.browse.indexes.write_index", fail)
-    client = make_client(dataset, tmp_path / "cache")
+    monkeypatch.setattr("clevrhope.browse.index.read_index", fail)
+    client = make_client(dataset)
     for _ in range(50):
         answer = client.raw.get(f"/{TOKEN}/questions?hop={HOP}")
         if answer.status_code == 500:
@@ -281,21 +231,3 @@ def test_an_index_that_fails_for_another_reason_is_a_sentence(
     assert '"color" is missing' in fault(answer.text)
     monkeypatch.undo()
     client.get(f"questions?hop={HOP}")
-
-
-def test_a_stopped_server_leaves_no_half_index(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = Folder(dataset)
-    indexes = Indexes(folder, tmp_path / "cache", Silent())
-
-    def stopped(_: Folder, hop: str, path: Path, __: object) -> None:
-        assert path.is_file()
-        indexes.close()
-        assert not path.exists()
-        raise DatasetError("stopped")
-
-    monkeypatch.setattr("clevrhope.browse.indexes.write_index", stopped)
-    with pytest.raises(DatasetError, match="stopped"):
-        indexes.make(HOP)
-    assert [*(tmp_path / "cache").iterdir()] == []

@@ -35,11 +35,11 @@ QUESTION = f"question/{HOP}/complex_iid/20"
 
 
 @pytest.fixture(scope="module")
-def address(dataset: Path, cache: Path, predictions: list[str]) -> Iterator[str]:
+def address(dataset: Path, predictions: list[str]) -> Iterator[str]:
     """Of a running server with two models."""
     folder = Folder(dataset)
     models = read_models(predictions, folder)
-    site = Site(folder, models, predictions=predictions, cache=cache, progress=Silent())
+    site = Site(folder, models, predictions=predictions, progress=Silent())
     config = uvicorn.Config(application(site, TOKEN), log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     with bound(0, print) as listening:
@@ -274,13 +274,12 @@ def test_hostile_answers_run_nothing(page: Any, address: str) -> None:
 
 
 def test_a_static_export_works_under_any_server(
-    open_page: Callable[..., Any], dataset: Path, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_page: Callable[..., Any], dataset: Path, tmp_path: Path
 ) -> None:
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
             pass
 
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     out = tmp_path / "public" / "pages"
     write_static(dataset, out, limit=3, predictions=[], progress=Silent(), say=print)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "public"))) as server:

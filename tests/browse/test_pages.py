@@ -231,7 +231,7 @@ def test_two_models_are_compared(compared: SiteClient, dataset: Path, outcome: s
 
 
 def test_runs_are_named_by_what_tells_them_apart(
-    dataset: Path, cache: Path, predictions: list[str], tmp_path: Path
+    dataset: Path, predictions: list[str], tmp_path: Path
 ) -> None:
     """A run's folder, as evaluate leaves it, beside a file that NAME=FILE names."""
     (tmp_path / "run" / "predictions").mkdir(parents=True)
@@ -253,7 +253,7 @@ def test_runs_are_named_by_what_tells_them_apart(
     )
     rows = Path(predictions[0]).read_text().splitlines()
     (tmp_path / "run" / "predictions" / "last.predict.jsonl").write_text("\n".join(rows))
-    client = make_client(dataset, cache, [str(tmp_path / "run"), f"vlm={predictions[1]}"])
+    client = make_client(dataset, [str(tmp_path / "run"), f"vlm={predictions[1]}"])
     page = text_of(client.get(f"question/{HOP}/complex_iid/1"))
     assert "film, on 25,000, run 3 " in page
     assert "vlm " in page

@@ -9,8 +9,6 @@ import pytest
 from building import stamps, tree
 from site_client import HOP, TOKEN, SiteClient, links, make_client
 
-from clevrhope.browse.folder import Folder
-from clevrhope.browse.indexes import made_cache
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
 
@@ -205,11 +203,11 @@ def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, ki
         "suite": (layout.suite_h5(HOP, "carets", "complex_iid"), f"pair/{HOP}/carets/complex_iid/0"),
         "vocab": (layout.vocab, f"question/{HOP}/complex_iid/0"),
     }[kind]
-    assert make_client(copy, tmp_path / "cache").raw.get(f"/{TOKEN}/{address}").status_code == 200
+    assert make_client(copy).raw.get(f"/{TOKEN}/{address}").status_code == 200
     moved = outside / path.name
     shutil.move(path, moved)
     path.symlink_to(moved)
-    answer = make_client(copy, tmp_path / "cache").raw.get(f"/{TOKEN}/{address}")
+    answer = make_client(copy).raw.get(f"/{TOKEN}/{address}")
     assert answer.status_code == 500
     assert f"{path}: a link that leads out of {copy}" in answer.text
 
@@ -221,7 +219,7 @@ def test_names_of_families_are_not_read_through_a_link(copy: Path, tmp_path: Pat
         moved.write_bytes(path.read_bytes().replace(b"zero_hop.json", b"elsewhere.json"))
         path.unlink()
         path.symlink_to(moved)
-    page = make_client(copy, tmp_path / "cache").get(f"questions?hop={HOP}")
+    page = make_client(copy).get(f"questions?hop={HOP}")
     assert "elsewhere" not in page
     assert "a link that leads out of" in page
 
@@ -238,16 +236,13 @@ def test_a_link_within_the_folder_is_followed(copy: Path, tmp_path: Path) -> Non
     shutil.move(layout.images("test_iid"), copy / "elsewhere")
     layout.images("test_iid").symlink_to(copy / "elsewhere")
     index = min(int(path.stem.rpartition("_")[2]) for path in layout.images("test_iid").glob("*.png"))
-    assert (
-        make_client(copy, tmp_path / "cache").raw.get(f"/{TOKEN}/image/test_iid/{index}.png").status_code
-        == 200
-    )
+    assert make_client(copy).raw.get(f"/{TOKEN}/image/test_iid/{index}.png").status_code == 200
 
 
 @pytest.mark.slow
 def test_nothing_in_the_folder_is_written(copy: Path, tmp_path: Path, predictions: list[str]) -> None:
     before = tree(copy), stamps(copy)
-    client = make_client(copy, tmp_path / "cache", predictions)
+    client = make_client(copy, predictions)
     for address in ADDRESSES[:6]:
         client.get(address)
     for split in ("train", "covr_test", "minimal_ood"):
@@ -255,12 +250,3 @@ def test_nothing_in_the_folder_is_written(copy: Path, tmp_path: Path, prediction
         for kind, pool, index in re.findall(r'src="[./]*(image|mask|sketch)/([\w.]+)/(\d+)\.', page):
             client.get(f"{kind}/{pool}/{index}.{'svg' if kind == 'sketch' else 'png'}")
     assert (tree(copy), stamps(copy)) == before
-
-
-def test_indexes_are_for_the_user_alone(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    made = made_cache(Folder(dataset))
-    assert made.is_relative_to(tmp_path / "caches")
-    assert made.stat().st_mode & 0o077 == 0

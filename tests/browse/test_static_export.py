@@ -13,23 +13,12 @@ from clevrhope.__main__ import run_command
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(autouse=True)
-def _cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
-
-
 @pytest.fixture(scope="module")
-def exported(
-    dataset: Path, cache: Path, predictions: list[str], tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def exported(dataset: Path, predictions: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("static") / "pages"
     named = [word for path in predictions for word in ("--predictions", path)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(cache))
-        assert (
-            run_command(["browse", str(dataset), "--static", str(out), "--limit", "30", "--quiet", *named])
-            == 0
-        )
+    command = ["browse", str(dataset), "--static", str(out), "--limit", "30", "--quiet", *named]
+    assert run_command(command) == 0
     return out
 
 
@@ -98,9 +87,8 @@ def test_a_place_that_does_not_do_is_a_sentence(
 
 
 def test_a_damaged_file_leaves_a_sentence_in_the_pages(
-    copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     for path in (copy / "images" / "test_iid").glob("*.png"):
         path.write_bytes(b"no image")
     out = tmp_path / "out"

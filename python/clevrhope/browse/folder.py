@@ -1,6 +1,5 @@
 """The dataset that pages read: each file is opened on demand, and none outside the dataset's folder."""
 
-import hashlib
 import io
 import os
 from collections.abc import Mapping, Sequence
@@ -26,7 +25,7 @@ from clevrhope.dataset.detokenizer import ProgramNodes
 from clevrhope.dataset.image_source import H5Images, PngImages
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
-from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES, Manifest, existing_manifest
+from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.scene_lines import SceneLines
@@ -35,7 +34,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
 from clevrhope.runtime.paths import is_name
-from clevrhope.runtime.reading import read_bytes, reading
+from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import scene_svg
 from clevrhope.splits.hops import Hop, parse_hop
 
@@ -82,13 +81,6 @@ class Folder:
         self._home = Path(os.path.realpath(root))
         self.checked(self.layout.manifest)
         self.stamp = self._stamp()
-        content = (
-            read_bytes(self.layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
-            if self.stamp
-            else b""
-        )
-        self.digest = hashlib.sha256(content).hexdigest()
-        """SHA-256 of the manifest, which lists the checksums of all other files."""
         manifest = existing_manifest(self.layout.manifest)
         check_whole(self.layout)
         self.manifest: Manifest = replace(manifest, files={})

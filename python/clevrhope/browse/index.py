@@ -1,46 +1,46 @@
-"""The index of a sub-dataset's questions: an SQLite file that finds them by their words and properties.
+"""The index of a sub-dataset's questions, in memory: finds them by their words and properties.
 
-Each question is a document of a full-text index (FTS5) with two fields: its sentence, and a tag for each
-property to filter by, such as `f12` for family 12. So every combination of words and filters is one query
-over lists that are sorted by question. Sentences and columns are not stored again: pages read them from the
-dataset.
+It holds the tokens of all questions and a row of numbers for each, so a search is a few comparisons of
+arrays. It is made in a thread of its own when a page first needs it, since scenes take a while to count.
 """
 
 import re
-import sqlite3
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.errors import DatasetError, first_sentence
+from clevrhope.browse.folder import Folder, Place
+from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.questions_h5 import CHUNK_ROWS
+from clevrhope.dataset.split_reader import SetReader, SplitReader
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.describe.measure import SceneCounts, read_scene_counts
+from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.runtime.progress import Advance, Progress
+from clevrhope.runtime.reading import reason
+from clevrhope.splits.covr.kinds import is_covr
 
-FORMAT = 2
-"""Version of the file's format; it is part of the name, so that no version reads another's file."""
+FIRST_TEMPLATE = 1 << 16
+"""Number of the first template of questions about sets of images; families have lower numbers."""
 
-MOST_COUNTED = 10_000
-"""Maximum number of word matches that are counted; beyond it, a page says that there are more."""
+INDEXES_KEPT = 4
+"""Number of sub-datasets whose indexes stay in memory, at 60 MB each at the paper's size."""
+
+UNKNOWN = -1
+"""Stands for the number of objects if the scene is missing, and for the mention if nothing is held out."""
 
 Rows = npt.NDArray[np.int64]
 
 Facet = Literal["split", "family", "answer", "mention", "objects"]
-FACETS: Mapping[Facet, str] = {"split": "s", "family": "f", "answer": "a", "mention": "m", "objects": "o"}
-"""The facets by which questions are filtered, with the first letter of their tags; values are from 0."""
-
-SCHEMA = """
-CREATE TABLE splits (number INTEGER PRIMARY KEY, name TEXT, first INTEGER, n INTEGER);
-CREATE TABLE families (number INTEGER PRIMARY KEY, name TEXT);
-CREATE TABLE answers (number INTEGER PRIMARY KEY, name TEXT);
-CREATE TABLE notes (sentence TEXT);
-CREATE TABLE cells (split INTEGER, family INTEGER, answer INTEGER, mention INTEGER, objects INTEGER,
-                    n INTEGER);
-CREATE VIRTUAL TABLE questions USING fts5 (words, tags, content = '', columnsize = 0);
-"""
-"""`cells` counts the questions of each combination; -1 means unknown or not applicable."""
+FACETS: Sequence[Facet] = ("split", "family", "answer", "mention", "objects")
+"""The facets by which questions are filtered, in the order of an index's columns."""
 
 
 @dataclass(frozen=True)
@@ -66,147 +66,308 @@ class IndexedSplit:
     name: str
     first: int
     """Number of its first question in the whole index."""
-    n: int
+    columns: npt.NDArray[np.int32]
+    """(N, 5) the facets of each question."""
+    tokens: npt.NDArray[np.uint16]
+    """(N, longest) the tokens of each question; 0 for those that cannot be read."""
+    words: Mapping[str, Sequence[int]]
+    """Word -> the tokens that contain it; words are runs of letters and digits in lower case."""
+
+    @property
+    def n(self) -> int:
+        """Number of questions."""
+        return len(self.columns)
+
+    def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """(N,) whether each question has these words one after the other."""
+        n_starts = self.tokens.shape[1] - len(phrase) + 1
+        found = np.ones((self.n, max(0, n_starts)), bool)
+        for k, word in enumerate(phrase):
+            found &= np.isin(self.tokens[:, k : k + found.shape[1]], self.words.get(word, ()))
+        matches: npt.NDArray[np.bool_] = found.any(axis=1)
+        return matches
 
 
+@dataclass
 class Index:
-    """An existing index; threads can share it."""
+    """The questions of a sub-dataset; threads can share it."""
 
-    def __init__(self, path: Path) -> None:
-        """Reads its lists of names.
+    splits: dict[str, IndexedSplit] = field(default_factory=dict)
+    """By name, in the order of the index."""
+    families: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    """A sentence for each thing that could not be read."""
 
-        Raises:
-            DatasetError: the file is damaged.
-        """
-        self.path = path
-        with self._connection() as connection:
-            splits = connection.execute("SELECT number, name, first, n FROM splits ORDER BY first").fetchall()
-            self.splits = {name: IndexedSplit(number, name, first, n) for number, name, first, n in splits}
-            """By name, in the order of the index."""
-            self.families: Mapping[int, str] = dict(connection.execute("SELECT number, name FROM families"))
-            self.answers: Mapping[int, str] = dict(connection.execute("SELECT number, name FROM answers"))
-            self.notes = [sentence for (sentence,) in connection.execute("SELECT sentence FROM notes")]
-            """A sentence for each thing that could not be read when the index was made."""
-
-    def __repr__(self) -> str:
-        return f"<index of {sum(each.n for each in self.splits.values()):,} questions in {self.path}>"
-
-    @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as connection:
-                yield connection
-        except sqlite3.Error as error:
-            raise DatasetError(
-                f"{self.path}: the index cannot be read ({first_sentence(error)}); remove it, and the page "
-                "makes it again"
-            ) from error
-
-    def count(self, wanted: Filter) -> tuple[int, bool]:
-        """The number of matches, and whether it is exact: word matches are counted up to `MOST_COUNTED`."""
-        with self._connection() as connection:
-            if not _phrases(wanted.words):
-                where, values = _where(self._numbers(wanted))
-                (n,) = connection.execute(f"SELECT total(n) FROM cells {where}", values).fetchone()
-                return int(n), True
-            found = connection.execute(
-                "SELECT count(*) FROM (SELECT 1 FROM questions WHERE questions MATCH ? LIMIT ?)",
-                (self._match(wanted), MOST_COUNTED + 1),
-            ).fetchone()[0]
-            return min(found, MOST_COUNTED), found <= MOST_COUNTED
+    def count(self, wanted: Filter) -> int:
+        """The number of matches."""
+        return sum(int(matches.sum()) for _, matches in self._matches(wanted))
 
     def options(self, wanted: Filter, facet: Facet) -> list[tuple[int, int]]:
         """The values of a facet under the other filters, each with its number of questions.
 
         Words are not taken into account.
         """
-        numbers = self._numbers(wanted)
-        numbers.pop(facet, None)
-        where, values = _where(numbers)
-        with self._connection() as connection:
-            found = connection.execute(
-                f"SELECT {facet}, sum(n) FROM cells {where} GROUP BY {facet} ORDER BY {facet}", values
-            )
-            return [(value, n) for value, n in found if value >= 0]
+        others = replace(wanted, **{facet: None, "words": ""})
+        column = FACETS.index(facet)
+        found = [split.columns[matches, column] for split, matches in self._matches(others)]
+        values, counts = np.unique(np.concatenate([*found, np.zeros(0, np.int32)]), return_counts=True)
+        return [(v, n) for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v >= 0]
 
     def page(self, wanted: Filter, *, skip: int, most: int) -> list[tuple[str, int]]:
         """Split and row of at most `most` matches after the first `skip`, in the index's order."""
-        if not self._match(replace(wanted, split=None)):
-            return self._stretch(wanted.split, skip, most)
-        with self._connection() as connection:
-            found = connection.execute(
-                "SELECT rowid FROM questions WHERE questions MATCH ? ORDER BY rowid LIMIT ? OFFSET ?",
-                (self._match(wanted), most, skip),
-            ).fetchall()
-        return [self._place(number) for (number,) in found]
+        found: list[tuple[str, int]] = []
+        for split, matches in self._matches(wanted):
+            rows = np.flatnonzero(matches)
+            found += [(split.name, row) for row in rows[skip : skip + most - len(found)].tolist()]
+            skip = max(0, skip - len(rows))
+        return found
 
     def rows(self, wanted: Filter) -> Rows:
         """The rows of all matches in one split, in order; the filter has to name the split."""
-        split = self.splits.get(wanted.split or "")
-        if split is None:
-            return np.zeros(0, np.int64)
-        if not self._match(replace(wanted, split=None)):
-            return np.arange(split.n)
-        with self._connection() as connection:
-            found = connection.execute(
-                "SELECT rowid FROM questions WHERE questions MATCH ? ORDER BY rowid", (self._match(wanted),)
-            ).fetchall()
-        return np.fromiter((number for (number,) in found), np.int64, len(found)) - split.first
+        found = [np.flatnonzero(matches) for _, matches in self._matches(wanted)]
+        return found[0] if found else np.zeros(0, np.int64)
 
     def mentions(self, split: str, row: int) -> bool | None:
         """Whether a question mentions the held-out pair; None if nothing is held out."""
-        tagged = "SELECT 1 FROM questions WHERE questions MATCH ? AND rowid = ?"
-        number = self.splits[split].first + row
-        with self._connection() as connection:
-            for value in (1, 0):
-                if connection.execute(tagged, (f"tags : m{value}", number)).fetchone():
-                    return value == 1
-        return None
+        value = int(self.splits[split].columns[row, FACETS.index("mention")])
+        return None if value == UNKNOWN else value == 1
 
-    def _stretch(self, split: str | None, skip: int, most: int) -> list[tuple[str, int]]:
-        """A page of all questions, or of all of a split, computed without a search."""
-        chosen = [each for each in self.splits.values() if split in (None, each.name)]
-        found: list[tuple[str, int]] = []
-        for each in chosen:
-            last = min(each.n, skip + most - len(found))
-            found += [(each.name, row) for row in range(skip, last)]
-            skip = max(0, skip - each.n)
-        return found
-
-    def _place(self, number: int) -> tuple[str, int]:
-        split = next(each for each in reversed(self.splits.values()) if each.first <= number)
-        return split.name, number - split.first
-
-    def _numbers(self, wanted: Filter) -> dict[Facet, int]:
-        """The facets to filter by; -2, which no question has, stands for an unknown split."""
-        split = self.splits.get(wanted.split) if wanted.split else None
-        numbers: dict[Facet, int | None] = {
-            "split": None if wanted.split is None else -2 if split is None else split.number,
-            "family": wanted.family,
-            "answer": wanted.answer,
-            "mention": wanted.mention,
-            "objects": wanted.objects,
-        }
-        return {facet: number for facet, number in numbers.items() if number is not None}
-
-    def _match(self, wanted: Filter) -> str:
-        """The full-text query, with only letters and digits of the words; "" if all questions match."""
-        tags = [f"{FACETS[facet]}{max(number, 0)}" for facet, number in self._numbers(wanted).items()]
-        if -2 in self._numbers(wanted).values():
-            tags = ["none"]
-        parts = [f"tags : ({' AND '.join(tags)})"] if tags else []
-        phrases = [f'"{phrase}"' for phrase in _phrases(wanted.words)]
-        parts += [f"words : ({' AND '.join(phrases)})"] if phrases else []
-        return " AND ".join(parts)
+    def _matches(self, wanted: Filter) -> Iterator[tuple[IndexedSplit, npt.NDArray[np.bool_]]]:
+        """The splits that the filter allows, each with (N,) whether its questions match."""
+        for split in self.splits.values():
+            if wanted.split not in (None, split.name):
+                continue
+            matches = np.ones(split.n, bool)
+            for column, facet in enumerate(FACETS):
+                value = getattr(wanted, facet)
+                if facet != "split" and value is not None:
+                    matches &= split.columns[:, column] == value
+            for phrase in _phrases(wanted.words):
+                matches &= split.with_phrase(phrase)
+            yield split, matches
 
 
-def _where(numbers: Mapping[Facet, int]) -> tuple[str, Sequence[int]]:
-    """The SQL condition on `cells`, with the facets as columns, and its parameters."""
-    conditions = " AND ".join(f"{facet} = ?" for facet in numbers)
-    return (f"WHERE {conditions}" if conditions else ""), tuple(numbers.values())
-
-
-def _phrases(words: str) -> list[str]:
+def _phrases(words: str) -> list[list[str]]:
     """The words and double-quoted phrases that a question has to contain, without any other characters."""
     parts = (quoted or single for quoted, single in re.findall(r'"([^"]*)"?|([^"\s]+)', words))
-    return [phrase for phrase in (" ".join(re.findall(r"[^\W_]+", part)) for part in parts) if phrase]
+    return [phrase for phrase in map(_words, parts) if phrase]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+class _Reader:
+    """Reads the index of one sub-dataset; what cannot be read is left out, with a note."""
+
+    def __init__(self, folder: Folder, hop: str, progress: Progress) -> None:
+        self._folder, self._hop, self._progress = folder, hop, progress
+        self._counts: dict[str, SceneCounts | None] = {}
+        self.index = Index()
+
+    def read(self) -> Index:
+        readers = []
+        for split in self._folder.splits(self._hop):
+            try:
+                readers.append((split, *self._folder.reader(Place(self._hop, split))))
+            except DatasetError as error:
+                self._note(f"{error}; its questions are left out")
+        first, total = 0, sum(len(reader) for _, reader, _ in readers)
+        with self._progress.stage(f"Indexing {self._hop}", total=total, unit="questions") as advance:
+            for number, (name, reader, vocab) in enumerate(readers):
+                self.index.answers |= enumerate(vocab.answers())
+                self.index.splits[name] = self._split(number, name, first, reader, vocab, advance)
+                first += len(reader)
+        self._name_families()
+        return self.index
+
+    def _split(
+        self, number: int, name: str, first: int, reader: SplitReader, vocab: Vocab, advance: Advance
+    ) -> IndexedSplit:
+        families = reader.question_families.astype(np.int32)
+        if isinstance(reader, SetReader):
+            families += FIRST_TEMPLATE
+            self.index.families |= {FIRST_TEMPLATE + k: text for k, text in enumerate(reader.templates)}
+        tokens, mentioned = self._tokens(name, reader, vocab, advance)
+        columns = (np.full_like(families, number), families, reader.answers, mentioned, self._objects(reader))
+        words: dict[str, list[int]] = {}
+        for token, text in enumerate(vocab.questions()):
+            for word in _words(text) if not text.startswith("<") else ():
+                words.setdefault(word, []).append(token)
+        stacked = np.stack([column.astype(np.int32) for column in columns], axis=1)
+        return IndexedSplit(number, name, first, stacked, tokens, words)
+
+    def _tokens(
+        self, split: str, reader: SplitReader, vocab: Vocab, advance: Advance
+    ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
+        """(N, longest) the tokens, and (N,) 1 for questions that mention the pair, 0 for others."""
+        hop = self._folder.hop(self._hop)
+        longest = int(reader.question_lengths.max(initial=1))
+        tokens = np.zeros((len(reader), longest), np.uint16)
+        mentioned = np.full(len(reader), UNKNOWN, np.int32)
+        for begin in range(0, len(reader), CHUNK_ROWS):
+            part = slice(begin, min(begin + CHUNK_ROWS, len(reader)))
+            try:
+                questions, programs = reader.tokens(begin, CHUNK_ROWS)
+                tokens[part] = questions[:, :longest]
+                if hop is not None and hop.target:
+                    mentioned[part] = mentions(
+                        programs, vocab, self._folder.vocabulary, hop.target, of_sets=is_covr(split)
+                    )
+            except ClevrhopeError as error:
+                rows = f"{begin:,} to {part.stop - 1:,}"
+                self._note(f"{error}; questions {rows} are not found by their words or what they mention")
+            advance(part.stop - begin)
+        return tokens, mentioned
+
+    def _objects(self, reader: SplitReader) -> npt.NDArray[np.int64]:
+        """(N,) the number of objects in the image, or in all images of a set."""
+        counts = self._scene_counts(reader.pool)
+        if counts is None or not len(counts.indices):
+            return np.full(len(reader), UNKNOWN, np.int64)
+        images = reader.image_idxs.reshape(len(reader), -1)
+        rows = np.minimum(counts.rows(images), len(counts.indices) - 1)
+        known = counts.indices[rows] == images
+        n = np.where(known, counts.n_objects[rows], 0).sum(axis=1)
+        return np.where((known | (images < 0)).all(axis=1), n, UNKNOWN).astype(np.int64)
+
+    def _scene_counts(self, pool: str) -> SceneCounts | None:
+        if pool not in self._counts:
+            self._counts[pool] = None
+            files = self._folder.layout.scene_files(pool)
+            try:
+                with self._progress.stage(f"Counting objects of {pool}", total=0, unit="scenes") as advance:
+                    shards = [self._folder.checked(path) for path in files]
+                    counts = read_scene_counts(shards, self._folder.attributes)
+                    self._counts[pool] = counts
+                    advance(len(counts.indices))
+            except DatasetError as error:
+                self._note(f"{error}; so it is not known how many objects the images of {pool} have")
+        return self._counts[pool]
+
+    def _name_families(self) -> None:
+        """Keeps the names of the families that occur, as far as they are known."""
+        columns = [split.columns[:, FACETS.index("family")] for split in self.index.splits.values()]
+        used = np.unique(np.concatenate([*columns, np.zeros(0, np.int32)])).tolist()
+        numbers = [number for number in used if number < FIRST_TEMPLATE]
+        layout, known = self._folder.layout, self.index.families
+        try:
+            self._folder.checked(layout.vocab)
+            for split in self._folder.splits(self._hop):
+                self._folder.checked(layout.questions_json(self._hop, split))
+            names = AnswerKey(layout.root).part_names("family", numbers, self._hop)
+        except DatasetError as error:
+            self._note(f"{error}; so families have numbers in place of names")
+            names = [f"family {number}" for number in numbers]
+        known |= zip(numbers, names, strict=True)
+        self.index.families = {number: known[number] for number in used}
+
+    def _note(self, sentence: str) -> None:
+        self.index.notes.append(sentence)
+
+
+def read_index(folder: Folder, hop: str, progress: Progress) -> Index:
+    """Reads the index of a sub-dataset's questions.
+
+    A split or question that cannot be read is left out, with a note in the index; questions without a scene
+    have no number of objects.
+    """
+    return _Reader(folder, hop, progress).read()
+
+
+@dataclass
+class Making:
+    """An index that is being made."""
+
+    title: str = "Reading the questions"
+    done: int = 0
+    total: int = 0
+    """0 while it is unknown."""
+    error: ClevrhopeError | None = None
+
+
+class Indexes:
+    """The indexes of one dataset, by sub-dataset; one is made at a time, and the latest are kept."""
+
+    def __init__(self, folder: Folder, progress: Progress) -> None:
+        """`progress` is shown in the terminal, in addition to the progress on the page."""
+        self._folder, self._progress = folder, progress
+        self._known: OrderedDict[str, Index] = OrderedDict()
+        self._making: dict[str, Making] = {}
+        self._lock, self._turn = threading.Lock(), threading.Lock()
+
+    def get(self, hop: str) -> Index | Making:
+        """The index of a sub-dataset, or its progress; the first call starts making it.
+
+        Raises:
+            DatasetError: the index could not be made; the next call tries again.
+        """
+        with self._lock:
+            if hop in self._known:
+                self._known.move_to_end(hop)
+                return self._known[hop]
+            making = self._making.get(hop)
+            if making is None:
+                making = self._making[hop] = Making()
+                threading.Thread(target=self._make_quietly, args=(hop, making), daemon=True).start()
+            if making.error is not None:
+                del self._making[hop]
+                raise making.error
+            return making
+
+    def ready(self, hop: str) -> Index | None:
+        """The index of a sub-dataset if it exists; otherwise starts making it and returns None."""
+        try:
+            index = self.get(hop)
+        except DatasetError:
+            return None
+        return index if isinstance(index, Index) else None
+
+    def make(self, hop: str) -> Index:
+        """The index of a sub-dataset, made now if it does not exist; raises as `get` does."""
+        return self._known.get(hop) or self._make(hop, Making())
+
+    def _make_quietly(self, hop: str, making: Making) -> None:
+        try:
+            self._make(hop, making)
+        except ClevrhopeError as error:
+            making.error = error
+        except Exception as error:  # otherwise the page would wait for ever
+            making.error = DatasetError(f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})")
+
+    def _make(self, hop: str, making: Making) -> Index:
+        with self._turn:
+            made = read_index(self._folder, hop, _Shown(making, self._progress))
+            if not self._folder.is_current():  # the index may be of the new files
+                raise DatasetError(f"{self._folder.layout.root}: it changed while it was read")
+        with self._lock:
+            self._making.pop(hop, None)
+            self._known[hop] = made
+            while len(self._known) > INDEXES_KEPT:
+                self._known.popitem(last=False)
+        return made
+
+
+class _Shown:
+    """Progress that is shown on the page and in the terminal."""
+
+    def __init__(self, making: Making, terminal: Progress) -> None:
+        self._making, self._terminal = making, terminal
+
+    def stage(self, title: str, *, total: int, unit: str) -> AbstractContextManager[Advance]:
+        return self._both(title, total, unit)
+
+    @contextmanager
+    def _both(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+        making = self._making
+        before = making.title, making.done, making.total
+        making.title, making.done, making.total = title, 0, total
+        with self._terminal.stage(title, total=total, unit=unit) as advance:
+
+            def shown(n: int, /, *, there: bool = False) -> None:
+                making.done += n
+                advance(n, there=there)
+
+            yield shown
+        making.title, making.done, making.total = before

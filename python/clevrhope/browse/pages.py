@@ -10,9 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.folder import Folder, Place
-from clevrhope.browse.index import FACETS, Facet, Index
-from clevrhope.browse.index_writer import FIRST_TEMPLATE
-from clevrhope.browse.indexes import Indexes, Making
+from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import RELATION_WORDS, Line, PairLine, Views
@@ -51,7 +49,6 @@ class Matches:
     """The questions of a list."""
 
     n: int
-    is_exact: bool
     lines: Sequence[Line]
     first: int
     """Index of the first line in the whole list."""
@@ -152,7 +149,7 @@ class Pages:
         most = LINES_A_PAGE if self._limit is None else max(0, min(LINES_A_PAGE, self._limit - first))
         page = self._matches(index, query, first, most)
         n_listed = page.n if self._limit is None else min(page.n, self._limit)
-        last = max(1, -(-n_listed // LINES_A_PAGE)) if page.is_exact else None
+        last = max(1, -(-n_listed // LINES_A_PAGE))
         return self._render(
             "questions.html",
             links,
@@ -160,7 +157,7 @@ class Pages:
             choices=[] if links.static else self._choices(index, query),
             matches=page,
             last=last,
-            more=len(page.lines) == LINES_A_PAGE and (last is None or query.page < last),
+            more=query.page < last,
             models=[model.name for model in models],
             all_models=bool(self._models),
             fields=query.fields(),
@@ -188,12 +185,12 @@ class Pages:
                 errors_first=query.order != "file",
             )
             found = [(query.split, row) for row in rows[first : first + most].tolist()]
-            n, is_exact = len(rows), True
+            n = len(rows)
         else:
-            n, is_exact = index.count(wanted)
+            n = index.count(wanted)
             found = index.page(wanted, skip=first, most=most)
         lines = [self._views.line(Place(query.hop, split), row) for split, row in found]
-        return Matches(n, is_exact, lines, first)
+        return Matches(n, lines, first)
 
     def _models_of(self, query: Query) -> list[Model]:
         """The one or two models whose results are compared on the chosen split, if there are any."""

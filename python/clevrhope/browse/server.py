@@ -10,7 +10,6 @@ or run anything that this server did not send.
 import secrets
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from threading import Lock
 
 from starlette.applications import Starlette
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from clevrhope.browse.addresses import Links, Query
 from clevrhope.browse.assets import ASSETS, asset
 from clevrhope.browse.folder import Folder, Place
-from clevrhope.browse.indexes import Indexes
+from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import Models, read_models
 from clevrhope.browse.pages import Pages
 from clevrhope.errors import ClevrhopeError, ConfigError
@@ -47,22 +46,15 @@ HEADERS: Mapping[str, str] = {
 class Site:
     """A dataset's folder and the pages about it, reread when the folder's manifest changes."""
 
-    def __init__(
-        self, folder: Folder, models: Models, *, predictions: list[str], cache: Path, progress: Progress
-    ) -> None:
+    def __init__(self, folder: Folder, models: Models, *, predictions: list[str], progress: Progress) -> None:
         self._root, self._predictions = folder.layout.root, predictions
-        self._cache, self._progress = cache, progress
+        self._progress = progress
         self._lock = Lock()
         self._set(folder, models)
 
     def _set(self, folder: Folder, models: Models) -> None:
         self._folder = folder
-        self._indexes = Indexes(folder, self._cache, self._progress)
-        self._pages = Pages(folder, models, self._indexes)
-
-    def close(self) -> None:
-        """Removes the unfinished file of an index that is being made."""
-        self._indexes.close()
+        self._pages = Pages(folder, models, Indexes(folder, self._progress))
 
     def now(self) -> tuple[Folder, Pages]:
         """The current folder and its pages.
@@ -74,7 +66,6 @@ class Site:
         with self._lock:
             if not self._folder.is_current():
                 folder = Folder(self._root)
-                self._indexes.close()
                 self._set(folder, read_models(self._predictions, folder))
             return self._folder, self._pages
 

@@ -13,7 +13,6 @@ from pathlib import Path
 import uvicorn
 
 from clevrhope.browse.folder import Folder
-from clevrhope.browse.indexes import made_cache
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.errors import DatasetError
@@ -53,9 +52,8 @@ def serve(
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    cache = made_cache(folder)
     token = secrets.token_urlsafe(24)
-    site = Site(folder, models, predictions=[*predictions], cache=cache, progress=progress)
+    site = Site(folder, models, predictions=[*predictions], progress=progress)
     config = uvicorn.Config(
         application(site, token),
         log_level="error",
@@ -70,11 +68,8 @@ def serve(
         address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
         say(f"Pages about {root}: {address}")
         say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
-        with opened(address, cache, say) if open_browser else nullcontext():
-            try:
-                uvicorn.Server(config).run(sockets=[listening])
-            finally:
-                site.close()
+        with opened(address, say) if open_browser else nullcontext():
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 @contextmanager
@@ -110,7 +105,7 @@ def _listening(port: int) -> socket.socket:
 
 
 @contextmanager
-def opened(address: str, cache: Path, say: Callable[[str], None]) -> Iterator[None]:
+def opened(address: str, say: Callable[[str], None]) -> Iterator[None]:
     """Opens a page in the user's browser through a file that only the user can read.
 
     All users of a machine can see its processes' command lines, so the address must not be on one.
@@ -118,7 +113,7 @@ def opened(address: str, cache: Path, say: Callable[[str], None]) -> Iterator[No
     with ExitStack() as stack:
         try:
             file = stack.enter_context(
-                tempfile.NamedTemporaryFile("w", dir=cache, prefix="open-", suffix=".html", encoding="utf-8")
+                tempfile.NamedTemporaryFile("w", prefix="clevrhope-", suffix=".html", encoding="utf-8")
             )
             file.write(
                 '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>clevrhope</title>\n'
@@ -127,7 +122,7 @@ def opened(address: str, cache: Path, say: Callable[[str], None]) -> Iterator[No
             )
             file.flush()
         except OSError as error:
-            say(f"{NO_BROWSER} ({cache}: {os_reason(error)}).")
+            say(f"{NO_BROWSER} ({os_reason(error)}).")
         else:
             threading.Thread(target=_open, args=(Path(file.name).as_uri(), say), daemon=True).start()
         yield

@@ -17,7 +17,7 @@ from clevrhope.browse.addresses import (
 )
 from clevrhope.browse.assets import ASSETS, asset
 from clevrhope.browse.folder import Folder, Place
-from clevrhope.browse.indexes import Indexes, made_cache
+from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import read_models
 from clevrhope.browse.pages import LINES_A_PAGE, Pages
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -61,7 +61,7 @@ def write_static(
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    pages = Pages(folder, models, Indexes(folder, made_cache(folder), progress), limit=limit)
+    pages = Pages(folder, models, Indexes(folder, progress), limit=limit)
     made = dict(_pages(folder, pages, limit))
     with _new_folder(out) as temporary:
         images: set[tuple[str, str, int]] = set()
