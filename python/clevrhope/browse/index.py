@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -64,12 +64,10 @@ class IndexedSplit:
 
     number: int
     name: str
-    first: int
-    """Number of its first question in the whole index."""
     columns: npt.NDArray[np.int32]
     """(N, 5) the facets of each question."""
-    tokens: npt.NDArray[np.uint16]
-    """(N, longest) the tokens of each question; 0 for those that cannot be read."""
+    tokens: npt.NDArray[Any]
+    """(longest, N) the tokens of each question, a column each; 0 for those that cannot be read."""
     words: Mapping[str, Sequence[int]]
     """Word -> the tokens that contain it; words are runs of letters and digits in lower case."""
 
@@ -80,12 +78,16 @@ class IndexedSplit:
 
     def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question has these words one after the other."""
-        n_starts = self.tokens.shape[1] - len(phrase) + 1
-        found = np.ones((self.n, max(0, n_starts)), bool)
-        for k, word in enumerate(phrase):
-            found &= np.isin(self.tokens[:, k : k + found.shape[1]], self.words.get(word, ()))
-        matches: npt.NDArray[np.bool_] = found.any(axis=1)
-        return matches
+        found = np.zeros(self.n, bool)
+        if not self.words.keys() >= {*phrase}:
+            return found
+        for start in range(len(self.tokens) - len(phrase) + 1):
+            here = np.ones(self.n, bool)
+            for column, word in zip(self.tokens[start:], phrase, strict=False):
+                first, *others = self.words[word]
+                here &= np.isin(column, [first, *others]) if others else column == first
+            found |= here
+        return found
 
 
 @dataclass
@@ -99,29 +101,25 @@ class Index:
     notes: list[str] = field(default_factory=list)
     """A sentence for each thing that could not be read."""
 
-    def count(self, wanted: Filter) -> int:
-        """The number of matches."""
-        return sum(int(matches.sum()) for _, matches in self._matches(wanted))
-
     def options(self, wanted: Filter, facet: Facet) -> list[tuple[int, int]]:
         """The values of a facet under the other filters, each with its number of questions.
 
         Words are not taken into account.
         """
-        others = replace(wanted, **{facet: None, "words": ""})
-        column = FACETS.index(facet)
-        found = [split.columns[matches, column] for split, matches in self._matches(others)]
+        column, plain = FACETS.index(facet), replace(wanted, words="")
+        found = [split.columns[matches, column] for split, matches in self._matches(plain, but=facet)]
         values, counts = np.unique(np.concatenate([*found, np.zeros(0, np.int32)]), return_counts=True)
         return [(v, n) for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v >= 0]
 
-    def page(self, wanted: Filter, *, skip: int, most: int) -> list[tuple[str, int]]:
-        """Split and row of at most `most` matches after the first `skip`, in the index's order."""
-        found: list[tuple[str, int]] = []
+    def page(self, wanted: Filter, *, skip: int, most: int) -> tuple[int, list[tuple[str, int]]]:
+        """The number of matches; split and row of at most `most` after the first `skip`, in order."""
+        total, found = 0, list[tuple[str, int]]()
         for split, matches in self._matches(wanted):
             rows = np.flatnonzero(matches)
-            found += [(split.name, row) for row in rows[skip : skip + most - len(found)].tolist()]
-            skip = max(0, skip - len(rows))
-        return found
+            begin = max(0, skip - total)
+            found += [(split.name, row) for row in rows[begin : begin + most - len(found)].tolist()]
+            total += len(rows)
+        return total, found
 
     def rows(self, wanted: Filter) -> Rows:
         """The rows of all matches in one split, in order; the filter has to name the split."""
@@ -133,15 +131,20 @@ class Index:
         value = int(self.splits[split].columns[row, FACETS.index("mention")])
         return None if value == UNKNOWN else value == 1
 
-    def _matches(self, wanted: Filter) -> Iterator[tuple[IndexedSplit, npt.NDArray[np.bool_]]]:
-        """The splits that the filter allows, each with (N,) whether its questions match."""
+    def _matches(
+        self, wanted: Filter, *, but: Facet | None = None
+    ) -> Iterator[tuple[IndexedSplit, npt.NDArray[np.bool_]]]:
+        """The splits that the filter allows, each with (N,) whether its questions match.
+
+        The facet `but` is left out of the filter.
+        """
         for split in self.splits.values():
-            if wanted.split not in (None, split.name):
+            if but != "split" and wanted.split not in (None, split.name):
                 continue
             matches = np.ones(split.n, bool)
             for column, facet in enumerate(FACETS):
                 value = getattr(wanted, facet)
-                if facet != "split" and value is not None:
+                if facet not in ("split", but) and value is not None:
                     matches &= split.columns[:, column] == value
             for phrase in _phrases(wanted.words):
                 matches &= split.with_phrase(phrase)
@@ -173,17 +176,16 @@ class _Reader:
                 readers.append((split, *self._folder.reader(Place(self._hop, split))))
             except DatasetError as error:
                 self._note(f"{error}; its questions are left out")
-        first, total = 0, sum(len(reader) for _, reader, _ in readers)
+        total = sum(len(reader) for _, reader, _ in readers)
         with self._progress.stage(f"Indexing {self._hop}", total=total, unit="questions") as advance:
             for number, (name, reader, vocab) in enumerate(readers):
                 self.index.answers |= enumerate(vocab.answers())
-                self.index.splits[name] = self._split(number, name, first, reader, vocab, advance)
-                first += len(reader)
+                self.index.splits[name] = self._split(number, name, reader, vocab, advance)
         self._name_families()
         return self.index
 
     def _split(
-        self, number: int, name: str, first: int, reader: SplitReader, vocab: Vocab, advance: Advance
+        self, number: int, name: str, reader: SplitReader, vocab: Vocab, advance: Advance
     ) -> IndexedSplit:
         families = reader.question_families.astype(np.int32)
         if isinstance(reader, SetReader):
@@ -196,21 +198,22 @@ class _Reader:
             for word in _words(text) if not text.startswith("<") else ():
                 words.setdefault(word, []).append(token)
         stacked = np.stack([column.astype(np.int32) for column in columns], axis=1)
-        return IndexedSplit(number, name, first, stacked, tokens, words)
+        return IndexedSplit(number, name, stacked, tokens, words)
 
     def _tokens(
         self, split: str, reader: SplitReader, vocab: Vocab, advance: Advance
-    ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
-        """(N, longest) the tokens, and (N,) 1 for questions that mention the pair, 0 for others."""
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
+        """(longest, N) the tokens, and (N,) 1 for questions that mention the pair, 0 for others."""
         hop = self._folder.hop(self._hop)
         longest = int(reader.question_lengths.max(initial=1))
-        tokens = np.zeros((len(reader), longest), np.uint16)
+        kind = np.min_scalar_type(len(vocab.questions()))
+        tokens = np.zeros((longest, len(reader)), kind)
         mentioned = np.full(len(reader), UNKNOWN, np.int32)
         for begin in range(0, len(reader), CHUNK_ROWS):
             part = slice(begin, min(begin + CHUNK_ROWS, len(reader)))
             try:
                 questions, programs = reader.tokens(begin, CHUNK_ROWS)
-                tokens[part] = questions[:, :longest]
+                tokens[:, part] = questions[:, :longest].T
                 if hop is not None and hop.target:
                     mentioned[part] = mentions(
                         programs, vocab, self._folder.vocabulary, hop.target, of_sets=is_covr(split)

@@ -187,8 +187,7 @@ class Pages:
             found = [(query.split, row) for row in rows[first : first + most].tolist()]
             n = len(rows)
         else:
-            n = index.count(wanted)
-            found = index.page(wanted, skip=first, most=most)
+            n, found = index.page(wanted, skip=first, most=most)
         lines = [self._views.line(Place(query.hop, split), row) for split, row in found]
         return Matches(n, lines, first)
 
