@@ -212,28 +212,6 @@ def test_a_mesh_is_rendered_and_annotated(properties: Write, tmp_path: Path) -> 
     assert 0.4 < alone[0] / alone[1] < 1.0
 
 
-def test_the_raster_of_a_convex_mesh_is_what_blender_shows(properties: Write) -> None:
-    named = properties(
-        shapes={"pyramid": "Pyramid.blend", "sphere": "Sphere"},
-        materials={"rubber": "Rubber", "glow": "Glow.blend"},
-    )
-    world = read_world(properties=named)
-    batch = sample_scenes(2, seed=3, pool="train", world=world)
-    scenes = json.loads(batch.to_json())
-    assert {each["shape"] for scene in scenes for each in scene["objects"]} == {"pyramid", "sphere"}
-    assert {each["material"] for scene in scenes for each in scene["objects"]} == {"rubber", "glow"}
-    rasters = object_ids(world, batch)
-    settings = RenderSettings(samples=1, device="cpu")
-    with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
-        shown = dict(renderer.passes(enumerate(scenes)))
-    for number, scene in enumerate(scenes):
-        for k in range(len(scene["objects"])):
-            ours, theirs = rasters[number] == k + 1, shown[number].mask == k
-            if theirs.sum() >= 400:
-                assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
-            assert abs(int(ours.sum()) - int(theirs.sum())) <= 40
-
-
 def test_colours_reach_a_group_of_nodes_and_not_a_material(properties: Write, tmp_path: Path) -> None:
     named = properties(materials={"glow": "Glow.blend", "blank": "Blank.blend"})
     scenes = scene_file(
@@ -459,7 +437,7 @@ def test_the_native_renderer_names_the_other_one(properties: Write) -> None:
 
 
 def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Write) -> None:
-    named = properties(shapes={"dented": "Dented.blend", "arch": "Arch.blend", "sphere": "Sphere"})
+    named = properties(shapes={"dented": "Dented.blend", "arch": "Arch.blend", "pyramid": "Pyramid.blend"})
     world = read_world(properties=named)
     batch = sample_scenes(2, seed=4, pool="train", world=world)
     scenes = json.loads(batch.to_json())
@@ -475,26 +453,3 @@ def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Wri
                 assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
             fraction = shown[number].visible_px[k] / shown[number].alone_px[k]
             assert fraction == pytest.approx(each["visible_fraction"], abs=0.03)
-
-
-def test_what_stands_behind_a_hole_is_seen(properties: Write, tmp_path: Path) -> None:
-    named = properties(shapes={"arch": "Arch.blend", "sphere": "Sphere"})
-    front, behind = [0.0, 0.0, 0.7], [0.0, 1.2, 0.35]
-    camera = {"location": [0.0, -9.0, 3.0]}
-    things = [
-        {"shape": "arch", "size": "large", "3d_coords": front},
-        {"shape": "sphere", "size": "small", "3d_coords": behind},
-    ]
-    basis = {"color": "red", "material": "rubber", "rotation": 0.0}
-    scenes = tmp_path / "scenes.json"
-    scenes.write_text(
-        json.dumps({"scenes": [{"objects": [{**basis, **t} for t in things], "camera": camera}]})
-    )
-    render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
-    with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
-        visible, alone = file["visible_px"][0], file["alone_px"][0]
-        (left, top, width, height), (x, y, w, h) = file["boxes"][0].tolist()
-    assert visible.tolist() == alone.tolist()
-    assert alone[1] > 40
-    assert left < x < x + w < left + width
-    assert top < y < y + h <= top + height

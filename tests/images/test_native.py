@@ -86,13 +86,6 @@ def test_what_has_no_formula_is_named():
         NativeRenderer(look=Look(data, look.properties))
 
 
-def test_too_many_objects_are_refused():
-    scene = deepcopy(dict(reference_scenes()[0]))
-    scene["objects"] = scene["objects"][:1] * 65
-    with pytest.raises(SceneError, match="65 objects"):
-        list(NativeRenderer().render([(0, scene)]))
-
-
 @pytest.mark.parametrize(
     ("choice", "words"), [({"quality": "best"}, "draft, standard, high"), ({"width": 0}, "8192")]
 )

@@ -18,6 +18,9 @@ MOST_WORDS = 200
 
 _LARGEST = 1 << 31
 
+IMAGE_KINDS: Mapping[str, str] = {"image": "png", "mask": "png", "sketch": "svg"}
+"""What pages show of a scene -> the suffix of its file."""
+
 
 @dataclass(frozen=True)
 class Query:
@@ -123,17 +126,9 @@ class Links:
         shown = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, test=asked.test)
         return f"{self._root}pair/{self._suite(place)}/{number}{replace(shown, **changes).text()}"
 
-    def image(self, pool: str, index: int) -> str:
-        """An image."""
-        return f"{self._root}image/{quote(pool)}/{index}.png"
-
-    def mask(self, pool: str, index: int) -> str:
-        """The mask of an image."""
-        return f"{self._root}mask/{quote(pool)}/{index}.png"
-
-    def sketch(self, pool: str, index: int) -> str:
-        """A drawing of a scene that is not rendered."""
-        return f"{self._root}sketch/{quote(pool)}/{index}.svg"
+    def image(self, kind: str, pool: str, index: int) -> str:
+        """An image, its mask, or a sketch of its scene; `kind` is one of `IMAGE_KINDS`."""
+        return f"{self._root}{image_file(kind, quote(pool), index)}"
 
     def _suite(self, place: Place) -> str:
         return "/".join(map(quote, (place.hop, place.suite or "", place.split)))
@@ -170,20 +165,10 @@ class StaticLinks(Links):
         """A pair's page; None if it is not exported."""
         return self._page(pair_file(place, number), query, **changes)
 
-    def image(self, pool: str, index: int) -> str:
-        """An image, which is exported."""
-        self._images.add(("image", pool, index))
-        return super().image(pool, index)
-
-    def mask(self, pool: str, index: int) -> str:
-        """The mask of an image, which is exported."""
-        self._images.add(("mask", pool, index))
-        return super().mask(pool, index)
-
-    def sketch(self, pool: str, index: int) -> str:
-        """A drawing of a scene, which is exported."""
-        self._images.add(("sketch", pool, index))
-        return super().sketch(pool, index)
+    def image(self, kind: str, pool: str, index: int) -> str:
+        """An image, mask or sketch, which is exported."""
+        self._images.add((kind, pool, index))
+        return super().image(kind, pool, index)
 
     def _page(self, path: str, query: Query | None = None, **changes: Any) -> str | None:
         if path not in self._pages:
@@ -210,3 +195,8 @@ def pairs_file(place: Place, page: int) -> str:
 def pair_file(place: Place, number: int) -> str:
     """The path of a pair's page in a static export."""
     return f"pair/{place.hop}/{place.suite}/{place.split}/{number}.html"
+
+
+def image_file(kind: str, pool: str, index: int) -> str:
+    """The path of an image, mask or sketch, below the first page."""
+    return f"{kind}/{pool}/{index}.{IMAGE_KINDS[kind]}"

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from clevrhope.browse.addresses import Links, Query
+from clevrhope.browse.addresses import IMAGE_KINDS, Links, Query
 from clevrhope.browse.assets import ASSETS, asset
 from clevrhope.browse.folder import Folder, Place
 from clevrhope.browse.index import Indexes
@@ -123,7 +123,7 @@ def application(site: Site, token: str) -> ASGIApp:
         ),
         *(
             Route(f"/{kind}/{{pool}}/{{index:int}}.{suffix}", partial(image, kind), methods=["GET"])
-            for kind, suffix in (("image", "png"), ("mask", "png"), ("sketch", "svg"))
+            for kind, suffix in IMAGE_KINDS.items()
         ),
         *(Route(f"/{name}", partial(_asset, name), methods=["GET"]) for name in ASSETS),
     ]

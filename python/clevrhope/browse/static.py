@@ -4,12 +4,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from clevrhope.browse.addresses import (
     Links,
     Query,
     StaticLinks,
+    image_file,
     pair_file,
     pairs_file,
     question_file,
@@ -74,7 +76,6 @@ def write_static(
             _write(temporary / name, asset(name))
         with progress.stage("Writing images", total=len(images), unit="images") as advance:
             for kind, pool, index in sorted(images):
-                suffix = "svg" if kind == "sketch" else "png"
                 try:
                     content = getattr(folder, kind)(pool, index)
                 except DatasetError as error:
@@ -82,23 +83,24 @@ def write_static(
                     content = None
                 if content is not None:
                     data = content.encode() if isinstance(content, str) else content
-                    _write(temporary / kind / pool / f"{index}.{suffix}", data)
+                    _write(temporary / image_file(kind, pool, index), data)
                 advance(1)
     return sum(path.startswith("question/") for path in made)
 
 
 def _pages(folder: Folder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
     """The path of each page, and the function that makes it."""
-    yield "index.html", lambda links: pages.home(links, Query())
+    yield "index.html", partial(pages.home, query=Query())
     for hop in folder.hops:
         for split in folder.splits(hop):
             rows = pages.listed_rows(Query(hop=hop, split=split), most=limit)
             for number in range(1, max(1, -(-len(rows) // LINES_A_PAGE)) + 1):
                 listed = Query(hop=hop, split=split, page=number)
-                yield questions_file(hop, split, number), _list(pages, listed)
+                yield questions_file(hop, split, number), partial(pages.questions, query=listed)
             for at, row in enumerate(rows):
                 place = Place(hop, split)
-                yield question_file(place, row), _question(pages, place, row, Query(split=split, at=at))
+                reached = Query(split=split, at=at)
+                yield question_file(place, row), partial(pages.question, place=place, row=row, query=reached)
         for suite, splits in folder.suites(hop).items():
             for split in splits:
                 yield from _pair_pages(folder, pages, Place(hop, split, suite), limit)
@@ -110,25 +112,9 @@ def _pair_pages(folder: Folder, pages: Pages, place: Place, limit: int) -> Itera
     except DatasetError:
         n = 0  # the page with the list says why
     for number in range(1, max(1, -(-n // LINES_A_PAGE)) + 1):
-        yield pairs_file(place, number), _pairs(pages, place, Query(page=number))
+        yield pairs_file(place, number), partial(pages.pairs, place=place, query=Query(page=number))
     for number in range(n):
-        yield pair_file(place, number), _pair(pages, place, number)
-
-
-def _list(pages: Pages, query: Query) -> Make:
-    return lambda links: pages.questions(links, query)
-
-
-def _question(pages: Pages, place: Place, row: int, query: Query) -> Make:
-    return lambda links: pages.question(links, place, row, query)
-
-
-def _pairs(pages: Pages, place: Place, query: Query) -> Make:
-    return lambda links: pages.pairs(links, place, query)
-
-
-def _pair(pages: Pages, place: Place, number: int) -> Make:
-    return lambda links: pages.pair(links, place, number, Query())
+        yield pair_file(place, number), partial(pages.pair, place=place, number=number, query=Query())
 
 
 def _made(pages: Pages, make: Make, links: Links) -> str:
