@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from clevrhope.training.request import TrainRequest
 
-_OWN = ("folder", "model", "hop", "size", "seed", "out", "run")
-"""Arguments of steps that the experiment itself sets."""
+_OWN = ("hop", "size", "seed", "out")
+"""Options of steps that the experiment itself sets."""
 
 
 @dataclass(frozen=True)
@@ -174,15 +174,14 @@ def _check_runs(
     checked: set[tuple[int, str, bool]] = set()
     for run in runs:
         trained, evaluated = run.steps[:2]
-        choices = parsed(train, trained.arguments)
-        _check_own(trained, choices, train, model.options, "options")
-        request = read_train_request(choices)
+        _check_own(model.options, "options")
+        request = read_train_request(parsed(train, trained.arguments))
         _check_train_set(built, request, dataset)
         if model.reaching is not None and request.tune_on is None:
             raise ConfigError("reaching: it is an accuracy on the set of --tune-on; add that to options")
         with _naming("evaluate"):
+            _check_own(model.evaluate, "evaluate")
             answers = parsed(evaluate, evaluated.arguments)
-            _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
             check_reaching(answers["reaching"], answers["checkpoints"])
             if request.hop in built.splits:
                 tests = read_names(answers["splits"]) or None
@@ -213,14 +212,12 @@ def _check_runs(
         yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
 
-def _check_own(
-    step: Step, choices: Mapping[str, Any], command: "click.Command", options: Sequence[str], what: str
-) -> None:
+def _check_own(options: Sequence[str], what: str) -> None:
     """Checks that added options change nothing that the experiment itself sets."""
-    without = parsed(command, step.arguments[: -1 - len(options)])  # --quiet comes last
-    for name in _OWN:
-        if choices.get(name) != without.get(name):
-            raise ConfigError(f"{what}: --{name} is set by the experiment itself; leave it out")
+    for option in options:
+        name = option.partition("=")[0]
+        if name.removeprefix("--") in _OWN and name.startswith("--"):
+            raise ConfigError(f"{what}: {name} is set by the experiment itself; leave it out")
 
 
 def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetConfig) -> None:
