@@ -20,7 +20,6 @@ from threading import Event
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.runtime.atomic import disk_errors
 from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
@@ -164,13 +163,10 @@ def run_chain(
         steps = list(group)
         try:
             for step in steps:
-                with disk_errors(step.mark):
-                    step.mark.unlink(missing_ok=True)
-                with disk_errors(step.log):
-                    step.log.parent.mkdir(parents=True, exist_ok=True)
-                    step.log.write_bytes(b"")
                 if step.holds is not None:  # an earlier process may have been killed just now
                     wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
+            step = steps[0]
+            step.begin()
             failure = _run_steps(steps, environment(steps[0], threads=threads, slot=slot), stop)
         except DatasetError as error:
             failure = Failure(step.name, str(error))

@@ -22,7 +22,7 @@ from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.build_files import Places
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
 from clevrhope.experiments.inputs import DatasetInputs
-from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.settings import naming, suggestion
 from clevrhope.runtime.toml import toml_text, toml_value
@@ -70,6 +70,18 @@ class Step:
             return self.made.exists() and bool(read_json(self.mark) == self._marked)
         except (OSError, DatasetError):
             return False
+
+    def begin(self) -> None:
+        """Removes the mark and empties the log.
+
+        Raises:
+            DatasetError: one of them cannot be written.
+        """
+        with disk_errors(self.mark):
+            self.mark.unlink(missing_ok=True)
+        with disk_errors(self.log):
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            self.log.write_bytes(b"")
 
     def set_done(self) -> None:
         """Writes the mark."""

@@ -23,6 +23,7 @@ def work(run: Callable[[list[str]], int]) -> None:
         os.dup2(nothing.fileno(), 0)  # so that a command does not read our standard input
     Thread(target=_end_with, args=(given,), daemon=True).start()
     for step in steps:
+        step.begin()
         with step.log.open("ab") as log:
             for stream in (1, 2):
                 os.dup2(log.fileno(), stream)
