@@ -97,13 +97,25 @@ def unlike_hdf5(data: Spoilt) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plant", [missing, cut_off, blank, small, unlike_hdf5])
-def test_an_image_that_is_none_is_named(images: Spoilt, plant: Callable[[Spoilt], Path]) -> None:
+@pytest.mark.parametrize(
+    ("plant", "problem"),
+    [
+        (missing, "no such image"),
+        (cut_off, "not a readable PNG file"),
+        (blank, "blank"),
+        (small, "not 480 x 320 pixels"),
+        (unlike_hdf5, "not the pixels of"),
+    ],
+)
+def test_an_image_that_is_none_is_named(
+    images: Spoilt, plant: Callable[[Spoilt], Path], problem: str
+) -> None:
     path = plant(images)
     check = checks(images.root)["images"]
     assert check.result == "failed"
     index = int(path.stem.rpartition("_")[2])
     assert {fault.index for fault in check.faults} == {index}
+    assert problem in {fault.problem for fault in check.faults}
 
 
 def test_an_image_that_is_not_there_is_told_as_that(images: Spoilt) -> None:

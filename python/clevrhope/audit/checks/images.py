@@ -91,11 +91,11 @@ def _check_pool(folder: AuditFolder, pool: str, used: Sequence[int], check: Chec
                     png = next(pngs)
                     if isinstance(png, tuple):
                         check.fault(layout.relative(layout.image(pool, index)), index, *png)
-                    elif image is None:
+                    else:
+                        if image is not None and not np.array_equal(image, png):
+                            name = layout.image(pool, index).name
+                            check.fault(layout.relative(packed), index, "not the pixels of", name)
                         image = png
-                    elif not np.array_equal(image, png):
-                        name = layout.image(pool, index).name
-                        check.fault(layout.relative(packed), index, "not the pixels of", name)
                 problem = None if image is None else _image_problem(image, folder.image_size)
                 if problem:
                     check.fault(f"images/{pool}", index, *problem)
