@@ -26,6 +26,7 @@ FOLDERS = (
     "version",
     "_core",
     "runtime",
+    "pages",
     "look",
     "splits",
     "scenes",

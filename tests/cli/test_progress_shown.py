@@ -30,7 +30,7 @@ TEXT = ("--no-render", "--quiet")
             [
                 "Checking existing files: 6 splits",
                 "Measuring splits: 1 sub-dataset",
-                "Writing datasheets: 3 pages",
+                "Writing pages: 2 pages",
             ],
         ),
         (

@@ -217,7 +217,8 @@ def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
     for field in SplitStats.__dataclass_fields__:
         if field != "n_all_needed":
             assert getattr(measured.stats, field) == getattr(expected, field), field
-    assert measured.families == families
+    named = {index: (file.removesuffix(".json"), place) for index, (file, place) in families.items()}
+    assert measured.families == named
 
 
 def test_the_pair_is_where_the_splits_say(demo: Path) -> None:

@@ -170,7 +170,7 @@ def test_a_split_with_a_question_file_keeps_it(tmp_path: Path, make: Make) -> No
     make(layout.root, hops=("rubber_cylinder", "cyan_cylinder"), question_json=False)
     after = stamps(layout.root / "hops")
     assert all(after[name] == stamp for name, stamp in before.items() if not described(name))
-    assert not list(layout.hop("cyan_cylinder").glob("*.json"))
+    assert not list(layout.hop("cyan_cylinder").glob("*_questions.json"))
     make(layout.root, sizes=LARGER, question_json=False)
     rows = list(read_row_lines(layout.questions_json("rubber_cylinder", "train")))
     assert len(rows) == LARGER["train"]

@@ -361,7 +361,7 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
         assert f"Total variation distance between `{a}` and `{b}`" in sheet
     assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
     (beside,) = measure_folder(out, progress=Silent())
-    compared = [(each.a, each.b) for each in beside.comparisons]
+    compared = [(each["a"], each["b"]) for each in beside.comparisons]
     assert compared == [("val", "train"), ("test", "train"), ("val_b", "val"), ("test_b", "test")]
     both = (out / "DATASHEET.md").read_text()
     assert "A dataset with nothing held out; 28 possible answers" in both

@@ -6,13 +6,13 @@ escaped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from html import escape
-from importlib.resources import files
+
+from markupsafe import Markup, escape
 
 from clevrhope.describe.boxes import Box
-from clevrhope.describe.markdown import listed, number
-from clevrhope.describe.set_cards import SetSplitCards, set_split
+from clevrhope.describe.set_cards import SetSplitCards
+from clevrhope.pages import render_html
+from clevrhope.pages.markdown import listed
 from clevrhope.scenes.sketch import materials_html
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
@@ -89,34 +89,16 @@ class Sheet:
 
 def contact_sheet(sheet: Sheet) -> str:
     """The page as HTML."""
-    names = [cards.hop.name for cards in sheet.hops]
-    links = "".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in names)
-    navigation = f"<nav>{links}</nav>" if len(names) > 1 else ""
-    counts = [
-        (number(sheet.n_questions), "questions"),
-        (number(sheet.n_images), "images" if sheet.n_rendered else "scenes"),
-        (number(len(sheet.hops)), "sub-dataset" if len(sheet.hops) == 1 else "sub-datasets"),
-        (sheet.seed, "seed"),
-    ]
-    tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
-    rendered = (
-        f"<p>Images are rendered by {escape(sheet.renderer)}.</p>"
-        if sheet.n_rendered
-        else '<p class="note">Nothing has been rendered yet; the images below are sketches of the scenes.</p>'
-    )
-    style = files("clevrhope.describe").joinpath("contact_sheet.css").read_text("utf-8")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(', '.join(names))} &middot; clevrhope</title>\n"
-        f"<style>\n{style}</style>\n</head>\n<body>\n"
-        f"<header><h1>{escape(_title(sheet))}</h1>"
-        "<p>A few images and questions of each split. "
-        '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, and '
-        '<a href="manifest.json">manifest.json</a> lists every file.</p>'
-        f'<div class="tiles">{tiles}</div>{rendered}{_sketches(sheet)}{_published(sheet)}{navigation}'
-        "</header>\n"
-        "<main>\n" + "\n".join(_hop(hop) for hop in sheet.hops) + "\n</main>\n</body>\n</html>\n"
+    cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
+    has_sketch = any(card.sketch for card in cards)
+    return render_html(
+        "contact_sheet.html",
+        sheet=sheet,
+        title=_title(sheet),
+        kinds=SPLITS,
+        covr_kinds=COVR_KINDS,
+        materials=Markup(materials_html(sheet.materials)) if has_sketch and sheet.materials else "",
+        marked=_marked,
     )
 
 
@@ -135,101 +117,21 @@ def _title(sheet: Sheet) -> str:
     return listed(parts).capitalize()
 
 
-def _sketches(sheet: Sheet) -> str:
-    """The legend of materials in sketches, if there is a sketch."""
-    cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
-    if not (sheet.materials and any(card.sketch for card in cards)):
-        return ""
-    return f'<p class="legend">Materials in sketches: {materials_html(sheet.materials)}</p>'
-
-
-def _published(sheet: Sheet) -> str:
-    """A note on how many images are CLEVR's, with the credit that their licence requires."""
-    if not sheet.n_published:
-        return ""
-    what = "images" if sheet.n_rendered else "scenes"
-    return (
-        f"<p>{number(sheet.n_published)} of the {what} are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0); "
-        "they are labelled below.</p>"
-    )
-
-
-def _hop(cards: HopCards) -> str:
-    hop = cards.hop
-    marks = (
-        f"Boxes like <i></i> mark objects with the pair, and <mark>{escape(hop.words)}</mark> its words in a "
-        "question, or synonyms of them"
-        if hop.pair
-        else escape(hop.title)
-    )
-    datasheet = f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a>'
-    seen = f" Train images show only {escape(cards.seen)}." if cards.seen else ""
-    legend = f'<p class="legend">{marks} ({datasheet}).{seen}</p>'
-    splits = "\n".join(_split(cards, split) for split in cards.splits)
-    if cards.covr:
-        splits += f"\n{_over_several_images(cards)}"
-    return f'<section id="{escape(hop.name)}"><h2>{escape(hop.name)}</h2>{legend}\n{splits}\n</section>'
-
-
-def _over_several_images(cards: HopCards) -> str:
-    legend = (
-        '<p class="legend sets">Over several images, each question with both of its answers: <i></i> objects '
-        'that the question ends at; <i class="mentioned"></i> objects that it mentions these by</p>'
-    )
-    splits = (
-        set_split(each, partial(_marked, hop=cards) if COVR_KINDS[each.split].mentions else escape)
-        for each in cards.covr
-    )
-    return "\n".join([legend, *splits])
-
-
-def _split(hop: HopCards, split: SplitCards) -> str:
-    kind = SPLITS[split.split]
-    words = kind.caption_of(len(hop.pair_words))
-    layout = "minimal" if kind.drawn == "places" else "complex"
-    # In other splits the pair's words may be next to each other by chance.
-    has_pair = kind.asked == "always" and bool(hop.pair_words)
-    cards = "\n".join(_card(card, hop if has_pair else None) for card in split.cards)
-    return (
-        f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_images)} "
-        f"images</span></h3><p>{escape(words)}</p>"
-        f'<div class="cards {layout}">\n{cards}\n</div>'
-    )
-
-
-def _card(card: Card, marking: HopCards | None) -> str:
-    """A card as HTML; the words of the pair of `marking` are marked, unless it is None."""
-    boxes = "".join(
-        f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
-        f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
-        for box in card.pair_boxes
-    )
-    rows = "".join(
-        f'<li><span class="q">{_marked(each.text, marking) if marking else escape(each.text)}</span> '
-        f'<b class="a" title="{escape(each.family)}">{escape(each.answer)}</b></li>'
-        for each in card.questions
-    )
-    source = f' <b title="{escape(card.source)}">CLEVR&#x27;s own</b>' if card.source else ""
-    alternative = f"{'Sketch' if card.sketch else 'Image'} {card.name}"
-    return (
-        f'<article><figure><img src="{escape(card.image)}" alt="{escape(alternative)}" loading="lazy">'
-        f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}{source}</footer></article>"
-    )
-
-
-def _marked(text: str, hop: HopCards) -> str:
+def _marked(text: str, hop: HopCards) -> Markup:
     """The question with the pair's words marked in each description that has both ("rubber blue cylinder").
 
     If no description has both, as in "matte things that are either cylinders or cubes", all words for both
     values are marked.
     """
+    if not hop.pair_words:
+        return Markup(escape(text))
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
     places = _described(bare, hop)
     if not places and all(any(word in known for word in bare) for known in hop.pair_words):
         places = {place for known in hop.pair_words for place, word in enumerate(bare) if word in known}
-    return " ".join(
-        f"<mark>{escape(word)}</mark>" if place in places else escape(word)
+    return Markup(" ").join(
+        Markup("<mark>{}</mark>").format(word) if place in places else word
         for place, word in enumerate(words)
     )
 

@@ -62,12 +62,6 @@ class CovrStats:
         """A number of questions as a share of all; nan if there are no questions."""
         return n / self.n_questions if self.n_questions else float("nan")
 
-    def needed(self, template: str) -> float:
-        """The share of a template's questions with an object to cut that need it; nan if there are none."""
-        cuts = self.cuts.get(template, {})
-        n = cuts.get(0, 0) + cuts.get(1, 0)
-        return cuts.get(1, 0) / n if n else float("nan")
-
     def guessed_from(self, train: "CovrStats", *, by_template: bool) -> float:
         """Accuracy of the most frequent answer of train, or of each template of train; nan if empty.
 

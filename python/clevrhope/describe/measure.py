@@ -389,23 +389,6 @@ def relation_of(function: str) -> str:
     return function.replace("_", " ") if function.startswith("same_") else ""
 
 
-def mean(histogram: Mapping[int, int]) -> float:
-    """The mean of a histogram; nan if it is empty."""
-    n = sum(histogram.values())
-    return sum(value * count for value, count in histogram.items()) / n if n else float("nan")
-
-
-def percentile(histogram: Mapping[int, int], share: float) -> int:
-    """The smallest value that is not exceeded by at least `share` of a histogram."""
-    goal = share * sum(histogram.values())
-    seen = 0
-    for value in sorted(histogram):
-        seen += histogram[value]
-        if seen >= goal:
-            return value
-    return 0
-
-
 def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
     """Half the sum of the differences between two distributions' shares: 0 if alike, 1 if disjoint.
 

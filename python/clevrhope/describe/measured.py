@@ -1,17 +1,63 @@
 """The content of measured.json: measurements as JSON values, from which every page takes its numbers."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.covr import CovrStats
-from clevrhope.describe.datasheet.dataset_sheet import WholeDataset, bytes_of_kinds
 from clevrhope.describe.measure import SplitStats, total_variation, total_variation_by_chance
-from clevrhope.describe.stats.comparison import DISTRIBUTIONS, by_file, family_name
-from clevrhope.describe.stats.sources import FamilyNames, Measured
 from clevrhope.describe.suites import SuiteStats
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN
+
+FamilyNames = Mapping[int, tuple[str, int]]
+"""`question_family_index` -> template file and index in it."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A measured split."""
+
+    stats: SplitStats
+    families: FamilyNames
+    """Names of the families that occur, as far as a file gives them."""
+    group: str = ""
+    """The sub-dataset, or "CLEVR"."""
+
+    def family_name(self, index: int) -> tuple[str, int]:
+        """Template file without its suffix, and index in it; ("family", index) if it has no name."""
+        file, place = self.families.get(index, ("family", index))
+        return file.removesuffix(".json"), place
+
+    @property
+    def by_family(self) -> dict[tuple[str, int], int]:
+        """Template file and index in it -> questions."""
+        return {self.family_name(index): n for index, n in self.stats.families.items()}
+
+    @property
+    def by_file(self) -> dict[str, int]:
+        """Template file -> questions."""
+        files: dict[str, int] = {}
+        for (file, _), n in self.by_family.items():
+            files[file] = files.get(file, 0) + n
+        return files
+
+
+DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
+    "answers": lambda each: each.stats.answers,
+    "answer types": lambda each: each.stats.answer_types,
+    "files": lambda each: each.by_file,
+    "families": lambda each: each.by_family,
+    "words": lambda each: each.stats.words,
+    "functions": lambda each: each.stats.functions,
+    "relations": lambda each: each.stats.relations,
+    "objects": lambda each: each.stats.objects,
+    "values": lambda each: each.stats.values,
+    "pairs": lambda each: each.stats.pairs,
+}
+"""The distributions by which two splits are compared; those of values and pairs are means over attributes."""
 
 
 def splits_json(splits: Iterable[Measured]) -> dict[str, dict[str, Any]]:
@@ -32,12 +78,12 @@ def split_json(measured: Measured, train: SplitStats | None) -> dict[str, Any]:
         "objects": stats.n_objects,
         "answers": stats.answers,
         "answer_types": stats.answer_types,
-        "files": by_file(measured),
+        "files": measured.by_file,
         "families": [
             {
                 "question_family_index": index,
-                "file": family_name(measured, index)[0],
-                "place": family_name(measured, index)[1],
+                "file": measured.family_name(index)[0],
+                "place": measured.family_name(index)[1],
                 "questions": sum(answers.values()),
                 "answers": answers,
             }
@@ -218,21 +264,149 @@ def families_json(families: FamilyNames, never: Iterable[int]) -> list[dict[str,
     ]
 
 
-def folder_json(data: WholeDataset) -> dict[str, Any]:
-    """The measurements of a whole dataset."""
+def split_from_json(name: str, row: Mapping[str, Any]) -> Measured:
+    """The measurements of a split from measured.json, where they are valid."""
+
+    def numbered(key: str) -> dict[int, int]:
+        return {int(value): n for value, n in row[key].items()}
+
+    pairs = {tuple(each["values"].items()): each for each in row["pairs"]}
+    stats = SplitStats(
+        split=name,
+        pool=row["pool"],
+        n_questions=row["questions"],
+        n_images=row["images"],
+        answers_of_families={each["question_family_index"]: each["answers"] for each in row["families"]},
+        answer_types=row["answer_types"],
+        words=numbered("words"),
+        functions=numbered("functions"),
+        relations=row["relations"],
+        relations_a_question=numbered("relations_a_question"),
+        objects=numbered("objects_an_image"),
+        values=row["values"],
+        pairs={pair: each["objects"] for pair, each in pairs.items()},
+        images_with={pair: each["images"] for pair, each in pairs.items()},
+        questions_a_picture=numbered("questions_an_image"),
+        n_all_needed=row["questions_with_all_relations_needed"],
+    )
+    named = {each["question_family_index"]: (each["file"], each["place"]) for each in row["families"]}
+    return Measured(stats, named)
+
+
+def objects_by_values(split: Mapping[str, Any]) -> dict[frozenset[tuple[str, str]], int]:
+    """Two values with their attributes -> objects that have both, of a split in measured.json."""
+    return {frozenset(each["values"].items()): each["objects"] for each in split["pairs"]}
+
+
+class PoolStats(NamedTuple):
+    """The images of a pool over all sub-datasets; the names are those in measured.json."""
+
+    scenes_so_far: int
+    """The last used index plus one."""
+    images: int
+    images_shared: int
+    """Images that at least two sub-datasets use."""
+    uses: int
+    """Number of images that there would be if each sub-dataset had its own."""
+
+
+def folder_json(
+    hops: Sequence[Hop], manifest: Manifest, pools: Mapping[str, PoolStats], *, n_answers: int
+) -> dict[str, Any]:
+    """The measurements of a whole dataset; the questions of splits are as many as the manifest says."""
+
+    def sizes(entries: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, dict[str, int]]:
+        return {
+            hop.name: {name: each["questions"] for name, each in entries.get(hop.name, {}).items()}
+            for hop in hops
+        }
+
     return {
-        "answers": data.n_answers,
-        "diversity": {hop.name: hop.diversity for hop, _ in data.hops},
-        "splits": {hop.name: {each.split: each.n_questions for each in splits} for hop, splits in data.hops},
-        "covr": {hop: {each.split: each.n_questions for each in splits} for hop, splits in data.covr.items()},
-        "pools": {
-            name: {
-                "scenes_so_far": pool.size,
-                "images": pool.n_images,
-                "images_shared": pool.n_shared,
-                "uses": pool.n_used,
-            }
-            for name, pool in data.pools.items()
-        },
-        "bytes": bytes_of_kinds(data.manifest),
+        "answers": n_answers,
+        "diversity": {hop.name: hop.diversity for hop in hops},
+        "splits": sizes(manifest.splits),
+        "covr": sizes(manifest.covr),
+        "pools": {name: pool._asdict() for name, pool in pools.items()},
+        "bytes": _bytes_of_kinds(manifest),
     }
+
+
+class KindOfFiles(NamedTuple):
+    """A kind of files in a folder."""
+
+    name: str
+    begin: str
+    """The beginning of their paths."""
+    end: str
+    path: str
+    """Their paths as shown to readers."""
+    content: str
+
+
+KINDS_OF_FILES = (
+    KindOfFiles(
+        "questions as arrays",
+        "hops/",
+        ".h5",
+        "hops/&lt;pair&gt;/&lt;split&gt;.h5",
+        "questions, programs and answers as numbers of `vocab.json`, and `image_idxs`",
+    ),
+    KindOfFiles(
+        "questions in English",
+        "hops/",
+        "_questions.json",
+        "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
+        "the same in English, as CLEVR's question files",
+    ),
+    KindOfFiles(
+        "questions over several images as arrays",
+        "covr/",
+        ".h5",
+        "covr/&lt;pair&gt;/&lt;split&gt;.h5",
+        "questions, programs and answers as numbers of `covr/vocab.json`, and up to five `image_idxs`",
+    ),
+    KindOfFiles(
+        "questions over several images in English",
+        "covr/",
+        "_questions.json",
+        "covr/&lt;pair&gt;/&lt;split&gt;_questions.json",
+        "the same in English, with programs as COVR's files have them",
+    ),
+    KindOfFiles(
+        "scenes",
+        "scenes/",
+        ".json",
+        "scenes/&lt;pool&gt;/",
+        "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
+    ),
+    KindOfFiles("images as PNG", "images/", ".png", "images/&lt;pool&gt;/", "a PNG file for each scene"),
+    KindOfFiles(
+        "images as HDF5",
+        "images/",
+        ".h5",
+        "images/&lt;pool&gt;.h5",
+        "images in one array: row i is scene i; rows that no split uses are empty",
+    ),
+    KindOfFiles(
+        "masks, depths and normals",
+        "passes/",
+        ".h5",
+        "passes/&lt;pool&gt;.h5",
+        "of each pixel of an image, with the tight box and the visible share of each object; rows are "
+        "numbered like those of images; the arrays' attributes say units, and values without an object",
+    ),
+)
+
+
+def _bytes_of_kinds(manifest: Manifest) -> dict[str, int]:
+    """Kind of file -> its bytes, for the kinds in a folder; suites can be made later, and do not count."""
+    found = {}
+    for kind in KINDS_OF_FILES:
+        n_bytes = sum(
+            each.bytes
+            for file, each in manifest.files.items()
+            if file.startswith(kind.begin) and file.endswith(kind.end) and "/suites/" not in file
+        )
+        if n_bytes:
+            found[kind.name] = n_bytes
+    return found

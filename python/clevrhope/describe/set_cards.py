@@ -1,13 +1,10 @@
 """Questions over several images on the contact sheet: a row of images for each answer."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from clevrhope.describe.boxes import Box
-from clevrhope.describe.markdown import number
 from clevrhope.programs import TracedStep
-from clevrhope.splits.covr.kinds import COVR_KINDS
 
 Objects = frozenset[tuple[int, int]]
 """Objects of a set, each as the index of its image and its own index there."""
@@ -84,41 +81,3 @@ def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
         return
     for each in step.inputs[:1] if step.function in _WITH_CONDITION else step.inputs:
         yield from _ends(steps, each)
-
-
-def set_split(split: SetSplitCards, mark: Callable[[str], str]) -> str:
-    """A split as HTML; `mark` returns a question's text as HTML, with the pair's words marked."""
-    caption = COVR_KINDS[split.split].caption
-    cards = "\n".join(_card(card, mark) for card in split.cards)
-    return (
-        f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_images)} "
-        f"images</span></h3><p>{escape(caption)}</p>"
-        f'<div class="sets">\n{cards}\n</div>'
-    )
-
-
-def _card(card: SetCard, mark: Callable[[str], str]) -> str:
-    place = "" if card.pair_place == "nowhere" else f"; pair: {card.pair_place}"
-    rows = "".join(
-        f'<div class="row">{"".join(map(_figure, each.images))}<b class="a">{escape(each.answer)}</b></div>'
-        for each in card.sets
-    )
-    return (
-        f'<article><p class="q">{mark(card.text)}</p>{rows}'
-        f"<footer>{escape(card.template)}; {escape(card.structure)}{escape(place)}</footer></article>"
-    )
-
-
-def _figure(image: SetImage) -> str:
-    boxes = "".join(
-        f'<i{kind} style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
-        f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
-        for kind, found in (("", image.asked), (' class="mentioned"', image.mentioned))
-        for box in found
-    )
-    alternative = f"{'Sketch' if image.sketch else 'Image'} {image.name}"
-    source = "<figcaption>source</figcaption>" if image.is_source else ""
-    return (
-        f'<figure title="{escape(image.name)}"><img src="{escape(image.image)}" alt="{escape(alternative)}" '
-        f'loading="lazy">{boxes}{source}</figure>'
-    )

@@ -48,35 +48,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         else:
             names = (image_name(number, name) for number in range(len(split.indices)))
             split.write_images(images_folder(out, name), names, advance)
-    write_readme(
-        source,
-        out,
-        form="the folders of CLEVR_v1.0",
-        files=_FILES,
-        snippet=_SNIPPET.format(split=source.splits[0].split),
-    )
-
-
-_FILES = """
-`questions/CLEVR_<split>_questions.json`, `scenes/CLEVR_<split>_scenes.json` and, with images,
-`images/<split>/CLEVR_<split>_000000.png`.
-
-The images of each split are numbered from 0, in the order of their scenes, since programs written for
-CLEVR take an image's number for its row.
-"""
-
-_SNIPPET = """
-import json
-from pathlib import Path
-
-split = "{split}"
-questions = json.loads(Path(f"questions/CLEVR_{{split}}_questions.json").read_text("utf-8"))["questions"]
-scenes = json.loads(Path(f"scenes/CLEVR_{{split}}_scenes.json").read_text("utf-8"))["scenes"]
-question = questions[0]["question"]
-answer = questions[0]["answer"]
-image = Path("images") / split / questions[0]["image_filename"]
-scene = scenes[questions[0]["image_index"]]
-"""
+    write_readme(source, out, "clevr")
 
 
 def _question(

@@ -45,33 +45,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         _write_annotations(source, split, out / split.hop / "annotations")
         names = (image_filename(split.reader.pool, index) for index in split.indices.tolist())
         split.write_images(out / split.hop / split.split, names, advance)
-    first = source.splits[0]
-    write_readme(
-        source,
-        out,
-        form="COCO instance annotations",
-        files=_FILES,
-        snippet=_SNIPPET.format(hop=first.hop, split=first.split),
-    )
-
-
-_FILES = """
-`<HOP>/<split>/HOPE_<pool>_<i>.png`, and `<HOP>/annotations/instances_<split>.json` with masks, boxes and
-areas.
-
-An image's `id` is its scene's index in the pool. An annotation is an object that at least one pixel
-shows; categories are the shapes, and `attributes` hold the other values. There are no questions here; the
-dataset has them by the images' numbers.
-"""
-
-_SNIPPET = """
-from pycocotools.coco import COCO
-
-coco = COCO("{hop}/annotations/instances_{split}.json")
-image = coco.loadImgs(coco.getImgIds()[:1])[0]
-annotations = coco.loadAnns(coco.getAnnIds(imgIds=[image["id"]]))
-mask, box = coco.annToMask(annotations[0]), annotations[0]["bbox"]
-"""
+    write_readme(source, out, "coco")
 
 
 def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None:

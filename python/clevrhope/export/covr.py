@@ -82,32 +82,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         if split.images is not None:
             _write_images(split, out / "images")
     first = source.splits[0]
-    write_readme(
-        source,
-        out,
-        form="the JSON lines of COVR",
-        files=_FILES,
-        snippet=_SNIPPET.format(file=f"{first.hop}/{_file(first.split)}.jsonl"),
-    )
-
-
-_FILES = """
-`<HOP>/train.jsonl`, `val.jsonl`, `test.jsonl` and so on, a question a line, and, with images,
-`images/HOPE_<pool>_<i>.png`, each once.
-
-A line has `qid`, `utterance`, `scenes` (names of images without `.png`), `answer` (true, false, a number
-or a name), `program`, `pattern_name` and `properties`, as the reader of COVR's public code takes them.
-"""
-
-_SNIPPET = """
-import json
-from pathlib import Path
-
-with open("{file}", encoding="utf-8") as lines:
-    rows = [json.loads(line) for line in lines]
-question, answer = rows[0]["utterance"], rows[0]["answer"]
-images = [Path("images") / f"{{scene}}.png" for scene in rows[0]["scenes"]]
-"""
+    write_readme(source, out, "covr", file=f"{first.hop}/{_file(first.split)}.jsonl")
 
 
 def _file(split: str) -> str:

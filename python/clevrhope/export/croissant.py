@@ -9,11 +9,12 @@ Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLComm
 import json
 from typing import Any
 
-from clevrhope.describe.datasheet.origin import CLEVR, PAPER, balancing, made_from, shares_clevr
+from clevrhope.describe.provenance import balancing, made_from, shares_clevr
 from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
 from clevrhope.export.readme import TITLE
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.images.rendering_record import made_by
+from clevrhope.pages.citations import CLEVR, PAPER
 from clevrhope.splits.hops import parse_hop
 from clevrhope.version import software_version
 

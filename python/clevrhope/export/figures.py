@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from clevrhope.describe.datasheet.plots import listed_plots
+from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.source import Source, SplitSource
 
 FOLDER = "figures"

@@ -32,44 +32,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
             advance(len(split.reader))
         else:
             _write_images(out / f"{split.split}_images.h5", split, advance)
-    snippet = _SNIPPET + (_WITH_IMAGES if source.rendered else "")
-    write_readme(
-        source,
-        out,
-        form="HDF5 for the public CLEVR models",
-        files=_FILES,
-        snippet=snippet.replace("SPLIT", source.splits[0].split),
-    )
-
-
-_FILES = """
-`vocab.json`; `<split>_questions.h5` with `questions`, `programs`, `answers`, `image_idxs`, `orig_idxs`
-and `question_families`; and, with images, `<split>_images.h5` with `images`, (images, height, width, 3)
-uint8 RGB. The images are pixels, not features, since features depend on the network that a model was
-trained with.
-
-The images of each split are numbered from 0, in the order of their scenes: `images[image_idxs[k]]` is the
-image of question k. These are not the scenes' indices in the dataset. Row k of a feature file has to be
-row k of `images`, which is also the image's number in an export of the same splits with `--format clevr`.
-"""
-
-_SNIPPET = """
-import json
-from pathlib import Path
-
-import h5py
-
-vocab = json.loads(Path("vocab.json").read_text("utf-8"))
-names = {number: name for name, number in vocab["answer_token_to_idx"].items()}
-with h5py.File("SPLIT_questions.h5") as file:
-    answer = names[int(file["answers"][0])]
-    tokens = file["questions"][0]
-    row = int(file["image_idxs"][0])
-"""
-
-_WITH_IMAGES = """with h5py.File("SPLIT_images.h5") as file:
-    image = file["images"][row]
-"""
+    write_readme(source, out, "iep")
 
 
 def _write_questions(path: Path, split: SplitSource) -> None:

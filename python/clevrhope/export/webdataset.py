@@ -45,46 +45,8 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         shutil.copyfile(source.layout.vocab_of(split.split), vocab)
     (out / "shards.json").write_text(json.dumps(shards, indent=1) + "\n", "utf-8")
     first = source.splits[0]
-    of_sets = isinstance(first, SetSource)
-    write_readme(
-        source,
-        out,
-        form="tar shards (WebDataset)",
-        files=_FILES,
-        snippet=_snippet(shards[first.hop][first.split]["shards"], of_sets=of_sets, rendered=source.rendered),
-    )
-
-
-_FILES = """
-A sample is an image, `HOPE_train_000007.png`, with all of its questions, `HOPE_train_000007.json`; a
-shard, `<HOP>/<split>-000000.tar`, has 1,000 of them. A question over several images is a sample of its
-own, with the images `.0.png`, `.1.png` and so on, and a shard has 200. `shards.json` has each split's
-brace pattern and its numbers of samples and questions; `vocab.json` and `covr_vocab.json` have the
-numbers of the dataset's answers, tokens and functions.
-"""
-
-
-def _snippet(shards: str, *, of_sets: bool, rendered: bool) -> str:
-    """A script that reads samples of a split."""
-    lines = [
-        "import webdataset as wds",
-        "",
-        f'samples = wds.WebDataset("{shards}", shardshuffle=False).decode("pil")',
-        "for sample in samples:",
-        '    about = sample["json"]',
-    ]
-    if of_sets and rendered:
-        lines.append('    images = [sample[f"{place}.png"] for place in range(len(about["image_indices"]))]')
-    elif rendered:
-        lines.append('    image = sample["png"]')
-    if of_sets:
-        lines.append('    question, answer = about["question"], about["answer"]')
-    else:
-        lines += [
-            '    for each in about["questions"]:',
-            '        question, answer = each["question"], each["answer"]',
-        ]
-    return "\n".join(lines)
+    pattern = shards[first.hop][first.split]["shards"]
+    write_readme(source, out, "webdataset", shards=pattern, first_of_sets=isinstance(first, SetSource))
 
 
 def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:

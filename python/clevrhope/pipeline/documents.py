@@ -17,19 +17,15 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.covr import measure_covr
-from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
-from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
-from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
-from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
-from clevrhope.describe.markdown import listed
+from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
-from clevrhope.describe.measured import folder_json, hop_json
-from clevrhope.describe.stats.sources import Measured
-from clevrhope.describe.sub_dataset import SubDataset
+from clevrhope.describe.measured import Measured, PoolStats, folder_json, hop_json
+from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_readable_suites
 from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.rendering_record import made_by
+from clevrhope.pages.markdown import listed
 from clevrhope.pipeline import engine, set_cards
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
@@ -68,7 +64,6 @@ def write_documents(
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
         counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
-        subs = []
         images = {
             (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
             for hop, splits in manifest.splits.items()
@@ -89,102 +84,70 @@ def write_documents(
             for pool, mine in pools.items():
                 n_users[pool][mine] += 1
 
-        def measure(hop: Hop) -> SubDataset:
-            return _sub_dataset(hop, resolved, manifest, counts, images, n_users)
+        def measure(hop: Hop) -> dict[str, Any]:
+            return _measured(hop, resolved, manifest, counts, images, n_users)
 
-        for sub in map_in_threads(measure, hops):
-            subs.append(sub)
+        files: dict[str, FileRecord] = {}
+        for hop, measured in zip(hops, map_in_threads(measure, hops), strict=True):
+            write_measured(layout.hop_measured(hop.name), measured)
+            sweep_plots(layout, hop.name, keep=listed_plots(layout, manifest, hop.name))
+            files |= write_datasheet(layout, manifest, hop.name)
             advance(1)
-    files = []
-    with progress.stage("Writing datasheets", total=len(subs) + 2, unit="pages") as advance:
-        for sub in subs:
-            sweep_plots(layout, sub.hop.name, keep=sub.plots)
-            sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
-            write_measured(layout.hop_measured(sub.hop.name), _measured(sub))
-            write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
-            files += [layout.hop_measured(sub.hop.name), layout.hop_datasheet(sub.hop.name)]
-            advance(1)
-        whole = _whole_dataset(resolved, manifest, used, subs, images_of_hops)
-        write_measured(layout.measured, folder_json(whole))
-        write_whole(layout.datasheet, folder_datasheet(whole).encode())
+    with progress.stage("Writing pages", total=2, unit="pages") as advance:
+        whole = folder_json(
+            hops, manifest, _pools(used, images_of_hops), n_answers=len(resolved.world.answers)
+        )
+        write_measured(layout.measured, whole)
+        write_whole(layout.datasheet, folder_datasheet(layout, manifest).encode())
         advance(1)
         write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
         advance(1)
-    files += [layout.measured, layout.datasheet, layout.contact_sheet]
-    return {layout.relative(path): record(path) for path in files}
+    written = (layout.measured, layout.datasheet, layout.contact_sheet)
+    return files | {layout.relative(path): record(path) for path in written}
 
 
-def _sub_dataset(
+def _measured(
     hop: Hop,
     resolved: Resolved,
     manifest: Manifest,
     counts: Mapping[str, SceneCounts],
     images: Mapping[tuple[str, str], tuple[str, Ints]],
     n_users: Mapping[str, Ints],
-) -> SubDataset:
-    """Measures a sub-dataset; `images` holds the pool and the scenes of each (HOP, split)."""
-    layout = resolved.layout
-    vocab = read_vocab(layout.vocab)
-    splits = []
-    shared = {}
+) -> dict[str, Any]:
+    """The content of a sub-dataset's measured.json; `images` holds the pool and scenes of each split."""
+    layout, templates = resolved.layout, resolved.engine.templates
+    vocab, families = read_vocab(layout.vocab), engine.families(templates)
+    splits, shared = [], {}
     from_clevr: dict[int, tuple[int, int]] = {}
     for split, entry in manifest.splits[hop.name].items():
         rows = read_questions(layout.questions_h5(hop.name, split))
-        splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
+        stats = measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]])
+        splits.append(Measured(stats, families))
         pool, mine = images[hop.name, split]
-        shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
+        shared[split] = int((n_users[pool][mine] > 1).sum())
         if split == TRAIN.name:
             from_clevr = resolved.engine.published_by_number(mine)
-    return SubDataset(
-        hop=hop,
-        splits=splits,
-        families=engine.families(resolved.engine.templates),
-        families_never=(
-            engine.families_that_never_mention(resolved.engine.templates, hop.pair) if hop.pair else []
-        ),
-        shared_images=shared,
-        manifest=manifest,
+    return hop_json(
+        hop,
+        splits,
+        images_shared=shared,
         from_clevr=from_clevr,
-        palette=resolved.engine.palettes.get(hop.pools),
-        plots=listed_plots(layout, manifest, hop.name),
-        suites=tuple(measure_readable_suites(layout, manifest, hop.name)),
+        families=families,
+        never=engine.families_that_never_mention(templates, hop.pair) if hop.pair else (),
+        suites=measure_readable_suites(layout, manifest, hop.name),
         covr=tuple(measure_covr(layout, manifest, hop.name)),
     )
 
 
-def _measured(sub: SubDataset) -> dict[str, Any]:
-    """The content of a sub-dataset's measured.json."""
-    return hop_json(
-        sub.hop,
-        [Measured(sub.hop.name, each, sub.families) for each in sub.splits],
-        images_shared={split: n_shared for split, (_, n_shared) in sub.shared_images.items()},
-        from_clevr=sub.from_clevr,
-        families=sub.families,
-        never=sub.families_never,
-        suites=sub.suites,
-        covr=sub.covr,
-    )
-
-
-def _whole_dataset(
-    resolved: Resolved,
-    manifest: Manifest,
-    used: Mapping[str, Ints],
-    subs: Sequence[SubDataset],
-    images_of_hops: Mapping[str, Mapping[str, Ints]],
-) -> WholeDataset:
+def _pools(
+    used: Mapping[str, Ints], images_of_hops: Mapping[str, Mapping[str, Ints]]
+) -> dict[str, PoolStats]:
     pools = {}
     for pool, indices in used.items():
-        of_hops = [pools_of_hop[pool] for pools_of_hop in images_of_hops.values() if pool in pools_of_hop]
+        of_hops = [of_hop[pool] for of_hop in images_of_hops.values() if pool in of_hop]
         n_images, n_shared = images_shared(of_hops)
         pools[pool] = PoolStats(int(indices[-1]) + 1, n_images, n_shared, sum(map(len, of_hops)))
-    return WholeDataset(
-        hops=[(sub.hop, sub.splits) for sub in subs],
-        pools=pools,
-        n_answers=len(resolved.world.answers),
-        manifest=manifest,
-        covr={sub.hop.name: sub.covr for sub in subs},
-    )
+    return pools
 
 
 def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:

@@ -24,7 +24,7 @@ from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
-from clevrhope.describe.datasheet.suites import with_suites
+from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import CELLS, measure_readable_suites
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
@@ -32,10 +32,10 @@ from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
-from clevrhope.runtime.atomic import record, sweep, write_whole
+from clevrhope.runtime.atomic import record, sweep
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.reading import read_bytes, reading
+from clevrhope.runtime.reading import read_bytes
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
@@ -215,8 +215,11 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
             there = f"there are: {', '.join(known)}" if known else "there is none"
             raise ConfigError(f'{folder}: no suite "{name}"{of}{suggestion(name, known)}; {there}')
         for hop in dict.fromkeys(chosen):
+            has_measured = layout.hop_measured(hop).is_file()
+            if has_measured:
+                read_measured(layout.hop_measured(hop))  # broken, it should fail before files are removed
             manifest = without_suites(layout, manifest, hop, suite=name)
-            if layout.hop_datasheet(hop).is_file() and layout.hop_measured(hop).is_file():
+            if has_measured:
                 manifest = with_datasheet(layout, manifest, hop)
             write_manifest(layout.manifest, manifest)
     return tuple(dict.fromkeys(chosen))
@@ -226,16 +229,12 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
     """Measures a sub-dataset's suites again, for its datasheet; returns the manifest with the new checksums.
 
     Raises:
-        DatasetError: the datasheet, the measurements or a file of a suite is missing, or cannot be read.
+        DatasetError: the sub-dataset's measurements are missing or cannot be read.
     """
-    path = layout.hop_datasheet(hop)
-    with reading(path, "a datasheet", remedy="run the dataset's build again to make it"):
-        sheet = path.read_text("utf-8")
-    suites = tuple(measure_readable_suites(layout, manifest, hop))
-    measured = layout.hop_measured(hop)
-    write_measured(measured, {**read_measured(measured), "suites": suites_json(suites)})
-    write_whole(path, with_suites(sheet, suites).encode())
-    return manifest.with_files({layout.relative(each): record(each) for each in (path, measured)})
+    path = layout.hop_measured(hop)
+    suites = suites_json(measure_readable_suites(layout, manifest, hop))
+    write_measured(path, {**read_measured(path), "suites": suites})
+    return manifest.with_files(write_datasheet(layout, manifest, hop))
 
 
 def test_splits(layout: Layout, manifest: Manifest, hops: Sequence[str] | None) -> list[tuple[Hop, str]]:

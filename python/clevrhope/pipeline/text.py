@@ -13,7 +13,7 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_scenes_in_use
 from clevrhope.dataset.suite_files import without_suites
-from clevrhope.describe.datasheet.plots import without_plots
+from clevrhope.describe.plot_files import without_plots
 from clevrhope.pipeline.covr import covr_scenes_in_use
 from clevrhope.pipeline.engine import Engine, Questions
 from clevrhope.pipeline.jobs import Job

@@ -8,7 +8,7 @@ from enum import StrEnum
 from clevrhope._core import AuditViolation
 from clevrhope.audit.report import Check, Fault, Found, Line, Lines
 from clevrhope.config.question_settings import Strictness
-from clevrhope.describe.markdown import listed
+from clevrhope.pages.markdown import listed
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS
 

@@ -7,8 +7,8 @@ from rich.text import Text
 
 from clevrhope.describe.info.overview import Overview
 from clevrhope.describe.info.reproduction import SETTINGS_FILE
-from clevrhope.describe.markdown import listed
 from clevrhope.images.rendering_record import made_by
+from clevrhope.pages.markdown import listed
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file
 from clevrhope.splits.palettes import palette_from_json

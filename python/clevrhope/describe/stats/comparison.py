@@ -1,33 +1,18 @@
 """The comparison of a folder's splits with each other and with those of another folder."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.describe.covr import CovrStats
-from clevrhope.describe.measure import SplitStats, Value, total_variation, total_variation_by_chance
-from clevrhope.describe.stats.sources import CLEVR, Measured, Source, open_source
-from clevrhope.describe.suites import SuiteStats
+from clevrhope.describe.measure import SplitStats, Value
+from clevrhope.describe.measured import Measured, distance_json, distances_json
+from clevrhope.describe.stats.sources import CLEVR, Source, open_source
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import NONE
-from clevrhope.splits.kinds import OOD, PLAIN_SPLITS, SPLITS, TRAIN
-
-DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
-    "answers": lambda each: each.stats.answers,
-    "answer types": lambda each: each.stats.answer_types,
-    "files": lambda each: by_file(each),
-    "families": lambda each: families(each),
-    "words": lambda each: each.stats.words,
-    "functions": lambda each: each.stats.functions,
-    "relations": lambda each: each.stats.relations,
-    "objects": lambda each: each.stats.objects,
-    "values": lambda each: each.stats.values,
-    "pairs": lambda each: each.stats.pairs,
-}
-"""The distributions by which two splits are compared; those of values and pairs are means over attributes."""
+from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS, TRAIN
 
 _IN_CLEVR: Mapping[str, Sequence[str]] = {
     "train": ("train", "val"),
@@ -64,25 +49,6 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Distance:
-    """How far apart two distributions are."""
-
-    total_variation: float
-    """0 if they are equal, 1 if they have nothing in common, nan if one is empty."""
-    by_chance: float
-    """The approximate distance of two samples of these sizes from one distribution."""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two splits, and how far apart they are in each of `DISTRIBUTIONS`."""
-
-    a: str
-    b: str
-    distances: Mapping[str, Distance]
-
-
-@dataclass(frozen=True)
 class Sheet:
     """The measurements that tables and plots show for a group."""
 
@@ -90,11 +56,12 @@ class Sheet:
     held_out: Sequence[Value]
     columns: Sequence[Column]
     """Its own splits first, then the other folder's."""
-    comparisons: Sequence[Comparison]
-    suites: Sequence[SuiteStats] = ()
-    """The pairs of its suites of paired tests on its own splits."""
-    covr: Sequence[CovrStats] = ()
-    """Its splits of questions over several images."""
+    comparisons: Sequence[Mapping[str, Any]]
+    """The distances between its splits, and from the other folder's, as in measured.json."""
+    suites: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    """Suite -> split -> the pairs of its tests on these splits, as in measured.json."""
+    covr: Mapping[str, Mapping[str, Any]]
+    """Its splits of questions over several images, as in measured.json."""
 
     @property
     def train(self) -> SplitStats | None:
@@ -131,34 +98,14 @@ def measure_folder(
             beside = {} if other is None else other.beside(group, names)
             others = {each.label: each for each in beside.values()}.values()
             comparisons = list(_comparisons(columns, beside))
-            suites = list(source.suites(group, names))
-            covr = list(source.covr(group, _chosen_covr(source, group, splits)))
+            suites = source.suites(group, names)
+            covr = source.covr(group, _chosen_covr(source, group, splits))
             sheets.append(
                 Sheet(group, source.held_out(group), [*columns, *others], comparisons, suites, covr)
             )
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
-
-
-def family_name(measured: Measured, index: int) -> tuple[str, int]:
-    """Template file without its suffix, and index in it; ("family", index) if no file names the family."""
-    file, place = measured.families.get(index, ("family", index))
-    return file.removesuffix(".json"), place
-
-
-def families(measured: Measured) -> dict[tuple[str, int], int]:
-    """Template file and index in it -> questions."""
-    return {family_name(measured, index): n for index, n in measured.stats.families.items()}
-
-
-def by_file(measured: Measured) -> dict[str, int]:
-    """Template file -> questions."""
-    files: dict[str, int] = {}
-    for index, n in measured.stats.families.items():
-        file, _ = family_name(measured, index)
-        files[file] = files.get(file, 0) + n
-    return files
 
 
 class _OtherFolder:
@@ -207,19 +154,8 @@ def _chosen_covr(source: Source, group: str, splits: Sequence[str]) -> list[str]
     return [split for split in source.covr_splits(group) if not splits or split in splits]
 
 
-def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[Comparison]:
-    by_split = {each.measured.stats.split: each for each in columns}
-    # The two splits of the systematicity gap come first.
-    for kind in sorted(SPLITS.values(), key=lambda kind: kind.name != OOD):
-        if kind.name in by_split and kind.reference in by_split:
-            yield _compared(by_split[kind.name], by_split[kind.reference])
-    for split, other in beside.items():
-        yield _compared(by_split[split], other)
-
-
-def _compared(a: Column, b: Column) -> Comparison:
-    distances = {}
-    for name, pick in DISTRIBUTIONS.items():
-        two = pick(a.measured), pick(b.measured)
-        distances[name] = Distance(total_variation(*two), total_variation_by_chance(*two))
-    return Comparison(a.label, b.label, distances)
+def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
+    yield from distances_json(each.measured for each in columns)
+    for each in columns:
+        if other := beside.get(each.measured.stats.split):
+            yield distance_json(each.label, other.label, each.measured, other.measured)

@@ -1,156 +1,87 @@
-"""Questions over several images in `clevrhope stats`: their tables, and their part of the JSON object."""
+"""The tables of questions over several images in `clevrhope stats`, from measured.json."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr import CovrStats
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
-from clevrhope.describe.markdown import decimal, number, percent
-from clevrhope.describe.measure import mean
 from clevrhope.describe.stats.table import Table
-from clevrhope.splits.covr.kinds import COVR_TRAIN
+from clevrhope.pages.markdown import decimal, mean, number, percent
+
+Split = Mapping[str, Any]
+"""The measurements of a split."""
+
+_Cell = Callable[[Split], str]
 
 
-def covr_tables(splits: Sequence[CovrStats]) -> Iterator[Table]:
+def covr_tables(splits: Mapping[str, Split]) -> Iterator[Table]:
     """The tables of these splits; none if there are no splits."""
     if not splits:
         return
+    first = next(iter(splits.values()))
     yield _overview(splits)
-    answers = dict.fromkeys(answer for each in splits for answer in each.answers)
-    yield _shares(splits, "answers", list(answers), lambda each: each.answers)
-    yield _shares(
-        splits, "properties of COVR", list(splits[0].properties), lambda each: each.properties, paper=FILTERED
-    )
+    answers = dict.fromkeys(answer for each in splits.values() for answer in each["answers"])
+    title = "Questions over several images: {}, share of the questions"
+    yield Table(title.format("answers"), ["", *splits], _rows(splits, _of("answers", answers)))
+    rows = _rows(splits, _of("properties", first["properties"]))
+    rows = [[*row, percent(FILTERED[row[0]] / N_TRAIN) if row[0] in FILTERED else ""] for row in rows]
+    yield Table(title.format("properties of COVR"), ["", *splits, "COVR"], rows)
     yield _cuts(splits)
 
 
-def _overview(splits: Sequence[CovrStats]) -> Table:
-    train = _train(splits)
-    rows = [
-        _row(splits, "questions", lambda each: number(each.n_questions)),
-        _row(splits, "images", lambda each: number(each.n_images)),
-        _row(splits, "images per question, mean", lambda each: decimal(mean(each.images_a_question))),
-        _row(splits, "tokens per question, mean", lambda each: decimal(mean(each.words))),
-        _row(splits, "functions per program, mean", lambda each: decimal(mean(each.functions))),
-        *_rows(splits, "described", STRUCTURES, lambda each: each.structures),
-        *_rows(splits, "pair", PAIR_PLACES, lambda each: each.pair_places),
-        _row(splits, "pairs that were not found", _n_skipped),
-    ]
-    if train is not None:
-        rows += [
-            _row(splits, "Maj of train: accuracy", lambda each: _guessed(each, train, by_template=False)),
-            _row(splits, "MajTempl of train: accuracy", lambda each: _guessed(each, train, by_template=True)),
-        ]
-    return Table("Questions over several images", _head(splits), rows)
+def _overview(splits: Mapping[str, Split]) -> Table:
+    cells: dict[str, _Cell] = {
+        "questions": lambda each: number(each["questions"]),
+        "images": lambda each: number(each["images"]),
+        "images per question, mean": lambda each: decimal(mean(each["images_a_question"])),
+        "tokens per question, mean": lambda each: decimal(mean(each["tokens"])),
+        "functions per program, mean": lambda each: decimal(mean(each["functions"])),
+        **_of("structures", STRUCTURES, "described: "),
+        **_of("pair_places", PAIR_PLACES, "pair: "),
+        "pairs that were not found": _n_not_found,
+    }
+    if any(each["baselines"]["maj"] is not None for each in splits.values()):
+        cells["Maj of train: accuracy"] = lambda each: percent(each["baselines"]["maj"])
+        cells["MajTempl of train: accuracy"] = lambda each: percent(each["baselines"]["maj_templ"])
+    return Table("Questions over several images", ["", *splits], _rows(splits, cells))
 
 
-def _cuts(splits: Sequence[CovrStats]) -> Table:
-    templates = dict.fromkeys(template for each in splits for template in each.cuts)
+def _cuts(splits: Mapping[str, Split]) -> Table:
     rows = []
-    for template in templates:
-        n_questions = [number(sum(each.cuts.get(template, {}).values())) for each in splits]
-        rows.append([template, *n_questions])
-        rows.append(["- last object needed", *(percent(each.needed(template)) for each in splits)])
+    for template in dict.fromkeys(name for each in splits.values() for name in each["templates"]):
+        found = [each["templates"].get(template) for each in splits.values()]
+        rows.append([template, *(number(each["questions"] if each else 0) for each in found)])
+        rows.append(["- last object needed", *(percent(_needed(each)) for each in found)])
     return Table(
         "Templates over several images: questions, and whether the last object is needed",
-        _head(splits),
+        ["", *splits],
         rows,
         "Needed: the answer, or a number that it follows from, is lost or changes without the object; the "
         "share is of the questions with such an object.",
     )
 
 
-def _shares(
-    splits: Sequence[CovrStats],
-    what: str,
-    keys: Sequence[str],
-    counts: Callable[[CovrStats], Mapping[str, int]],
-    *,
-    paper: Mapping[str, int] | None = None,
-) -> Table:
-    """A table with one row for each key; with `paper`, a last column has the paper's shares."""
-    rows = [_row(splits, key, _percent_of(counts, key)) for key in keys]
-    head = _head(splits)
-    if paper is not None:
-        rows = [[*row, percent(paper[row[0]] / N_TRAIN) if row[0] in paper else ""] for row in rows]
-        head = [*head, "COVR"]
-    return Table(f"Questions over several images: {what}, share of the questions", head, rows)
+def _needed(template: Mapping[str, Any] | None) -> float | None:
+    cut = template["cut"] if template else {"changed": 0, "stays": 0}
+    n = cut["changed"] + cut["stays"]
+    return cut["changed"] / n if n else None
 
 
-def _rows(
-    splits: Sequence[CovrStats],
-    name: str,
-    keys: Sequence[str],
-    counts: Callable[[CovrStats], Mapping[str, int]],
-) -> list[list[str]]:
-    return [_row(splits, f"{name}: {key}", _percent_of(counts, key)) for key in keys]
+def _of(histogram: str, keys: Iterable[str], prefix: str = "") -> dict[str, _Cell]:
+    """Name of a row -> its cells: a key's share of the questions."""
+
+    def share(key: str) -> _Cell:
+        return lambda each: percent(
+            each[histogram].get(key, 0) / each["questions"] if each["questions"] else None
+        )
+
+    return {f"{prefix}{key}": share(key) for key in keys}
 
 
-def _percent_of(counts: Callable[[CovrStats], Mapping[str, int]], key: str) -> Callable[[CovrStats], str]:
-    return lambda each: percent(each.share(counts(each).get(key, 0)))
+def _rows(splits: Mapping[str, Split], cells: Mapping[str, _Cell]) -> list[list[str]]:
+    return [[name, *map(cell, splits.values())] for name, cell in cells.items()]
 
 
-def _head(splits: Sequence[CovrStats]) -> list[str]:
-    return ["", *(each.split for each in splits)]
-
-
-def _row(splits: Sequence[CovrStats], name: str, cell: Callable[[CovrStats], str]) -> list[str]:
-    return [name, *map(cell, splits)]
-
-
-def _n_skipped(stats: CovrStats) -> str:
-    return "-" if stats.skipped is None else number(sum(stats.skipped.values()))
-
-
-def _guessed(stats: CovrStats, train: CovrStats, *, by_template: bool) -> str:
-    return percent(stats.guessed_from(train, by_template=by_template))
-
-
-def _train(splits: Sequence[CovrStats]) -> CovrStats | None:
-    return next((each for each in splits if each.split == COVR_TRAIN), None)
-
-
-def covr_json(splits: Sequence[CovrStats]) -> dict[str, dict[str, Any]]:
-    """Split -> every count."""
-    train = _train(splits)
-    return {each.split: _split(each, train) for each in splits}
-
-
-def _split(stats: CovrStats, train: CovrStats | None) -> dict[str, Any]:
-    return {
-        "pool": stats.pool,
-        "questions": stats.n_questions,
-        "pictures": stats.n_images,
-        "pictures_a_question": stats.images_a_question,
-        "answers": stats.answers,
-        "templates": {
-            template: {
-                "questions": sum(answers.values()),
-                "answers": answers,
-                "cut": {
-                    "changed": stats.cuts[template].get(1, 0),
-                    "stays": stats.cuts[template].get(0, 0),
-                    "exempt": stats.cuts[template].get(-1, 0),
-                },
-            }
-            for template, answers in stats.answers_of_templates.items()
-        },
-        "structures": stats.structures,
-        "properties": stats.properties,
-        "pair_places": stats.pair_places,
-        "tokens": stats.words,
-        "functions": stats.functions,
-        "pairs_not_found": stats.skipped,
-        "baselines": {
-            "maj": _finite(stats, train, by_template=False),
-            "maj_templ": _finite(stats, train, by_template=True),
-        },
-    }
-
-
-def _finite(stats: CovrStats, train: CovrStats | None, *, by_template: bool) -> float | None:
-    """A share, or None if it is unknown."""
-    if train is None or not stats.n_questions:
-        return None
-    return round(stats.guessed_from(train, by_template=by_template), 6)
+def _n_not_found(split: Split) -> str:
+    found = split["pairs_not_found"]
+    return "-" if found is None else number(sum(found.values()))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest, write_manifest
-from clevrhope.describe.datasheet.pair_sheet import with_plots
-from clevrhope.describe.datasheet.plots import without_plots
+from clevrhope.describe.datasheets import write_datasheet
+from clevrhope.describe.plot_files import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots
-from clevrhope.runtime.atomic import record, write_whole
+from clevrhope.runtime.atomic import record
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -42,10 +42,8 @@ def draw_into_datasheets(
             for sheet in sheets:
                 manifest = without_plots(layout, manifest, sheet.group)
                 plots = write_plots(layout.plots(sheet.group), sheet, advance=advance)
-                path = layout.hop_datasheet(sheet.group)
-                text = with_plots(path.read_text("utf-8"), [plot.name for plot in plots])
-                write_whole(path, text.encode())
-                manifest = manifest.with_files({layout.relative(f): record(f) for f in (path, *plots)})
+                manifest = manifest.with_files({layout.relative(each): record(each) for each in plots})
+                manifest = manifest.with_files(write_datasheet(layout, manifest, sheet.group))
                 written += plots
         write_manifest(layout.manifest, manifest)
     return written

@@ -11,8 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from clevrhope.describe.distributions import RELATION_ORDER, ordered
 from clevrhope.describe.measure import SplitStats
+from clevrhope.describe.measured import DISTRIBUTIONS, Measured
+from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
 from clevrhope.describe.stats.charts import (
     Row,
     Series,
@@ -25,14 +26,9 @@ from clevrhope.describe.stats.charts import (
     png,
     strip,
 )
-from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families
-from clevrhope.describe.stats.sources import CLEVR, Measured
-from clevrhope.describe.stats.tables import (
-    TYPE_ORDER,
-    VALUE_ORDER,
-    family_order,
-    value_types,
-)
+from clevrhope.describe.stats.comparison import Column, Sheet
+from clevrhope.describe.stats.sources import CLEVR
+from clevrhope.describe.stats.tables import family_order, value_types
 from clevrhope.splits.kinds import SPLITS
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -68,9 +64,9 @@ def _answers(sheet: Sheet) -> bytes:
 def _families(sheet: Sheet) -> bytes:
     columns = _scenes(sheet)
     names = family_order(columns)
-    series = _shares(columns, families, names)
+    series = _shares(columns, lambda each: each.by_family, names)
     files = list(dict.fromkeys(file for file, _ in names))
-    of_files = _shares(columns, by_file, files)
+    of_files = _shares(columns, lambda each: each.by_file, files)
     with figure(f"{sheet.group}: question families", width_in=12.5, height_in=8) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(4, 3 + 0.04 * len(files)))
         strip(above, names, series)
@@ -200,19 +196,19 @@ def _baselines(sheet: Sheet) -> bytes:
 
 
 def _distances(sheet: Sheet) -> bytes | None:
-    shown = [each for each in sheet.comparisons if SPLITS[each.a].drawn != "places"]
+    shown = [each for each in sheet.comparisons if SPLITS[each["a"]].drawn != "places"]
     if not shown:
         return None
     by_label = {each.label: each for each in sheet.columns}
     series = [
         replace(
-            _series(by_label[each.a], [d.total_variation for d in each.distances.values()]),
-            label=f"{each.a} / {each.b}",
-            open=by_label[each.b].other,
+            _series(by_label[each["a"]], _numbers(each["total_variation"])),
+            label=f"{each['a']} / {each['b']}",
+            open=by_label[each["b"]].other,
         )
         for each in shown
     ]
-    chance = [[d.by_chance for d in each.distances.values()] for each in shown]
+    chance = [_numbers(each["by_chance"]) for each in shown]
     title = f"{sheet.group}: distances between splits"
     with figure(title, width_in=9.5, height_in=2 + 0.52 * len(DISTRIBUTIONS)) as drawn:
         axes = drawn.subplots()
@@ -234,6 +230,11 @@ PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
     "values": _values,
 }
 """Kind of plot -> function that draws it as PNG; None if there is nothing to draw."""
+
+
+def _numbers(distances: Mapping[str, float | None]) -> list[float]:
+    """The distances in order; nan where one is unknown."""
+    return [float("nan") if each is None else each for each in distances.values()]
 
 
 def _scenes(sheet: Sheet) -> list[Column]:

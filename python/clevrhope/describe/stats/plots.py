@@ -5,7 +5,7 @@ matplotlib is imported only when plots are drawn.
 
 from pathlib import Path
 
-from clevrhope.describe.datasheet.plots import KINDS
+from clevrhope.describe.plot_files import KINDS
 from clevrhope.describe.stats.comparison import Sheet
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import write_whole

@@ -3,30 +3,18 @@
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from clevrhope.describe.distributions import RELATION_ORDER, ordered
-from clevrhope.describe.markdown import decimal, number, percent
-from clevrhope.describe.measure import Pair, SplitStats, mean, percentile
-from clevrhope.describe.stats.comparison import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
+from clevrhope.describe.measure import Pair, SplitStats
+from clevrhope.describe.measured import DISTRIBUTIONS, Measured
+from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
+from clevrhope.describe.stats.comparison import Column, Sheet
 from clevrhope.describe.stats.covr import covr_tables
-from clevrhope.describe.stats.sources import Measured
 from clevrhope.describe.stats.table import Table
-from clevrhope.describe.suites import SuiteStats
+from clevrhope.describe.suites import CELLS
+from clevrhope.pages.markdown import decimal, mean, number, percent, percentile
 
 _Key = TypeVar("_Key", bound=Hashable)
-
-TYPE_ORDER = ("yes/no", "count", "size", "color", "material", "shape")
-"""Order of answer types, including attributes; others follow."""
-
-VALUE_ORDER = (
-    *("yes", "no"),
-    *("small", "large"),
-    *("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
-    *("rubber", "metal"),
-    *("cube", "sphere", "cylinder"),
-)
-"""Order of answers within their type; others follow."""
 
 
 def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
@@ -55,7 +43,11 @@ def _of_splits(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield _pairs(sheet, what, combinations(sheet.held_out, 2))
     if full:
         yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
-    yield from (_suite(each, legend=each is sheet.suites[-1]) for each in sheet.suites)
+    suites = [
+        (suite, split, each) for suite, splits in sheet.suites.items() for split, each in splits.items()
+    ]
+    for k, (suite, split, each) in enumerate(suites, 1):
+        yield _suite(f"{suite} on {split}", each, has_pair=bool(sheet.held_out), legend=k == len(suites))
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
@@ -70,7 +62,7 @@ def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
 
 def family_order(columns: Sequence[Column]) -> list[tuple[str, int]]:
     """The families that occur in some split, by `question_family_index`."""
-    index = {family_name(each.measured, k): k for each in columns for k in each.measured.stats.families}
+    index = {each.measured.family_name(k): k for each in columns for k in each.measured.stats.families}
     return sorted(index, key=lambda name: (index[name], name))
 
 
@@ -125,9 +117,8 @@ def _overview(sheet: Sheet) -> Table:
 def _distances(sheet: Sheet) -> Table:
     rows = []
     for each in sheet.comparisons:
-        distances = each.distances.values()
-        rows.append([f"{each.a} / {each.b}", *(decimal(d.total_variation) for d in distances)])
-        rows.append(["- roughly, by chance", *(decimal(d.by_chance) for d in distances)])
+        rows.append([f"{each['a']} / {each['b']}", *map(decimal, each["total_variation"].values())])
+        rows.append(["- roughly, by chance", *map(decimal, each["by_chance"].values())])
     return Table(
         "Distances: total variation (0: alike, 1: nothing in common)",
         ["", *DISTRIBUTIONS],
@@ -161,7 +152,7 @@ def _answers(sheet: Sheet) -> Table:
 
 def _files(sheet: Sheet) -> Table:
     files = dict.fromkeys(file for file, _ in family_order(sheet.columns))
-    rows = _shares(sheet, [(file, file) for file in files], by_file)
+    rows = _shares(sheet, [(file, file) for file in files], lambda each: each.by_file)
     return Table("Template files: share of the questions", _head(sheet), rows)
 
 
@@ -170,7 +161,7 @@ def _families(sheet: Sheet) -> Table:
     return Table(
         "Families: share of the questions",
         _head(sheet),
-        _shares(sheet, names, families, digits=2),
+        _shares(sheet, names, lambda each: each.by_family, digits=2),
         "The number is the place in the file.",
     )
 
@@ -214,31 +205,31 @@ def _pairs(sheet: Sheet, what: str, pairs: Iterable[Pair]) -> Table:
     return Table(f"{what}: share of the objects, and of the images with one", _head(sheet), rows)
 
 
-def _suite(suite: SuiteStats, *, legend: bool) -> Table:
+def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool) -> Table:
     """The table of a suite's tests; cells without pairs are left out."""
-    cells = [cell for cell in suite.cells if any(test.cells.get(cell) for test in suite.tests)]
+    tests = suite["tests"]
+    cells = [cell for cell in CELLS if has_pair and any(test["cells"].get(cell) for test in tests.values())]
     rows = [
         [
-            test.test,
-            test.tier,
-            ", ".join(test.relations),
-            number(test.n_pairs),
-            *(number(test.cells.get(cell, 0)) for cell in cells),
-            percent(test.yes_share),
+            test,
+            each["tier"],
+            ", ".join(each["relations"]),
+            number(each["pairs"]),
+            *(number(each["cells"].get(cell, 0)) for cell in cells),
+            percent(each["yes_share"]),
         ]
-        for test in suite.tests
+        for test, each in tests.items()
     ]
-    notes = [f"No pair: {', '.join(suite.empty)}."] if suite.empty else []
+    notes = [f"No pair: {', '.join(suite['empty_tests'])}."] if suite["empty_tests"] else []
     if legend:
         notes.append("Yes: its share among the partners that are answered yes or no.")
-        if suite.cells:
+        if has_pair:
             notes.append(
                 "Columns 00 to 11: pairs by who mentions the held-out pair, first the original, then the "
                 "partner."
             )
     return Table(
-        f"Paired tests: {suite.suite} on {suite.split}, {number(suite.n_pairs)} pairs of "
-        f"{number(suite.n_originals)} questions",
+        f"Paired tests: {name}, {number(suite['pairs'])} pairs of {number(suite['originals'])} questions",
         ["", "tier", "answers", "pairs", *cells, "yes"],
         rows,
         " ".join(notes),

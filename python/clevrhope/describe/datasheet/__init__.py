@@ -1,1 +1,0 @@
-"""Datasheets in Markdown: the measurements of a folder and how it was made."""

@@ -1,0 +1,77 @@
+"""The pages of a dataset and of its exports, as templates that can be edited without knowing Python.
+
+The templates are the other files of this folder, in Jinja's language; README.md there says how to edit them.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from clevrhope.pages import citations
+from clevrhope.pages.markdown import code, decimal, escape, listed, mean, number, percent, percentile
+
+_FENCED = re.compile(r"^(```.*?^```)$", re.DOTALL | re.MULTILINE)
+_NEXT_ROW = re.compile(r"\n\s*\n(?=\|)(?!\|[^\n]*\n\|---)")
+"""Blank lines before a row of a table that is not its head."""
+_NEXT_LINE = re.compile(r"\s*\n\s*(?!\s*- )")
+
+
+class _Environment(Environment):
+    """Jinja's environment, except that in `a.b` a key of a mapping comes before a method such as `values`."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """As in Jinja."""
+        if isinstance(obj, Mapping) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+@cache
+def _environment() -> Environment:
+    found = _Environment(
+        loader=PackageLoader("clevrhope", "pages"),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "code": code,
+        "decimal": decimal,
+        "listed": listed,
+        "md": escape,
+        "mean": mean,
+        "number": number,
+        "percent": percent,
+        "percentile": percentile,
+    }
+    found.globals |= {"paper": citations.PAPER, "clevr": citations.CLEVR, "covr_paper": citations.COVR}
+    return found
+
+
+def render_html(template: str, **values: object) -> str:
+    """A page in HTML, in which every value is escaped."""
+    return _environment().get_template(template).render(values)
+
+
+def render_markdown(template: str, **values: object) -> str:
+    """A page in Markdown.
+
+    Blocks are separated by blank lines. The lines of a paragraph are joined, so that a template may break
+    them anywhere; tables, lists and fenced code keep theirs.
+    """
+    text = _NEXT_ROW.sub("\n", _environment().get_template(template).render(values))
+    blocks: list[str] = []
+    for k, part in enumerate(_FENCED.split(text)):
+        blocks += [part] if k % 2 else map(_block, re.split(r"\n\s*\n", part))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _block(text: str) -> str:
+    if text.lstrip().startswith("|"):
+        return "\n".join(line.strip() for line in text.splitlines() if line.strip())
+    return _NEXT_LINE.sub(" ", text.strip())
