@@ -267,7 +267,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
         assert message in capsys.readouterr().err
         assert not out.exists()
     assert run_command([*command[:-2], "--clevr-share", "0.5"]) == 2
-    assert "give that too" in capsys.readouterr().err
+    assert "give --clevr too" in capsys.readouterr().err
     config.write_text(f'clevr = "{clevr.root}"\nclevr_share = 0.5')
     assert run_command([*command[:-2], "--seed", "1", "--quiet", "--config", str(config)]) == 0
     assert json.loads((out / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.5

@@ -185,7 +185,7 @@ def test_a_second_run_is_told_which_one_holds_the_folder(
     told = capsys.readouterr().err
     running.kill()
     running.communicate()
-    assert told.startswith(f"clevrhope: {tmp_path}: another run is writing here (process {running.pid}: ")
+    assert told.startswith(f"clevrhope: {tmp_path}: another run is writing here (process {running.pid} on ")
     assert told.endswith("wait for it, or choose another --out\n")
     assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 0
 
