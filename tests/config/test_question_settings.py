@@ -53,7 +53,7 @@ def test_each_setting_is_an_option_with_its_values_and_default() -> None:
 def names_of_settings(source: str) -> Iterator[str]:
     """Names of settings that a file quotes, as a key of the manifest or as an option that it declares."""
     for name in QuestionSettings.choices():
-        yield from re.findall(rf'["\'](?:--)?{name}["\']', source)
+        yield from re.findall(rf'(?:\[|get\(|option\()\s*["\'](?:--)?{name}["\']', source)
 
 
 def test_no_other_file_quotes_the_name_of_a_setting() -> None:
