@@ -76,8 +76,8 @@ def test_the_commands_make_the_folder_again(
     assert made is not None
     assert made.notes == ()
     monkeypatch.chdir(tmp_path)
-    if made.settings:
-        Path("settings.toml").write_text(made.settings)
+    for file, text in made.settings.items():
+        Path(file).write_text(text)
     for command in made.commands:
         program, *words = (word if word != str(folder) else "again" for word in shlex.split(command))
         assert program == "clevrhope"
@@ -92,12 +92,13 @@ def test_a_folder_by_a_design_is_made_again_by_naming_it(
     options = ["--splits", "complex_ood", "--no-render", "--quiet", "--seed", "3", "--out"]
     asked = ["build", "--hop", "metal_red", "--design", "official", "--minimal-pool", "own", *options]
     assert run_command([*asked, "made"]) == 0
-    assert "--design official" not in info(capsys, Path("made"))["reproduction"]["commands"][0]
+    (command,) = info(capsys, Path("made"))["reproduction"]["commands"]
+    assert "--design official --minimal-pool own" in command
     asked = ["build", "--hop", "metal_red", "--design", "official", *options]
     assert run_command([*asked, "made_by_all_rules"]) == 0
     made = read_overview(Path("made_by_all_rules")).reproduction
     assert made is not None
-    assert (made.settings, made.notes) == ("", ())
+    assert (made.settings, made.notes) == ({}, ())
     assert "--design official" in made.commands[0]
     words = made.commands[0].replace("made_by_all_rules", "again").split()[1:]
     assert run_command([*words, "--quiet"]) == 0
@@ -118,7 +119,8 @@ def test_what_could_be_added_can_be_planned(
     overview = read_overview(folder)
     assert overview.reproduction is not None
     monkeypatch.chdir(tmp_path)
-    Path("settings.toml").write_text(overview.reproduction.settings)
+    for file, text in overview.reproduction.settings.items():
+        Path(file).write_text(text)
     builds = [shlex.split(each.command) for each in overview.additions if " build " in each.command]
     assert len(builds) >= 2
     for _, _, *words in builds:
@@ -182,9 +184,9 @@ def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixtu
     made = info(capsys, KEPT)["reproduction"]
     (command,) = made["commands"]
     assert "--config settings.toml" in command
-    assert "--train-questions 18" in command
     assert "--splits train,complex_iid,complex_ood,minimal_iid,minimal_ood" in command
-    assert made["settings"] == "[sizes]\ncomplex_iid = 9\ncomplex_ood = 3\nminimal_places = 1\n"
+    sizes = "[sizes]\ntrain = 18\ncomplex_iid = 9\ncomplex_ood = 3\nminimal_places = 1\n"
+    assert made["settings"] == {"settings.toml": sizes}
 
 
 def test_a_folder_of_another_dataset_version_has_no_commands(

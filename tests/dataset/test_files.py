@@ -171,9 +171,10 @@ def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_pat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"format": 1,\n "seed"}', r"manifest.json:2:8: broken JSON"),
+        ('{"format": 2,\n "seed"}', r"manifest.json:2:8: broken JSON"),
         ('{"format": 99}', "format 99, but this"),
-        ('{"format": 1}', "version is missing"),
+        ('{"format": 1}', "build the dataset again"),
+        ('{"format": 2}', "version is missing"),
         ("[]", 'format "list"'),
     ],
 )

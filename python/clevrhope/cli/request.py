@@ -288,10 +288,49 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         covr=choices["covr"],
         prelim=prelim,
         edition=edition,
+        options=_recorded(choices),
     )
     if edition:
         check_choices(request, edition)
     return request
+
+
+OF_A_RUN = ("out", "seed", "blender_python", "workers", "engine", "address", "quiet", "as_json")
+"""Options that decide nothing that a folder holds, or, like the seed, are recorded elsewhere."""
+
+
+def _recorded(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options that decide content, by name; machines agree on them, as they hold no whole path."""
+    from clevrhope.runtime.toml import read_toml
+
+    found: dict[str, Any] = {}
+    for option in _options():
+        name = str(option.name)
+        value = choices.get(name)
+        if name in OF_A_RUN or value in (None, False, (), option.default):
+            continue
+        if name == "config_file":
+            table = read_toml(value, "settings of a dataset")
+            value = {key: Path(each).name if key in PATHS else each for key, each in table.items()}
+        elif name == "device":
+            value = value.partition(":")[0]
+        elif isinstance(value, Path):
+            value = value.resolve().name
+        found[option.opts[0].removeprefix("--")] = list(value) if isinstance(value, tuple) else value
+    return found
+
+
+PATHS = ("properties", "templates", "clevr")
+"""Keys of a settings file whose values are paths."""
+
+
+def _options() -> list[click.Option]:
+    """The options of `dataset_options`, in the order of the help."""
+
+    def command() -> None: ...
+
+    dataset_options(command)
+    return list(reversed(vars(command)["__click_params__"]))
 
 
 def _check_covr(choices: Mapping[str, Any], out: Path) -> None:

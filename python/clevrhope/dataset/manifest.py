@@ -49,8 +49,8 @@ from clevrhope.splits.kinds import SPLITS
 MAX_MANIFEST_BYTES = 1 << 28
 """The most bytes of a manifest; all pairs at the paper's sizes list a million files and need half of it."""
 
-FORMAT = 1
-"""Version of the folder's layout and streams; another number means another dataset."""
+FORMAT = 2
+"""Version of the folder's layout and of this file. Folders of format 1 do not record their requests."""
 
 _BOUND = {
     "version": "another dataset version",
@@ -79,6 +79,10 @@ class Manifest:
     """Renderer, its quality and other settings; None before the first image is requested."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The resolved configuration of the largest request so far."""
+    requests: Sequence[Mapping[str, Any]] = field(default_factory=list)
+    """The different requests so far that came from the command line, in their order: the options that decide
+    content, by name without dashes. Files are named by their last part, and `config` is the settings file's
+    content."""
     splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """HOP -> split -> pool, questions, images, finished or not."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -179,9 +183,11 @@ def _parse(content: bytes, path: Path) -> Manifest:
             _check_whole(content.decode(), error.__cause__, path)
         raise
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        found = shown(raw.get("format") if isinstance(raw, dict) else type(raw).__name__)
+        found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
+        remedy = "; build the dataset again, into another folder" if found in range(FORMAT) else ""
         raise DatasetError(
-            f"{path}: format {found}, but this version of clevrhope reads and writes format {FORMAT}"
+            f"{path}: format {shown(found)}, but this version of clevrhope reads and writes format {FORMAT}"
+            f"{remedy}"
         )
     check_form(raw, MANIFEST, path)
     for hop, splits in raw["splits"].items():
@@ -384,6 +390,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "questions": manifest.questions,
         "rendering": manifest.rendering,
         "config": manifest.config,
+        "requests": list(manifest.requests),
         "splits": manifest.splits,
         "pools": dict(_in_order(manifest.pools)),
         **({"palettes": dict(_in_order(manifest.palettes))} if manifest.palettes else {}),
@@ -439,6 +446,7 @@ MANIFEST = Fields(
         ),
         "rendering": Nullable(OBJECT),
         "config": Fields({}, {"preset": TEXT, "sizes": MapOf(COUNT), "images": TEXT, "passes": ListOf(TEXT)}),
+        "requests": ListOf(Fields({}, {"config": OBJECT})),
         "splits": _SPLITS,
         "pools": MapOf(
             Fields({"pictures": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),

@@ -129,6 +129,8 @@ def merge(
     found = [(folder, _read_part(folder)) for folder in parts]
     if request.seed is None and not Layout(request.out).manifest.exists() and found:
         request = replace(request, seed=found[0][1].seed)
+    if found and found[0][1].requests:
+        request = replace(request, options=found[0][1].requests[-1])
     with locked(request.out), progress.stage("Merging parts", total=len(found), unit="parts") as advance:
         resolved = resolve(request)
         before = resolved.manifest

@@ -38,6 +38,9 @@ class Request:
     edition: Edition | None = None
     """The edition that this request makes, whole or in part; private if the seed is not the edition's."""
 
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The request as the command line gave it, for the manifest's `requests`; empty if Python made it."""
+
     @property
     def rendering(self) -> Mapping[str, Any] | None:
         """The rendering settings as a manifest records them; None if no images are wanted."""

@@ -236,10 +236,12 @@ def start_manifest(resolved: Resolved) -> Manifest:
         check_store(resolved.layout.image_store(pool))
         passes_store(resolved.layout, pool).check()
     there, wanted = resolved.manifest.rendering, resolved.request.rendering
+    requests, options = resolved.manifest.requests, resolved.request.options
     manifest = replace(
         resolved.manifest,
         rendering=rendering_of_folder(there, wanted) if wanted else there,
         config=resolved_config(resolved),
+        requests=[*requests, options] if options and options not in requests else requests,
         palettes={name: palette.as_json() for name, palette in resolved.engine.palettes.items()},
         complete=False,
     )

@@ -9,7 +9,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.contents import suite_command
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.describe.info.reproduction import Reproduction, hop_options, suites_of
+from clevrhope.describe.info.reproduction import Reproduction, suites_of
 from clevrhope.editions.definition import edition_names, read_edition
 from clevrhope.images.passes import PASSES
 from clevrhope.questions.suites import suite_names
@@ -46,7 +46,7 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
     """The additions that `build` can make. A folder whose palettes limit its values cannot get more pairs."""
     names = [name for name in manifest.splits if not name.startswith(f"{PRELIM}_")]
     plain = [name for name in names if MARK not in name]
-    there, own = hop_options(plain), ["--out", str(folder)]
+    there, own = _hop_options(plain), ["--out", str(folder)]
     config, rendered = manifest.config, manifest.rendering is not None
 
     def build(what: str, *options: str) -> Addition:
@@ -63,8 +63,9 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
         if NONE not in plain:
             yield build("train, val and test sets with nothing held out", "--hop", NONE)
         larger = [*PRESETS][[*PRESETS].index(config.get("preset", "demo")) + 1 :]
-        has_file_of_sizes = "[sizes]" in made.settings and "--config" in made.needed
-        for preset in () if has_file_of_sizes else larger:  # the file's sizes override the preset's
+        # A settings file that is needed again would override the preset's sizes.
+        has_file_of_sizes = any("[sizes]" in made.settings.get(word, "") for word in made.needed)
+        for preset in () if has_file_of_sizes else larger:
             yield build(f"questions up to the sizes of preset {preset}", *there, "--preset", preset)
         lacking = [kind for kind in PASSES if kind not in config.get("passes", ())]
         if rendered and lacking:
@@ -80,7 +81,7 @@ def _builds(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Ad
 def _builds_of_edition(folder: Path, manifest: Manifest, made: Reproduction) -> Iterator[Addition]:
     """The additions that `build` can make to an edition: missing pairs, images or passes."""
     command = ["clevrhope", "build", *made.needed, "--out", str(folder)]
-    there, rendered = hop_options(list(manifest.splits)), manifest.rendering is not None
+    there, rendered = _hop_options(list(manifest.splits)), manifest.rendering is not None
     if not rendered:
         yield Addition("images", shlex.join([*command, *there]))
     if manifest.edition and _lacks_pairs(manifest, str(manifest.edition["name"])):
@@ -90,6 +91,15 @@ def _builds_of_edition(folder: Path, manifest: Manifest, made: Reproduction) -> 
     if rendered and lacking:
         what = f"passes ({', '.join(lacking)})"
         yield Addition(what, shlex.join([*command, *there, "--passes", ",".join(lacking)]))
+
+
+def _hop_options(names: Sequence[str]) -> list[str]:
+    """The options that name pairs: one of the paper's groups if they form it, or else each pair."""
+    for group, members in sorted(HOP_GROUPS.items()):  # "all" comes before "first6"
+        if set(members) <= set(names):
+            rest = ",".join(name for name in names if name not in members)
+            return ["--hops", group, *(["--hop", rest] if rest else [])]
+    return ["--hop", ",".join(names)] if names else []
 
 
 def _lacks_pairs(manifest: Manifest, name: str) -> bool:

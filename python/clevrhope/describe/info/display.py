@@ -6,7 +6,6 @@ from rich.console import Console
 from rich.text import Text
 
 from clevrhope.describe.info.overview import Overview
-from clevrhope.describe.info.reproduction import SETTINGS_FILE
 from clevrhope.images.rendering_record import made_by
 from clevrhope.pages.markdown import listed
 from clevrhope.runtime.display import show_table, size
@@ -40,13 +39,13 @@ def show_overview(console: Console, overview: Overview) -> None:
     rows = [(kind, size(n_bytes)) for kind, n_bytes in overview.bytes.items()]
     show_table(console, "On disk", ("kind", ""), [*rows, ("all", size(sum(overview.bytes.values())))])
     made = overview.reproduction
-    if made is not None:
+    if made is not None and made.commands:
         show("To reproduce", "bold")
         for command in made.commands:
             show(command)
-        if made.settings:
-            show(f"where {SETTINGS_FILE}, or the file that you gave as --config, says:")
-            for line in made.settings.strip().splitlines():
+        for name, text in made.settings.items():
+            show(f"where {name}, or the file that you gave as --config, says:")
+            for line in text.strip().splitlines():
                 show(f"  {line}")
         for note in made.notes:
             show(note, "dim")
