@@ -19,10 +19,10 @@ import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.manifest import read_manifest, write_manifest
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.settings import NativeSettings
-from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
+from clevrhope.pipeline import Request, Summary, build
 
 #: A quarter of an image's sides: objects of some hundred pixels, in milliseconds.
 TINY = NativeSettings(width=120, height=80, quality="draft")
@@ -166,64 +166,6 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(tmp_path: Path) ->
     _, errors = last.communicate()
     assert last.returncode == 0, errors
     assert tree(out) == tree(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_number_of_workers_does_not_show(whole: Path, tmp_path: Path) -> None:
-    make(tmp_path / "three", workers=3)
-    assert tree(tmp_path / "three") == tree(whole)
-
-
-def test_a_second_run_makes_nothing(spoilt: Path) -> None:
-    before = tree(spoilt)
-    assert make(spoilt).n_annotated == 0
-    # What the folder has is kept without being asked for.
-    assert make(spoilt, ()).n_annotated == 0
-    assert tree(spoilt) == before
-
-
-@pytest.mark.slow
-def test_growing_gives_what_was_asked_for_at_once(whole: Path, tmp_path: Path) -> None:
-    first = make(tmp_path / "grown", sizes={**SIZES, "train": 18}).n_annotated
-    assert 0 < make(tmp_path / "grown", ()).n_annotated < first
-    assert tree(tmp_path / "grown") == tree(whole)
-
-
-@pytest.mark.slow
-def test_passes_that_are_added_later(whole: Path, bare: Path, tmp_path: Path) -> None:
-    shutil.copytree(bare, tmp_path / "late")
-    make(tmp_path / "late", ("mask",))
-    with h5py.File(tmp_path / "late" / "passes" / "train.h5") as file:
-        assert "mask" in file
-        assert "depth" not in file
-    assert make(tmp_path / "late", ("normal", "depth")).n_annotated > 0
-    assert tree(tmp_path / "late") == tree(whole)
-
-
-@pytest.mark.slow
-def test_parts_joined_are_one_machines(whole: Path, tmp_path: Path) -> None:
-    parts = [tmp_path / "1", tmp_path / "2"]
-    for number, part in enumerate(parts, 1):
-        build_part(asked(part), parse_shard(f"{number}/2"))
-    merge(parts, asked(tmp_path / "joined"))
-    assert tree(tmp_path / "joined") == tree(whole)
-    build_part(asked(tmp_path / "other", ("mask",)), parse_shard("2/2"))
-    with pytest.raises(DatasetError, match=r"other: made for another request .*passes"):
-        merge([parts[0], tmp_path / "other"], asked(tmp_path / "mixed"))
-
-
-def test_merge_takes_the_passes_from_the_parts(tmp_path: Path) -> None:
-    settings = tmp_path / "native.toml"
-    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
-    few = ["--hop", "none", "--splits", "val", "--test-questions", "18", "--quiet"]
-    for part in ("1/2", "2/2"):
-        made = ["build", *few, "--seed", "3", "--config", str(settings), "--shard", part]
-        assert run_command([*made, "--passes", "mask,depth", "--out", str(tmp_path / part[0])]) == 0
-    parts = [str(tmp_path / "1"), str(tmp_path / "2")]
-    assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
-    with h5py.File(tmp_path / "joined" / "passes" / "val.h5") as file:
-        assert {"mask", "depth"} <= set(file)
-        assert "normal" not in file
 
 
 def test_loaded_beside_the_images(whole: Path) -> None:

@@ -107,28 +107,6 @@ def test_tests_are_those_of_a_folder_without_clevr(clevr: MadeClevr, tmp_path: P
 
 
 @pytest.mark.slow
-def test_grown_and_joined_folders_are_those_made_at_once(
-    clevr: MadeClevr, tmp_path: Path, make: Make
-) -> None:
-    large = asked(clevr, hops=("rubber_cylinder", "cyan_cylinder"), sizes={"train": 900})
-    make(tmp_path / "grown", **asked(clevr))
-    before = stamps(tmp_path / "grown")
-    make(tmp_path / "grown", **asked(clevr, hops=("rubber_cylinder",), sizes={"train": 900}))
-    after = stamps(tmp_path / "grown")
-    kept = [name for name in before if "test" in name or "complex" in name or "minimal" in name]
-    assert kept
-    assert [name for name in kept if after[name] != before[name]] == []
-    make(tmp_path / "grown", **large)
-    make(tmp_path / "once", **large)
-    assert tree(tmp_path / "grown") == tree(tmp_path / "once")
-    parts = [tmp_path / f"part{k}" for k in (1, 2, 3)]
-    for number, part in enumerate(parts, 1):
-        build_part(request(part, **large), Shard(number, 3))
-    merge(parts, request(tmp_path / "joined", **large))
-    assert tree(tmp_path / "joined") == tree(tmp_path / "once")
-
-
-@pytest.mark.slow
 def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:

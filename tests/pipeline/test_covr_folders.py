@@ -9,7 +9,6 @@ import h5py
 import numpy as np
 import pytest
 from building import command, request, tree
-from fake_renderer import FakeRenderer
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import scenes_of
@@ -19,7 +18,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError, existing_manifest
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError, SceneError
-from clevrhope.pipeline import build, build_part, merge, parse_shard
+from clevrhope.pipeline import build
 from clevrhope.programs import Program, SceneSet, answer_text, execute, execute_batch
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
 
@@ -176,9 +175,6 @@ def test_a_larger_folder_extends_a_smaller_one(folder: Path, tmp_path: Path) -> 
     for split, arrays in before.items():
         for name, column in arrays.arrays().items():
             assert np.array_equal(rows(out, split).arrays()[name][: len(column)], column), (split, name)
-    whole = tmp_path / "whole"
-    build(request(whole, covr=True, render=False, hops=(HOP, "none"), sizes=sizes))
-    assert tree(out) == tree(whole)
 
 
 @pytest.mark.slow
@@ -213,23 +209,6 @@ def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Pat
     objects = read_scene_objects(Layout(out), "train")
     assert any(set(each.items()) >= PAIR for index in used for each in objects[index])
     assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
-
-
-@pytest.mark.slow
-def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
-    def renderer(settings: Any, workers: Any) -> FakeRenderer:
-        return FakeRenderer(settings=settings, workers=workers)
-
-    asked = {"covr": True, "sizes": {"covr_train": 60}, "images": "png"}
-    parts = [
-        build_part(
-            request(tmp_path / f"part{n}", **asked), parse_shard(f"{n}/2"), make_renderer=renderer
-        ).folder
-        for n in (1, 2)
-    ]
-    merge(parts, request(tmp_path / "joined", **asked), make_renderer=renderer)
-    build(request(tmp_path / "whole", **asked), make_renderer=renderer)
-    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
 
 
 @pytest.mark.slow

@@ -60,24 +60,6 @@ def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Ma
     assert tree(layout.root) == tree(tmp_path / "at_once")
 
 
-def test_smaller_sizes_take_nothing_away(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", sizes=LARGER)
-    before = tree(tmp_path / "out")
-    make(tmp_path / "out")
-    assert tree(tmp_path / "out") == before
-
-
-@pytest.mark.slow
-def test_splits_come_one_by_one(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", splits=("complex_ood",))
-    assert sorted(path.name for path in (tmp_path / "out" / "hops" / "rubber_cylinder").glob("*.h5")) == [
-        "complex_ood.h5"
-    ]
-    make(tmp_path / "out")
-    make(tmp_path / "at_once")
-    assert tree(tmp_path / "out") == tree(tmp_path / "at_once")
-
-
 @pytest.mark.parametrize(("first", "then"), [("png", "h5"), ("h5", "png"), ("png", "both"), ("h5", "both")])
 @pytest.mark.slow
 def test_kinds_of_images_can_be_added_without_rendering_again(
@@ -90,15 +72,6 @@ def test_kinds_of_images_can_be_added_without_rendering_again(
     assert all(after[name] == stamp for name, stamp in before.items() if name.startswith("images/"))
     make(tmp_path / "both", images="both")
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
-
-
-@pytest.mark.slow
-def test_images_can_come_after_the_text(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", render=False)
-    assert not (tmp_path / "out" / "images").exists()
-    make(tmp_path / "out")
-    make(tmp_path / "whole")
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
 
 
 def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
@@ -144,22 +117,6 @@ def test_the_manifest_lists_every_file_with_size_and_checksum(tmp_path: Path, ma
         assert (tmp_path / "out" / name).stat().st_size == each["bytes"]
     assert manifest["complete"] is True
     assert str(tmp_path) not in json.dumps(manifest)
-
-
-@pytest.mark.slow
-def test_question_files_can_be_left_out_and_added_later(tmp_path: Path, make: Make) -> None:
-    without, layout = tmp_path / "without", Layout(tmp_path / "without")
-    make(without, question_json=False)
-    assert not list(without.glob("hops/*/*_questions.json"))
-    assert "HDF5 and JSON agree" not in layout.hop_datasheet("rubber_cylinder").read_text()
-    assert "_questions.json" not in layout.datasheet.read_text()
-    make(tmp_path / "with")
-    assert "HDF5 and JSON agree" in Layout(tmp_path / "with").hop_datasheet("rubber_cylinder").read_text()
-    for split in SPLITS:
-        path = layout.questions_h5("rubber_cylinder", split)
-        assert path.read_bytes() == (tmp_path / "with" / layout.relative(path)).read_bytes()
-    make(without)
-    assert tree(without) == tree(tmp_path / "with")
 
 
 @pytest.mark.slow

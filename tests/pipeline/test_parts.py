@@ -37,40 +37,6 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [each.folder for each in made]
 
 
-@pytest.mark.parametrize("images", ["png", "h5", "both"])
-@pytest.mark.slow
-def test_parts_joined_are_what_one_machine_writes(images: str, tmp_path: Path) -> None:
-    folders = [part(tmp_path / f"part{n}", f"{n}/3", images=images).folder for n in (1, 2, 3)]
-    before = [tree(folder) for folder in folders]
-    made = joined(folders[::-1], tmp_path / "joined", images=images)
-    build(request(tmp_path / "whole", hops=HOPS, sizes=SIZES, images=images), make_renderer=renderer)
-    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
-    assert [tree(folder) for folder in folders] == before, "a part was changed"
-    assert made.n_rendered <= 3, "nearly all images were in the parts"
-
-
-@pytest.mark.slow
-def test_parts_render_what_will_be_used_and_each_image_once(parts: list[Path], tmp_path: Path) -> None:
-    names = [{path.name for path in each.glob("images/*/*.png")} for each in parts]
-    assert not names[0] & names[1] | names[0] & names[2] | names[1] & names[2]
-    joined(parts, tmp_path / "joined")
-    used = {path.name for path in (tmp_path / "joined").glob("images/*/*.png")}
-    rendered = names[0] | names[1] | names[2]
-    assert len(used - rendered) <= 3
-    assert len(rendered - used) <= 3
-
-
-@pytest.mark.slow
-def test_text_alone_and_a_part_that_was_run_twice(tmp_path: Path) -> None:
-    folders = [part(tmp_path / f"part{n}", f"{n}/2", render=False).folder for n in (1, 2)]
-    before = tree(folders[0])
-    part(folders[0], "1/2", render=False)
-    assert tree(folders[0]) == before
-    joined(folders, tmp_path / "joined", render=False)
-    build(request(tmp_path / "whole", hops=HOPS, sizes=SIZES, render=False))
-    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
-
-
 def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "out"
 
@@ -92,6 +58,7 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
         "sizes.train is 2500 there, 2501 asked for",
         sizes={**SIZES, "train": 2_501},
     )
+    refused(parts, "for another request .*passes", passes=("mask",))
     refused(parts, "another seed", seed=6)
     smaller = request(tmp_path / "world", hops=HOPS, sizes=SIZES, render=False)
     smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import Make, request, stamps, tree
-from fake_renderer import FakeRenderer
+from building import Make, request, stamps
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -23,7 +22,7 @@ from clevrhope.errors import ConfigError, SplitError
 from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
-from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
+from clevrhope.pipeline import Limits, build
 from clevrhope.pipeline.engine import World, open_world
 from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.minimal import first_groups, n_groups
@@ -33,10 +32,6 @@ VALUES = ("cyan", "cylinder")
 SMALL = {"prelim_existence": 4, "prelim_counting": 3}
 PAPER_GROUPS = {"size": 960, "color": 168, "material": 960, "shape": 640}
 """Of each value: grids that have it, times combinations of the other types' values, times copies."""
-
-
-def renderer(settings: Any, workers: Any) -> FakeRenderer:
-    return FakeRenderer(settings=settings, workers=workers)
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -154,28 +149,11 @@ def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> 
         assert after[: len(there)] == there
     assert images.items() <= stamps(out).items()
     assert failed(out) == set()
-    make(tmp_path / "at_once", hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
-    assert tree(out) == tree(tmp_path / "at_once")
     kept = make(out, hops=(), prelim=("cyan",), sizes=SMALL).kept
     assert kept == (
         "prelim_cyan existence: the 9 existing sets are kept, more than the 4 asked for",
         "prelim_cyan counting: the 5 existing sets are kept, more than the 3 asked for",
     )
-
-
-@pytest.mark.slow
-def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
-    asked = {"hops": ("rubber_cylinder",), "prelim": VALUES, "sizes": SMALL}
-    parts = [tmp_path / f"part{n}" for n in (1, 2, 3)]
-    rendered = 0
-    for n, out in enumerate(parts, 1):
-        part = build_part(request(out, **asked), parse_shard(f"{n}/3"), make_renderer=renderer)
-        rendered += part.n_images
-    joined = merge(parts, request(tmp_path / "joined", **asked), make_renderer=renderer)
-    whole = build(request(tmp_path / "whole", **asked), make_renderer=renderer)
-    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
-    assert rendered + joined.n_rendered >= whole.n_rendered
-    assert joined.n_rendered <= 3, "nearly all images were in the parts"
 
 
 @pytest.mark.slow

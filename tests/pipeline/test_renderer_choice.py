@@ -2,8 +2,6 @@
 
 import json
 import os
-import random
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -72,44 +70,6 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
         "quality": "draft",
         "revision": NATIVE_REVISION,
     }
-
-
-@pytest.mark.slow
-def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted(tmp_path: Path) -> None:
-    settings = tmp_path / "native.toml"
-    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 120\nheight = 80\n')
-    build_it = ("build", "--hop", "rubber_cylinder", "--seed", "5", "--quiet", "--config", settings)
-    whole = command(*build_it, "--out", tmp_path / "whole")
-    _, errors = whole.communicate()
-    assert whole.returncode == 0, errors
-
-    chance = random.Random(31)
-    images = tmp_path / "killed" / "images"
-    n_killed = 0
-    while n_killed < 5:
-        threads = chance.randint(1, 4)
-        running = command(*build_it, "--workers", str(threads), "--out", tmp_path / "killed", threads=threads)
-        wanted = len(list(images.rglob("*.png"))) + chance.randint(0, 9)
-        while running.poll() is None and len(list(images.rglob("*.png"))) < wanted:
-            pass
-        if running.poll() is None:
-            running.kill()
-            n_killed += 1
-        _, errors = running.communicate()
-        assert running.returncode in (0, -9), errors
-        if running.returncode == 0:
-            shutil.rmtree(tmp_path / "killed")
-    last = command(*build_it, "--out", tmp_path / "killed", threads=3)
-    _, errors = last.communicate()
-    assert last.returncode == 0, errors
-    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
-    make(tmp_path / "one", workers=1)
-    make(tmp_path / "three", workers=3)
-    assert tree(tmp_path / "one") == tree(tmp_path / "three")
 
 
 @pytest.mark.parametrize(
@@ -192,25 +152,11 @@ def test_manifests_from_before_there_was_a_choice_are_blenders(
     assert after.rendering == manifest.rendering
 
 
-@pytest.mark.parametrize("images", ["png", "h5", "both"])
 @pytest.mark.slow
-def test_growing_gives_what_was_asked_for_at_once(images: str, tmp_path: Path) -> None:
-    make(tmp_path / "grown", images=images, sizes={**SIZES, "train": 18})
-    make(tmp_path / "grown", images=images)
-    make(tmp_path / "whole", images=images)
-    assert tree(tmp_path / "grown") == tree(tmp_path / "whole")
-    assert (tmp_path / "whole" / "images" / "train.h5").exists() == (images != "png")
-    assert any((tmp_path / "whole" / "images").rglob("*.png")) == (images != "h5")
-
-
-@pytest.mark.slow
-def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path) -> None:
+def test_parts_agree_on_the_renderer(tmp_path: Path) -> None:
     parts = [tmp_path / "1", tmp_path / "2"]
     for number, part in enumerate(parts, 1):
         build_part(asked(part), parse_shard(f"{number}/2"))
-    merge(parts, asked(tmp_path / "joined"))
-    make(tmp_path / "whole")
-    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
     other = replace(TINY, quality="standard")
     build_part(asked(tmp_path / "other", other), parse_shard("2/2"))
     with pytest.raises(DatasetError, match=r'other: .*quality is "standard" there, "draft" asked for'):
@@ -220,20 +166,21 @@ def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_merge_takes_renderer_and_passes_from_the_parts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     settings = tmp_path / "native.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
     few = ["--hop", "none", "--splits", "val,test", "--test-questions", "18", "--quiet"]
+    made = ["build", *few, "--seed", "3", "--config", str(settings), "--passes", "mask,depth"]
     for part in ("1/2", "2/2"):
-        made = ["build", *few, "--seed", "3", "--config", str(settings), "--shard", part]
-        assert run_command([*made, "--out", str(tmp_path / part[0])]) == 0
+        assert run_command([*made, "--shard", part, "--out", str(tmp_path / part[0])]) == 0
     parts = [str(tmp_path / "1"), str(tmp_path / "2")]
     assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
-    assert (
-        run_command(["build", *few, "--seed", "3", "--config", str(settings), "--out", str(tmp_path / "w")])
-        == 0
-    )
+    assert run_command([*made, "--out", str(tmp_path / "w")]) == 0
     assert tree(tmp_path / "joined") == tree(tmp_path / "w")
+    manifests = [read_manifest(tmp_path / name / "manifest.json") for name in ("joined", "w")]
+    assert manifests[0] == manifests[1], "the requests of the parts are those of the whole"
     other = ["merge", *parts, *few, "--quality", "draft", "--out", str(tmp_path / "other")]
     assert run_command(other) == 2
     assert 'quality is "standard" there, "draft" asked for' in capsys.readouterr().err

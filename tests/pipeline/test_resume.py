@@ -190,12 +190,6 @@ def test_a_second_run_is_told_which_one_holds_the_folder(
     assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 0
 
 
-def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "one", workers=1)
-    make(tmp_path / "four", workers=4)
-    assert tree(tmp_path / "one") == tree(tmp_path / "four")
-
-
 @pytest.mark.slow
 def test_a_run_that_ends_with_its_first_file_is_resumed(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
@@ -211,11 +205,3 @@ def test_a_run_that_ends_with_its_first_file_is_resumed(
     make(tmp_path / "out")
     make(tmp_path / "whole")
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")
-
-
-def test_a_finished_folder_is_left_alone(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out")
-    before = tree(tmp_path / "out")
-    again = make(tmp_path / "out", seed=None)
-    assert again.n_rendered == 0
-    assert tree(tmp_path / "out") == before

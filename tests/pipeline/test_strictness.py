@@ -7,7 +7,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import Make, request, tree
+from building import Make, request
 
 from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
@@ -15,7 +15,7 @@ from clevrhope.audit.leaks.report import LeakReport
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.pipeline import Shard, build, build_part, merge
+from clevrhope.pipeline import build
 from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
 
@@ -137,22 +137,6 @@ def test_a_folder_is_bound_to_it(described: Path, strict: Path, asked: dict[str,
         built(strict, asked)
     assert json.loads((strict / "manifest.json").read_text())["questions"]["strictness"] == "implied"
     assert "strictness" not in json.loads((described / "manifest.json").read_text())["questions"]
-
-
-@pytest.mark.slow
-def test_parts_joined_and_a_folder_grown_are_what_one_run_makes(
-    tmp_path: Path, strict: Path, asked: dict[str, Any]
-) -> None:
-    small = {"train": 1_000, "complex_iid": 400, "complex_ood": 100}
-    built(tmp_path / "grown", asked, strictness="implied", sizes=small)
-    built(tmp_path / "grown", asked, strictness="implied")
-    assert tree(tmp_path / "grown") == tree(strict)
-    wanted = {**asked, "strictness": "implied"}
-    parts = [build_part(request(tmp_path / f"part{n}", **wanted), Shard(n, 2)).folder for n in (1, 2)]
-    with pytest.raises(DatasetError, match="strictness"):
-        merge(parts, request(tmp_path / "other", **asked))
-    merge(parts, request(tmp_path / "joined", **wanted))
-    assert tree(tmp_path / "joined") == tree(strict)
 
 
 @pytest.mark.slow

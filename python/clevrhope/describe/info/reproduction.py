@@ -61,9 +61,7 @@ def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
         requests.append(request)
     is_public = manifest.edition is not None and not manifest.edition["private"]
     seed = [] if is_public else ["--seed", str(manifest.seed)]
-    commands = [
-        ["clevrhope", "build", *_words(request), *seed, "--out", str(folder)] for request in requests
-    ]
+    commands = [["clevrhope", "build", *_words(request), *seed, "--out", str(folder)] for request in requests]
     notes = [
         f"{value} stands for {what}."
         for name, what in NAMED_FILES.items()
