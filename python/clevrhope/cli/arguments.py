@@ -47,30 +47,48 @@ class Whole(click.IntRange):
         return number
 
 
-only_hops = click.option(
-    "--hop", "hops", multiple=True, type=HOP, metavar="NAME", help="Only this HOP; repeatable."
+_TYPES: Mapping[str, click.ParamType] = {
+    "N": Whole(1),
+    **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
+    **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
+}
+"""The types that words in the usage of an option stand for; other words stand for any text."""
+
+
+def option(usage: str, help: str, *, to: str | None = None, type: Any = None, **more: Any) -> Any:
+    """A decorator that gives a command an option, declared by its usage.
+
+    Args:
+        usage: "--quiet" is a switch, "--seed N" takes a value, "--images png|h5" one of several words, and
+            "--hop NAME..." can be repeated.
+        help: what the help says about it.
+        to: the parameter that gets the value; by default the option's own name.
+        type: the type of the value, if its word does not say it.
+        more: other arguments of `click.option`.
+    """
+    name, _, value = usage.partition(" ")
+    names = (name,) if to is None else (name, to)
+    if not value:
+        return click.option(*names, is_flag=True, help=help, **more)
+    word = value.removesuffix("...")
+    if type is None and "|" in word:
+        more["type"] = click.Choice(word.split("|"))
+    else:
+        more |= {"type": type or _TYPES.get(word), "metavar": word}
+    return click.option(*names, multiple=word != value, help=help, **more)
+
+
+only_hops = option("--hop NAME...", "Only this HOP; repeatable.", to="hops", type=HOP)
+only_splits = option("--splits NAMES...", "Only these splits, separated by commas.", type=SPLIT)
+quiet_option = option("--quiet", "Print nothing but errors.")
+no_progress_option = option("--quiet", "Show no progress.")
+json_option = option("--json", "Print one JSON object instead of text.", to="as_json")
+properties_option = option(
+    "--properties FILE", "Sizes, colors, materials and shapes, in the format of CLEVR's properties.json."
 )
-only_splits = click.option(
-    "--splits",
-    multiple=True,
-    type=SPLIT,
-    metavar="NAMES",
-    help="Only these splits, separated by commas.",
-)
-quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
-no_progress_option = click.option("--quiet", is_flag=True, help="Show no progress.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-properties_option = click.option(
-    "--properties",
-    type=PATH,
-    metavar="FILE",
-    help="Sizes, colors, materials and shapes, in the format of CLEVR's properties.json.",
-)
-passes_option = click.option(
-    "--passes",
-    multiple=True,
-    metavar="KINDS",
-    help="Annotate each image, in HDF5, with mask (the object at each pixel), depth or normal; separated by "
+passes_option = option(
+    "--passes KINDS...",
+    "Annotate each image, in HDF5, with mask (the object at each pixel), depth or normal; separated by "
     "commas.",
 )
 
@@ -96,63 +114,54 @@ def _use_blender_python(context: click.Context, _: click.Parameter, value: Path 
         context.with_resource(_variable(VARIABLE, str(value)))
 
 
-blender_option = click.option(
-    "--blender-python",
-    type=PATH,
-    metavar="PATH",
+blender_option = option(
+    "--blender-python PATH",
+    "The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
+    "clevrhope blender install made]",
     callback=_use_blender_python,
     expose_value=False,
-    help="The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
-    "clevrhope blender install made]",
 )
 
 rendering_options = (
     option_group(
         "Images",
-        click.option(
-            "--renderer",
-            metavar="NAME",
-            help="blender or native, which makes nearly the same images without Blender, much faster.  "
+        option(
+            "--renderer NAME",
+            "blender or native, which makes nearly the same images without Blender, much faster.  "
             "[default: blender]",
         ),
-        click.option(
-            "--quality",
-            metavar="NAME",
-            help="Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
+        option(
+            "--quality NAME",
+            "Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
             "[default: standard]",
         ),
-        click.option(
-            "--samples",
-            type=Whole(1),
-            help="Blender's samples per pixel, in place of --quality; with 512 or more without denoising, as "
+        option(
+            "--samples N",
+            "Blender's samples per pixel, in place of --quality; with 512 or more without denoising, as "
             "in the original.  [default: 16]",
         ),
     ),
     option_group(
         "Machine",
-        click.option(
-            "--device",
-            metavar="NAME",
-            help="Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; "
+        option(
+            "--device NAME",
+            "Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; "
             "clevrhope devices lists them.  [default: auto]",
         ),
         blender_option,
-        click.option(
-            "--workers",
-            type=Whole(1),
-            help="With blender, the number of processes, by default one per two cores or two per GPU; with "
+        option(
+            "--workers N",
+            "With blender, the number of processes, by default one per two cores or two per GPU; with "
             "native, the number of images rendered at once.",
         ),
-        click.option(
-            "--engine",
-            type=click.Choice(["local", "ray"]),
+        option(
+            "--engine local|ray",
+            "Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
             default="local",
-            help="Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
         ),
-        click.option(
-            "--address",
-            metavar="HOST:PORT",
-            help="The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
+        option(
+            "--address HOST:PORT",
+            "The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
         ),
     ),
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from clevrhope.cli.arguments import PATH, quiet_option
+from clevrhope.cli.arguments import option, quiet_option
 from clevrhope.cli.command import Command
 
 
@@ -18,14 +18,12 @@ def blender() -> None:
 
 
 @blender.command(cls=Command, short_help="Makes an environment with Python 3.11 and Blender.")
-@click.option(
-    "--into",
-    type=PATH,
-    metavar="DIR",
-    help="Folder of the environment. If it is not the default, set CLEVRHOPE_BLENDER_PYTHON to its Python "
+@option(
+    "--into DIR",
+    "Folder of the environment. If it is not the default, set CLEVRHOPE_BLENDER_PYTHON to its Python "
     "afterwards.  [default: this user's data folder, where clevrhope finds it]",
 )
-@click.option("--python", type=PATH, metavar="PATH", help="A Python 3.11.  [default: the first found]")
+@option("--python PATH", "A Python 3.11.  [default: the first found]")
 @quiet_option
 def install(into: Path | None, python: Path | None, quiet: bool) -> None:
     """Makes an environment with Python 3.11 and Blender's module, about 1 GB, for rendering.

@@ -5,35 +5,29 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, no_progress_option, shown_progress
+from clevrhope.cli.arguments import PATH, Whole, no_progress_option, option, shown_progress
 from clevrhope.cli.command import Command
 
 
 @click.command(cls=Command, short_help="Shows a dataset in a browser.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--predictions",
-    multiple=True,
-    metavar="RUN_OR_FILE",
-    help="Predictions to show with the questions: a run's folder, or a file as for score; NAME=FILE names "
+@option(
+    "--predictions RUN_OR_FILE...",
+    "Predictions to show with the questions: a run's folder, or a file as for score; NAME=FILE names "
     "its model; repeatable.",
 )
-@click.option(
-    "--port",
+@option(
+    "--port N",
+    "The port on this machine; if it is in use, a free one is taken instead.",
     type=Whole(0, 65_535),
     default=8765,
     show_default=True,
-    help="The port on this machine; if it is in use, a free one is taken instead.",
 )
-@click.option("--no-browser", is_flag=True, help="Do not open a browser; only print the address.")
-@click.option(
-    "--static", "out", type=PATH, metavar="OUT", help="Write the pages into a new folder, for any web server."
-)
-@click.option(
-    "--limit",
-    type=Whole(1),
-    metavar="N",
-    help="With --static, the first N questions of each split, and pairs of each suite.  [default: 100]",
+@option("--no-browser", "Do not open a browser; only print the address.")
+@option("--static OUT", "Write the pages into a new folder, for any web server.", to="out")
+@option(
+    "--limit N",
+    "With --static, the first N questions of each split, and pairs of each suite.  [default: 100]",
 )
 @no_progress_option
 def browse(

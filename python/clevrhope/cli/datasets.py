@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, shown_progress
+from clevrhope.cli.arguments import PATH, option, shown_progress
 from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.request import dataset_options, read_request
 
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 @dataset_options
 @option_group(
     "Machine",
-    click.option(
-        "--shard",
-        metavar="I/N",
-        help="Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
+    option(
+        "--shard I/N",
+        "Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
     ),
 )
 def build(**choices: Any) -> int:
@@ -91,7 +90,7 @@ def plan(**choices: Any) -> None:
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
+@option("--json", "Print one JSON list instead of a table.", to="as_json")
 def hops(as_json: bool) -> None:
     """Lists the paper's 29 held-out pairs, with their numbers in the official data (HOP00 to HOP28).
 

@@ -8,10 +8,10 @@ import click
 
 from clevrhope.cli.arguments import (
     PATH,
-    Whole,
     json_option,
     only_hops,
     only_splits,
+    option,
     quiet_option,
     read_names,
     shown_progress,
@@ -22,29 +22,25 @@ from clevrhope.errors import ConfigError
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@click.option(
-    "--format",
-    "format_name",
-    required=True,
-    metavar="NAME",
-    help="parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep), "
+@option(
+    "--format NAME",
+    "parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep), "
     "coco (masks and boxes) or covr (COVR's JSON lines, of questions over several images).",
+    to="format_name",
+    required=True,
 )
-@click.option("--out", type=PATH, required=True, help="A new folder, which appears once it is complete.")
+@option("--out PATH", "A new folder, which appears once it is complete.", required=True)
 @only_hops
 @only_splits
-@click.option(
-    "--train-questions",
-    type=Whole(1),
-    metavar="N",
-    help="Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.",
+@option(
+    "--train-questions N",
+    "Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.",
 )
-@click.option("--no-images", is_flag=True, help="Export text only.")
-@click.option("--masks", is_flag=True, help="With parquet: also export masks, of a folder built with them.")
-@click.option(
-    "--push",
-    metavar="USER/NAME",
-    help="With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a token "
+@option("--no-images", "Export text only.")
+@option("--masks", "With parquet: also export masks, of a folder built with them.")
+@option(
+    "--push USER/NAME",
+    "With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a token "
     "(HF_TOKEN or hf auth login).",
 )
 @quiet_option

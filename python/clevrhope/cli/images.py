@@ -12,6 +12,7 @@ from clevrhope.cli.arguments import (
     Whole,
     blender_option,
     json_option,
+    option,
     passes_option,
     properties_option,
     quiet_option,
@@ -25,19 +26,17 @@ from clevrhope.cli.command import Command, option_group
 
 @click.command(cls=Command, short_help="Renders any CLEVR scene file.")
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
-@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
-@click.option(
-    "--config",
-    "config_file",
-    type=PATH,
-    metavar="FILE.toml",
-    help="Settings in the form of build's: the tables [look] and [rendering], and properties.",
+@option("--out DIR", "Folder of the images, as PNG files.", required=True)
+@option(
+    "--config FILE.toml",
+    "Settings in the form of build's: the tables [look] and [rendering], and properties.",
+    to="config_file",
 )
 @with_options(*rendering_options)
 @option_group(
     "Images",
-    click.option("--width", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 480]"),
-    click.option("--height", type=Whole(1, 8192), help="Of an image, in pixels.  [default: 320]"),
+    option("--width N", "Of an image, in pixels.  [default: 480]", type=Whole(1, 8192)),
+    option("--height N", "Of an image, in pixels.  [default: 320]", type=Whole(1, 8192)),
     passes_option,
     properties_option,
 )

@@ -13,6 +13,7 @@ from clevrhope.cli.arguments import (
     no_progress_option,
     only_hops,
     only_splits,
+    option,
     read_names,
     shown_progress,
 )
@@ -40,15 +41,10 @@ def info(folder: Path, as_json: bool) -> None:
 
 @click.command(cls=Command, short_help="Shows one question with its program and images.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option("--hop", required=True, type=HOP, metavar="NAME", help="The question's HOP.")
-@click.option("--split", required=True, type=SPLIT, metavar="NAME", help="Its split, such as train.")
-@click.option("--question", "number", type=Whole(0), metavar="N", help="Its number, from 0 on.")
-@click.option(
-    "--save",
-    type=PATH,
-    metavar="FILE.png",
-    help="Also write its image here; several images as FILE-0.png, FILE-1.png and so on.",
-)
+@option("--hop NAME", "The question's HOP.", type=HOP, required=True)
+@option("--split NAME", "Its split, such as train.", type=SPLIT, required=True)
+@option("--question N", "Its number, from 0 on.", to="number", type=Whole(0))
+@option("--save FILE.png", "Also write its image here; several images as FILE-0.png, FILE-1.png and so on.")
 @json_option
 def show(folder: Path, hop: str, split: str, number: int | None, save: Path | None, as_json: bool) -> None:
     """Shows a question: text, answer, family, and its program with what each step returns on the scene."""
@@ -66,19 +62,13 @@ def show(folder: Path, hop: str, split: str, number: int | None, save: Path | No
 
 @click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--against",
-    type=PATH,
-    metavar="CLEVR_DIR",
-    help="A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.",
+@option(
+    "--against CLEVR_DIR", "A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset."
 )
-@click.option(
-    "--templates",
-    type=PATH,
-    metavar="DIR",
-    help="The question templates, if not the package's; or the folder of a suite of your own.",
+@option(
+    "--templates DIR", "The question templates, if not the package's; or the folder of a suite of your own."
 )
-@click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
+@option("--properties FILE", "The properties, if not the package's.")
 @no_progress_option
 @json_option
 def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
@@ -119,16 +109,12 @@ def verify(folder: Path, quiet: bool, as_json: bool) -> int:
 @click.argument("folder", metavar="DIR", type=PATH)
 @only_hops
 @only_splits
-@click.option(
-    "--against",
-    "other_root",
-    type=PATH,
-    metavar="DIR",
-    help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.",
+@option(
+    "--against DIR", "Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.", to="other_root"
 )
-@click.option("--plots", type=PATH, metavar="FOLDER", help="Write PNG plots here, in a subfolder per HOP.")
-@click.option("--datasheet", is_flag=True, help="Draw the plots into DIR's datasheets; print no tables.")
-@click.option("--full", is_flag=True, help="Also list every question family and every pair of values.")
+@option("--plots FOLDER", "Write PNG plots here, in a subfolder per HOP.")
+@option("--datasheet", "Draw the plots into DIR's datasheets; print no tables.")
+@option("--full", "Also list every question family and every pair of values.")
 @json_option
 def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.

@@ -17,6 +17,7 @@ from clevrhope.cli.arguments import (
     Whole,
     json_option,
     only_splits,
+    option,
     quiet_option,
     read_names,
     shown_progress,
@@ -31,34 +32,30 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
 
-_device = click.option(
-    "--device", metavar="NAME", default="auto", help="A torch device: cpu, cuda, cuda:1.  [default: auto]"
-)
+_device = option("--device NAME", "A torch device: cpu, cuda, cuda:1.  [default: auto]", default="auto")
 
 
 @click.command(cls=Command, short_help="Extracts the features of images that models read.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@click.option(
-    "--kind",
-    required=True,
-    metavar="NAME",
-    help="pixels (no weights needed; for train --set features=pixels), attributes (the true ones), "
+@option(
+    "--kind NAME",
+    "pixels (no weights needed; for train --set features=pixels), attributes (the true ones), "
     "scene-boxes (the true boxes), resnet101, frcnn, or a class of your own as package.module:Class.",
+    required=True,
 )
-@click.option(
-    "--size",
-    metavar="WxH",
-    help="Resize images to this size first; write image to keep their own size.  [default: 224x224 for "
+@option(
+    "--size WxH",
+    "Resize images to this size first; write image to keep their own size.  [default: 224x224 for "
     "pixels and resnet101, image for scene-boxes]",
 )
-@click.option(
-    "--weights",
-    metavar="PATH",
-    help="Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn; or what "
+@option(
+    "--weights PATH",
+    "Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn; or what "
     "a class of your own takes. Whatever is made from features of random weights says so.",
+    type=str,
 )
-@click.option("--out", type=PATH, help="Folder of the store.  [default: DIR/features/KIND...]")
-@click.option("--pools", multiple=True, metavar="NAMES", help="Only these pools, separated by commas.")
+@option("--out PATH", "Folder of the store.  [default: DIR/features/KIND...]")
+@option("--pools NAMES...", "Only these pools, separated by commas.")
 @_device
 @quiet_option
 @json_option
@@ -110,131 +107,94 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.argument("folder", type=PATH, metavar="DIR")
 @option_group(
     "Train set",
-    click.option(
-        "--hop",
-        required=True,
+    option(
+        "--hop NAME",
+        "The HOP whose train set is used, or none, where nothing is held out.",
         type=HOP,
-        metavar="NAME",
-        help="The HOP whose train set is used, or none, where nothing is held out.",
+        required=True,
     ),
-    click.option(
-        "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
-    ),
-    click.option(
-        "--split",
-        type=SPLIT,
-        metavar="NAME",
-        default="train",
-        help="The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
+    option("--size N", "Train on the first N questions, such as 25k or 5000.", type=str, required=True),
+    option(
+        "--split NAME",
+        "The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
         "counts the questions of train, and those added to them come on top); or covr_train, whose questions "
         "are about sets of images.  [default: train]",
+        type=SPLIT,
+        default="train",
     ),
-    click.option(
-        "--drop-type",
-        "drop_types",
-        multiple=True,
-        metavar="TYPE=SHARE",
-        help="Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by "
+    option(
+        "--drop-type TYPE=SHARE...",
+        "Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by "
         "commas, or repeated. A question's type is the function that ends its program, without query_.",
+        to="drop_types",
     ),
-    click.option(
-        "--covr-split",
-        metavar="PREDICATE",
-        help="With --split covr_train, hold out the questions with these properties, such as 'compscope & "
+    option(
+        "--covr-split PREDICATE",
+        "With --split covr_train, hold out the questions with these properties, such as 'compscope & "
         "has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists. program is "
         "COVR's split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube names "
         "one.",
     ),
-    click.option(
-        "--shots",
+    option(
+        "--shots M",
+        "With --covr-split, train on this number of the questions that are held out.  [default: 0]",
         type=Whole(0),
-        metavar="M",
-        help="With --covr-split, train on this number of the questions that are held out.  [default: 0]",
     ),
-    click.option(
-        "--iid-size-of",
-        metavar="PREDICATE",
-        help="In place of --covr-split, train on as many questions as that run, drawn from all.",
+    option(
+        "--iid-size-of PREDICATE",
+        "In place of --covr-split, train on as many questions as that run, drawn from all.",
     ),
 )
 @option_group(
     "Model and recipe",
-    click.option(
-        "--features",
-        metavar="NAME",
-        help="The store of features, by its name in DIR or by its folder; needed where several fit.",
+    option(
+        "--features NAME",
+        "The store of features, by its name in DIR or by its folder; needed where several fit.",
     ),
-    click.option(
-        "--set",
-        "settings",
-        multiple=True,
-        metavar="NAME=VALUE",
-        help="A setting of the model (channels=32; features=pixels for film, tensor_nmn and vector_nmn, "
+    option(
+        "--set NAME=VALUE...",
+        "A setting of the model (channels=32; features=pixels for film, tensor_nmn and vector_nmn, "
         "which then need no weights) or of its recipe (recipe.batch_size=32, recipe.STAGE.rate=1e-4, "
         "recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
+        to="settings",
     ),
-    click.option(
-        "--updates",
-        type=Whole(1),
-        metavar="N",
-        help="Total updates over all stages; each stage keeps its share of them.",
-    ),
-    click.option(
-        "--seed",
+    option("--updates N", "Total updates over all stages; each stage keeps its share of them."),
+    option(
+        "--seed N",
+        "Seed of weights and order; if left out, one is drawn, printed and recorded.",
         type=Whole(0, 2**64 - 1),
-        help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
     ),
-    click.option(
-        "--init-from",
-        type=PATH,
-        metavar="RUN",
-        help="Start from the last weights of this finished run of the same model; words and answers are "
+    option(
+        "--init-from RUN",
+        "Start from the last weights of this finished run of the same model; words and answers are "
         "matched by name.",
     ),
 )
 @option_group(
     "Tuning and checkpoints",
-    click.option(
-        "--tune-on",
-        metavar="SET",
-        help="Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own "
+    option(
+        "--tune-on SET",
+        "Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own "
         "split for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder "
         "of CLEVR v1.0 for its val. Runs on covr_train take covr_dev.",
     ),
-    click.option(
-        "--tune-every",
-        type=Whole(1),
-        metavar="N",
-        help="Updates between evaluations on that set.  [default: 20 evaluations]",
-    ),
-    click.option(
-        "--keep-last", type=Whole(1), default=1, metavar="K", help="Late checkpoints to keep.  [default: 1]"
-    ),
-    click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints."),
-    click.option(
-        "--save-every",
-        type=Whole(1),
-        metavar="N",
-        help="Updates between saved states for resuming.  [default: every 5 minutes]",
-    ),
+    option("--tune-every N", "Updates between evaluations on that set.  [default: 20 evaluations]"),
+    option("--keep-last K", "Late checkpoints to keep.  [default: 1]", type=Whole(1), default=1),
+    option("--keep-every N", "Updates between those checkpoints."),
+    option("--save-every N", "Updates between saved states for resuming.  [default: every 5 minutes]"),
 )
 @option_group(
     "Machine",
     _device,
-    click.option(
-        "--precision",
-        type=click.Choice(["float32", "tf32", "bf16"]),
-        help="Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
+    option(
+        "--precision float32|tf32|bf16",
+        "Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
         "without instructions for it]",
     ),
-    click.option(
-        "--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; this is slower."
-    ),
+    option("--deterministic", "Give the same bits every time on a GPU, too; this is slower."),
 )
-@click.option(
-    "--out", type=PATH, metavar="RUN", help="The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]"
-)
-@click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
+@option("--out RUN", "The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]")
+@option("--tensorboard", "Also write TensorBoard's files.")
 @quiet_option
 @json_option
 def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
@@ -276,51 +236,39 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @click.argument("run", type=PATH, metavar="RUN")
 @option_group(
     "What to answer",
-    click.option(
-        "--hop",
-        type=HOP,
-        metavar="HOP",
-        help="Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
+    option(
+        "--hop HOP",
+        "Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
         "combinations.  [default: the run's own]",
+        type=HOP,
     ),
     only_splits,
-    click.option(
-        "--suite",
-        "suites",
-        multiple=True,
-        metavar="NAME",
-        help="Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where "
+    option(
+        "--suite NAME...",
+        "Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where "
         "answers are missing; repeatable.",
+        to="suites",
     ),
-    click.option(
-        "--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out."
-    ),
+    option("--dataset DIR", "Another dataset of the same world; needs --out."),
 )
 @option_group(
     "With what",
-    click.option(
-        "--checkpoint",
-        "checkpoints",
-        multiple=True,
-        metavar="NAME",
-        help="Only this checkpoint; repeatable.  [default: all that were kept]",
+    option(
+        "--checkpoint NAME...",
+        "Only this checkpoint; repeatable.  [default: all that were kept]",
+        to="checkpoints",
     ),
-    click.option(
-        "--reaching",
-        type=float,
-        metavar="PERCENT",
-        help="Only the last weights, and the first two kept checkpoints in a row with this accuracy on the "
+    option(
+        "--reaching PERCENT",
+        "Only the last weights, and the first two kept checkpoints in a row with this accuracy on the "
         "set that the run was tuned on.",
+        type=float,
     ),
-    click.option(
-        "--features", metavar="NAME", help="The store of features, by its name in DIR or its folder."
-    ),
+    option("--features NAME", "The store of features, by its name in DIR or its folder."),
     _device,
-    click.option(
-        "--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Batch size."
-    ),
+    option("--batch-size N", "Batch size.", default=256, show_default=True),
 )
-@click.option("--out", type=PATH, metavar="FOLDER", help="Parent folder of predictions/.  [default: RUN]")
+@option("--out FOLDER", "Parent folder of predictions/.  [default: RUN]")
 @quiet_option
 @json_option
 def evaluate(run: Path, **choices: Any) -> None:

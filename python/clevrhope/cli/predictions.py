@@ -13,6 +13,7 @@ from clevrhope.cli.arguments import (
     json_option,
     no_progress_option,
     only_hops,
+    option,
     quiet_option,
     read_names,
     shown_progress,
@@ -20,23 +21,20 @@ from clevrhope.cli.arguments import (
 from clevrhope.cli.command import Command, option_group
 from clevrhope.cli.names import SPLIT
 
-_suite = click.option(
-    "--suite", metavar="NAME", help="The questions of this suite of paired tests, in place of the test sets."
-)
-_OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
+_suite = option("--suite NAME", "The questions of this suite of paired tests, in place of the test sets.")
+_OUT = option("--out FILE", "The JSON Lines file to write.", required=True)
 
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--kind",
-    required=True,
-    metavar="NAME",
-    help="majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a "
+@option(
+    "--kind NAME",
+    "majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a "
     "suite's own pairs), or symbolic, which executes the true programs.",
+    required=True,
 )
 @only_hops
-@click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
+@option("--size 25k|N", "Use only the first N questions of train.  [default: all]", type=str)
 @_suite
 @_OUT
 @no_progress_option
@@ -68,24 +66,18 @@ def baseline(
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option(
-    "--split",
-    "splits",
-    multiple=True,
+@option(
+    "--split NAME...",
+    "Only this test set, such as covr_test; repeatable.  [default: all about one image]",
+    to="splits",
     type=SPLIT,
-    metavar="NAME",
-    help="Only this test set, such as covr_test; repeatable.  [default: all about one image]",
 )
 @only_hops
-@click.option(
-    "--limit",
-    type=Whole(1),
-    metavar="N",
-    help="Only N questions of each split, about images that are drawn; with --suite evenly from its tests.",
+@option(
+    "--limit N",
+    "Only N questions of each split, about images that are drawn; with --suite evenly from its tests.",
 )
-@click.option(
-    "--seed", type=Whole(0), help="With --limit, seed of the images; if left out, one is drawn and printed."
-)
+@option("--seed N", "With --limit, seed of the images; if left out, one is drawn and printed.", type=Whole(0))
 @_suite
 @_OUT
 @no_progress_option
@@ -108,11 +100,9 @@ def ask(
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
-@click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
-@click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
-@click.option(
-    "--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if its values are not CLEVR's."
-)
+@option("--requests FILE", "The file that `ask` wrote.", required=True)
+@option("--model NAME", "The model's name in reports.  [default: the name of REPLIES]")
+@option("--dataset DIR", "The dataset, if its values are not CLEVR's.", to="folder")
 @json_option
 @_OUT
 def answers(
@@ -140,54 +130,39 @@ def answers(
 @option_group(
     "Which questions",
     only_hops,
-    click.option(
-        "--suite",
-        metavar="NAME",
-        help="Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency "
+    option(
+        "--suite NAME",
+        "Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency "
         "and RAD.",
     ),
-    click.option(
-        "--tier",
-        type=click.Choice(["in", "beyond", "both"]),
-        help="With --suite, only pairs in the dataset's own words and functions, or the others.  [default: "
-        "both]",
+    option(
+        "--tier in|beyond|both",
+        "With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
     ),
-    click.option(
-        "--covr", is_flag=True, help="Score the answers to questions about sets of images (COVR) instead."
+    option("--covr", "Score the answers to questions about sets of images (COVR) instead."),
+    option(
+        "--covr-split PREDICATE...",
+        "With --covr, also score questions with and without properties, such as has-quant; repeatable.",
+        to="predicates",
     ),
-    click.option(
-        "--covr-split",
-        "predicates",
-        multiple=True,
-        metavar="PREDICATE",
-        help="With --covr, also score questions with and without properties, such as has-quant; repeatable.",
-    ),
-    click.option(
-        "--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing."
-    ),
+    option("--partial", "Score incomplete predictions, and say how many are missing."),
 )
 @option_group(
     "Tables and intervals",
-    click.option(
-        "--by",
-        metavar="NAMES",
-        help="Breakdowns, separated by commas, or none.  "
+    option(
+        "--by NAMES",
+        "Breakdowns, separated by commas, or none.  "
         "[default: answer,objects; with --families or --json also family]",
     ),
-    click.option(
-        "--families", is_flag=True, help="Also break down by question family: about 90 lines per pair."
-    ),
-    click.option(
-        "--bootstrap",
+    option("--families", "Also break down by question family: about 90 lines per pair."),
+    option(
+        "--bootstrap N",
+        "Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
         type=Whole(0),
-        metavar="N",
         default=1000,
         show_default=True,
-        help="Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
     ),
-    click.option(
-        "--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed."
-    ),
+    option("--seed N", "Seed of the bootstrap; if left out, one is drawn and printed.", type=Whole(0)),
 )
 @no_progress_option
 @json_option
@@ -259,29 +234,13 @@ def score(
 
 @click.command(cls=Command, short_help="Makes the paper's tables and figures.")
 @click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
-@click.option(
-    "--out",
-    type=PATH,
-    metavar="DIR",
-    default="out/report",
-    help="Folder of the report.  [default: out/report]",
-)
-@click.option(
-    "--model", metavar="NAME", help="The model's name, for files that do not say it; or write NAME=FILE."
-)
-@click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
-@click.option("--title", metavar="TEXT", help="Title of the page.")
-@click.option(
-    "--question",
-    metavar="TEXT",
-    help="The research question, shown at the top of the page.  [default: the paper's]",
-)
-@click.option(
-    "--way",
-    "ways",
-    multiple=True,
-    metavar="NAME",
-    help="For models that answer in several ways, report only this way; repeatable.",
+@option("--out DIR", "Folder of the report.  [default: out/report]", default="out/report")
+@option("--model NAME", "The model's name, for files that do not say it; or write NAME=FILE.")
+@option("--dataset DIR", "The dataset that files of predictions are about.")
+@option("--title TEXT", "Title of the page.")
+@option("--question TEXT", "The research question, shown at the top of the page.  [default: the paper's]")
+@option(
+    "--way NAME...", "For models that answer in several ways, report only this way; repeatable.", to="ways"
 )
 @quiet_option
 def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:

@@ -3,17 +3,16 @@
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from clevrhope.cli.arguments import (
-    PATH,
     Whole,
     json_option,
     only_splits,
+    option,
     passes_option,
     properties_option,
     quiet_option,
@@ -31,158 +30,120 @@ if TYPE_CHECKING:
 dataset_options = with_options(
     option_group(
         "What to build",
-        click.option(
-            "--edition",
-            type=EDITION,
-            metavar="NAME",
-            help="A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of it, "
+        option(
+            "--edition NAME",
+            "A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of it, "
             "and a --seed of your own makes it a private one.",
+            type=EDITION,
         ),
-        click.option(
-            "--hop",
-            "hops",
-            multiple=True,
-            type=HOP,
-            metavar="NAME",
-            help="Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, "
+        option(
+            "--hop NAME...",
+            "Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, "
             "or repeated.",
+            to="hops",
+            type=HOP,
         ),
-        click.option(
-            "--hops",
-            "groups",
-            multiple=True,
-            type=click.Choice(["first6", "all"]),
-            help="The paper's first six pairs, or all 29 of them; pairs share images.",
+        option(
+            "--hops first6|all...",
+            "The paper's first six pairs, or all 29 of them; pairs share images.",
+            to="groups",
         ),
-        click.option(
-            "--hold-out",
-            "held_out",
-            multiple=True,
-            metavar="TYPE=VALUE,...",
-            help="Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+        option(
+            "--hold-out VALUES...",
+            "Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+            to="held_out",
         ),
-        click.option(
-            "--prelim",
-            multiple=True,
-            metavar="VALUES",
-            help="Existence and counting questions about single values: cyan,rubber, for example, or all.",
+        option(
+            "--prelim VALUES...",
+            "Existence and counting questions about single values: cyan,rubber, for example, or all.",
         ),
-        click.option(
-            "--diversity",
-            "diversities",
-            multiple=True,
-            metavar="K",
-            help="Train on K - 1 combinations of the pair's attribute types (K with the pair itself); "
+        option(
+            "--diversity K...",
+            "Train on K - 1 combinations of the pair's attribute types (K with the pair itself); "
             "separated by commas, or repeated.",
+            to="diversities",
         ),
-        click.option(
-            "--diversity-mode",
-            type=click.Choice(["nested", "grid"]),
-            default="nested",
-            help="nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
+        option(
+            "--diversity-mode nested|grid",
+            "nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
             "[default: nested]",
+            default="nested",
         ),
-        click.option(
-            "--palette",
-            type=PATH,
-            metavar="FILE",
-            help="The combinations of values that objects may have, such as CoGenT's; for a pair, those seen "
+        option(
+            "--palette FILE",
+            "The combinations of values that objects may have, such as CoGenT's; for a pair, those seen "
             "in training.",
         ),
-        click.option(
-            "--test-palette",
-            type=PATH,
-            metavar="FILE",
-            help="With --hop none --palette: also make a second validation and test set, with this palette.",
+        option(
+            "--test-palette FILE",
+            "With --hop none --palette: also make a second validation and test set, with this palette.",
         ),
-        click.option(
-            "--covr",
-            is_flag=True,
-            help="Also make questions over sets of up to five images (COVR), with splits of their own.",
+        option(
+            "--covr", "Also make questions over sets of up to five images (COVR), with splits of their own."
         ),
-        click.option(
-            "--clevr",
-            type=PATH,
-            metavar="CLEVR_DIR",
-            help="A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not "
+        option(
+            "--clevr CLEVR_DIR",
+            "A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not "
             "go with --palette or --diversity.",
         ),
-        click.option(
-            "--clevr-share",
-            type=float,
-            metavar="X",
-            help="CLEVR's share of the train pool, above 0 and at most 1.  "
+        option(
+            "--clevr-share X",
+            "CLEVR's share of the train pool, above 0 and at most 1.  "
             "[default: the folder's own, or 0.06 for a new folder]",
+            type=float,
         ),
-        click.option(
-            "--clevr-order",
-            type=click.Choice(["even", "first"]),
-            help="even: CLEVR's scenes are spread evenly, at their share; first: they come first, until "
+        option(
+            "--clevr-order even|first",
+            "even: CLEVR's scenes are spread evenly, at their share; first: they come first, until "
             "those of a number of objects run out, as in the original.  [default: even]",
         ),
         only_splits,
     ),
     option_group(
         "Folder and sizes",
-        click.option(
-            "--out",
-            type=PATH,
-            help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET, or out/NAME "
+        option(
+            "--out PATH",
+            "Folder of the dataset; an existing dataset is extended.  [default: out/PRESET, or out/NAME "
             "of an edition]",
         ),
-        click.option(
-            "--seed",
+        option(
+            "--seed N",
+            "Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
             type=Whole(0, 2**64 - 1),
-            help="Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
         ),
-        click.option(
-            "--preset",
-            type=click.Choice(["demo", "small", "paper"]),
-            help="demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
+        option(
+            "--preset demo|small|paper",
+            "demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
             "[default: the folder's own, or demo for a new folder]",
         ),
-        click.option(
-            "--design",
-            metavar="NAME",
-            help="official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; "
+        option(
+            "--design NAME",
+            "official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; "
             "other options change single ones.",
         ),
-        click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
-        click.option(
-            "--test-questions",
-            type=Whole(1),
-            metavar="N",
-            help="Number of questions in each complex test set and in the set for tuning.",
+        option("--train-questions N", "Number of questions in train."),
+        option(
+            "--test-questions N", "Number of questions in each complex test set and in the set for tuning."
         ),
-        click.option(
-            "--prelim-sets",
-            type=Whole(1),
-            metavar="N",
-            help="With --prelim, for each value: number of existence groups (2 images each) and of counting "
+        option(
+            "--prelim-sets N",
+            "With --prelim, for each value: number of existence groups (2 images each) and of counting "
             "sets (6 images each).",
         ),
     ),
     option_group(
         "Questions",
         *(
-            click.option(
-                QuestionSettings.option(each.name),
-                type=click.Choice(list(each.metadata["effects"])),
-                help=f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new "
-                "folder]",
+            option(
+                f"{QuestionSettings.option(each.name)} {'|'.join(each.metadata['effects'])}",
+                f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]",
             )
             for each in fields(QuestionSettings)
         ),
-        click.option(
-            "--templates",
-            type=PATH,
-            metavar="DIR",
-            help="Question templates in CLEVR's format, such as CLEVR's own.",
-        ),
-        click.option(
+        option("--templates DIR", "Question templates in CLEVR's format, such as CLEVR's own."),
+        option(
             "--no-json",
-            is_flag=True,
-            help="Write no JSON question files beside the HDF5 files, which hold the same; a later run can "
+            "Write no JSON question files beside the HDF5 files, which hold the same; a later run can "
             "add them.",
         ),
     ),
@@ -190,25 +151,39 @@ dataset_options = with_options(
     option_group(
         "Images",
         passes_option,
-        click.option(
-            "--images",
-            type=click.Choice(["png", "h5", "both"]),
-            help="How images are stored.  [default: both; with preset paper: png]",
-        ),
-        click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
+        option("--images png|h5|both", "How images are stored.  [default: both; with preset paper: png]"),
+        option("--no-render", "Make no images; a later run can add them."),
         properties_option,
     ),
-    click.option(
-        "--config",
-        "config_file",
-        type=PATH,
-        metavar="FILE.toml",
-        help="Settings: preset, images, templates, properties, [sizes], [world], [look], [rendering].",
+    option(
+        "--config FILE.toml",
+        "Settings: preset, images, templates, properties, [sizes], [world], [look], [rendering].",
+        to="config_file",
     ),
     quiet_option,
     json_option,
 )
 """Gives a command the options that describe a dataset; `read_request` reads them."""
+
+
+SETTINGS = (
+    "preset",
+    "design",
+    "train_questions",
+    "test_questions",
+    "prelim_sets",
+    "images",
+    "renderer",
+    "quality",
+    "samples",
+    "device",
+    "templates",
+    "properties",
+    "clevr",
+    "clevr_share",
+    "clevr_order",
+)
+"""Options that are settings of `resolve_config`, beside those of questions."""
 
 
 def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
@@ -222,7 +197,6 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         ClevrhopeError: settings or files cannot be read.
     """
     from clevrhope.cli.editions import check_choices, edition_of
-    from clevrhope.config.presets import Config
     from clevrhope.config.sources import resolve_config
     from clevrhope.dataset.layout import Layout
     from clevrhope.images.passes import parse_passes
@@ -256,11 +230,13 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     is_without_images = Layout(out).manifest.exists() and "rendering" not in before
     if edition:
         before |= edition.settings
-    settings = {each.name for each in fields(Config)} | signature(resolve_config).parameters.keys()
-    chosen = {name: choices[name] for name in settings & choices.keys()}
-    chosen["passes"] = parse_passes(read_names(choices["passes"]), "--passes") or None
-    chosen["question_json"] = False if choices["no_json"] else None
-    config = resolve_config(file=choices["config_file"], before=before, **chosen)
+    config = resolve_config(
+        file=choices["config_file"],
+        before=before,
+        passes=parse_passes(read_names(choices["passes"]), "--passes") or None,
+        question_json=False if choices["no_json"] else None,
+        **{name: choices[name] for name in (*SETTINGS, *QuestionSettings.choices())},
+    )
     if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
     if is_without_images and not (choices["no_render"] or choices["quiet"]):
@@ -304,19 +280,19 @@ def _recorded(choices: Mapping[str, Any]) -> dict[str, Any]:
     from clevrhope.runtime.toml import read_toml
 
     found: dict[str, Any] = {}
-    for option in _options():
-        name = str(option.name)
+    for each in _options():
+        name = str(each.name)
         value = choices.get(name)
-        if name in OF_A_RUN or value in (None, False, (), option.default):
+        if name in OF_A_RUN or value in (None, False, (), each.default):
             continue
         if name == "config_file":
             table = read_toml(value, "settings of a dataset")
-            value = {key: Path(each).name if key in PATHS else each for key, each in table.items()}
+            value = {key: Path(entry).name if key in PATHS else entry for key, entry in table.items()}
         elif name == "device":
             value = value.partition(":")[0]
         elif isinstance(value, Path):
             value = value.resolve().name
-        found[option.opts[0].removeprefix("--")] = list(value) if isinstance(value, tuple) else value
+        found[each.opts[0].removeprefix("--")] = list(value) if isinstance(value, tuple) else value
     return found
 
 
@@ -341,8 +317,8 @@ def _check_covr(choices: Mapping[str, Any], out: Path) -> None:
     given = [name for name in QuestionSettings.names_of_sets() if choices[name] is not None]
     there = read_manifest(Layout(out).manifest)
     if given and not choices["covr"] and not (there and there.covr):
-        option = QuestionSettings.option(given[0])
-        raise click.UsageError(f"{option}: this is a setting of questions over several images; add --covr")
+        name = QuestionSettings.option(given[0])
+        raise click.UsageError(f"{name}: this is a setting of questions over several images; add --covr")
 
 
 def _hops_of_folder(out: Path | None) -> tuple[str, ...]:
@@ -378,10 +354,10 @@ def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> Non
             "--prelim-sets: this is the number of sets of each value of --prelim; give that too, such as "
             "--prelim cyan"
         )
-    for option in ("train_questions", "test_questions"):
-        if choices[option] is not None and all(preliminary):
+    for size in ("train_questions", "test_questions"):
+        if choices[size] is not None and all(preliminary):
             raise click.UsageError(
-                f"--{option.replace('_', '-')}: no pair was given, and questions about single values are "
+                f"--{size.replace('_', '-')}: no pair was given, and questions about single values are "
                 "counted by --prelim-sets; give that, or a pair with --hop"
             )
 

@@ -10,9 +10,9 @@ import click
 
 from clevrhope.cli.arguments import (
     PATH,
-    Whole,
     json_option,
     only_hops,
+    option,
     quiet_option,
     read_names,
     shown_progress,
@@ -31,55 +31,40 @@ if TYPE_CHECKING:
 @option_group(
     "What to make",
     only_hops,
-    click.option(
-        "--train",
-        is_flag=True,
-        help="Make train sets with questions of the suite, such as train_carets, in place of pairs.",
+    option(
+        "--train", "Make train sets with questions of the suite, such as train_carets, in place of pairs."
     ),
-    click.option(
-        "--remove", is_flag=True, help="Remove the suite from DIR, or from the HOPs that are named."
-    ),
-    click.option(
-        "--templates",
-        type=PATH,
-        metavar="FOLDER",
-        help="The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
+    option("--remove", "Remove the suite from DIR, or from the HOPs that are named."),
+    option(
+        "--templates FOLDER",
+        "The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
         "describes its files. With visual, the dataset's question templates, if they are not the package's.",
     ),
 )
 @option_group(
     "Searched originals",
-    click.option(
-        "--from",
-        "origin",
-        type=click.Choice(["questions", "search"]),
+    option(
+        "--from questions|search",
+        "Take originals from the dataset's questions alone, or also search the images for them.",
+        to="origin",
         default="questions",
         show_default=True,
-        help="Take originals from the dataset's questions alone, or also search the images for them.",
     ),
-    click.option(
-        "--per-cell",
+    option(
+        "--per-cell N",
+        "Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
         type=click.IntRange(min=0),
-        metavar="N",
-        help="Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
     ),
 )
 @option_group(
     "The suite visual",
-    click.option(
-        "--visual",
-        "n_visual",
-        type=Whole(1),
-        metavar="N",
-        help="With visual, the most questions of a split whose images are edited.  "
+    option(
+        "--visual N",
+        "With visual, the most questions of a split whose images are edited.  "
         "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
+        to="n_visual",
     ),
-    click.option(
-        "--properties",
-        type=PATH,
-        metavar="FILE",
-        help="With visual, the dataset's properties file, if it is not the package's.",
-    ),
+    option("--properties FILE", "With visual, the dataset's properties file, if it is not the package's."),
 )
 @quiet_option
 @json_option
@@ -191,9 +176,7 @@ def _show(
 
 @click.command(cls=Command, short_help="Lists the question families, for writing your own suites.")
 @click.argument("names", metavar="[FAMILY]...", nargs=-1)
-@click.option(
-    "--templates", type=PATH, metavar="FOLDER", help="Templates of your own.  [default: the package's]"
-)
+@option("--templates FOLDER", "Templates of your own.  [default: the package's]")
 @json_option
 def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> None:
     """Lists question families with their first phrasing, parameters and nodes.
