@@ -15,9 +15,8 @@ from clevrhope.dataset.augmented_h5 import (
     rows_of_added,
     rows_of_own,
 )
-from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter
+from clevrhope.dataset.questions_h5 import QuestionArrays
 from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import SuiteMaker, SuiteSplit, make_with
 from clevrhope.runtime.progress import Progress
@@ -57,22 +56,12 @@ class _TrainMaker(SuiteMaker):
         self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
         """Writes a train set's own and added questions; returns what `SuiteMaker.write` returns."""
-        layout, name = self._layout, augmented_split(self._name)
-        pool = str(manifest.splits[hop.name][split]["pool"])
-        h5 = layout.suite_h5(hop.name, self._name, name)
-        h5.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            QuestionWriter(h5, hop=hop.name, split=name, pool=pool, attributes=self._attributes()) as writer,
-            rows_file(
-                layout.suite_json(hop.name, self._name, name), key="questions", info=question_info(name)
-            ) as add_rows,
-        ):
-            for first in range(0, max(1, n_augmented(len(rows))), ROWS_A_BLOCK):
-                arrays = self._arrays(pairs, rows, first)
-                writer.append(arrays)
-                add_rows(self._rows(pairs, arrays, first, name))
+        name = augmented_split(self._name)
+        firsts = range(0, max(1, n_augmented(len(rows))), ROWS_A_BLOCK)
+        blocks = (self._block(pairs, self._arrays(pairs, rows, first), first, name) for first in firsts)
         entry = {"pairs": len(pairs), "originals": len(rows)}
-        return self._listed(manifest, hop, name, entry), self._made(hop, name, len(rows), pairs)
+        manifest = self._written(manifest, hop, name, blocks, entry, source=split)
+        return manifest, self._made(hop, name, len(rows), pairs)
 
     def _arrays(self, pairs: Pairs, own: QuestionArrays, first: int) -> AugmentedArrays:
         """The rows of one block, whose first row is `first`."""
@@ -96,8 +85,10 @@ class _TrainMaker(SuiteMaker):
             clevr_programs=batch.clevr_program_tokens(self._tokens, self._widths(own)[1] + 1)[0],
         )
 
-    def _rows(self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str) -> list[bytes]:
-        """Rows of the question file; an added question records its test and its original."""
+    def _block(
+        self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str
+    ) -> tuple[AugmentedArrays, list[bytes]]:
+        """Arrays with their rows of JSON, in which an added question has its test and its original."""
         batch = pairs.questions.take(first, first + len(arrays))
         columns = zip(
             batch.json_rows(split=name, start_index=first),
@@ -106,7 +97,7 @@ class _TrainMaker(SuiteMaker):
             strict=True,
         )
         tests = [json.dumps(test) for test, _, _ in self._suite.tests]
-        return [
+        rows = [
             row[:-1]
             + (
                 f', "suite": "{self._name}", "test": {"null" if test < 0 else tests[test]}, '
@@ -114,3 +105,4 @@ class _TrainMaker(SuiteMaker):
             ).encode()
             for row, test, source in columns
         ]
+        return arrays, rows

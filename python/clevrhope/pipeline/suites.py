@@ -23,7 +23,7 @@ from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS, PairArrays
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
 from clevrhope.dataset.suite_files import without_suites
-from clevrhope.dataset.vocab import extended_vocab, read_vocab, write_vocab
+from clevrhope.dataset.vocab import Vocab, extended_vocab, read_vocab, write_vocab
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import CELLS, measure_readable_suites
@@ -32,14 +32,14 @@ from clevrhope.pipeline.engine import encoded
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint, suite_folder
 from clevrhope.runtime import assets
-from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.atomic import FileRecord, record, sweep
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
-from clevrhope.splits.palettes import Palette, parse_pool_name
+from clevrhope.splits.palettes import palette_from_json, parse_pool_name
 
 PAIRS_A_BLOCK = 32_768
 """Pairs that are written at once, about 70 MB of JSON rows."""
@@ -308,53 +308,41 @@ class SuiteMaker:
         self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
         """Writes the result of `make` for a split; returns the manifest that lists it, and the counts."""
-        pool = str(manifest.splits[hop.name][split]["pool"])
-        h5, questions = (
-            self._layout.suite_h5(hop.name, self._name, split),
-            self._layout.suite_json(hop.name, self._name, split),
-        )
-        h5.parent.mkdir(parents=True, exist_ok=True)
-        tests = self._suite.tests
-        attributes = {
-            **self._attributes(),
-            "n_originals": len(rows),
-            "origin": self._origin,
-            "per_cell": self._per_cell,
-        }
-        with (
-            QuestionWriter(h5, hop=hop.name, split=split, pool=pool, attributes=attributes) as writer,
-            rows_file(questions, key="questions", info=question_info(split)) as add_rows,
-        ):
-            for block in self._blocks(pairs, rows):
-                writer.append(block.arrays)
-                rows_of_block = pair_rows(
-                    block.questions,
-                    block.arrays,
-                    tests,
-                    self._vocab.answers(),
-                    suite=self._name,
-                    split=split,
-                    first_row=block.first_row,
-                )
-                add_rows(rows_of_block)
+        more = {"n_originals": len(rows), "origin": self._origin, "per_cell": self._per_cell}
         entry = {"pairs": len(pairs), "originals": len(rows)}
-        return self._listed(manifest, hop, split, entry), self._made(hop, split, len(rows), pairs)
+        blocks = self._blocks(pairs, rows, split)
+        manifest = self._written(manifest, hop, split, blocks, entry, **more)
+        return manifest, self._made(hop, split, len(rows), pairs)
 
-    def _listed(self, manifest: Manifest, hop: Hop, split: str, entry: Mapping[str, int]) -> Manifest:
-        """Writes the vocabulary; returns the manifest that lists it and the files of a split."""
-        layout = self._layout
-        vocab = layout.suite_vocab(hop.name, self._name)
-        write_vocab(vocab, self._vocab)
-        written = (
-            layout.suite_h5(hop.name, self._name, split),
-            layout.suite_json(hop.name, self._name, split),
-            vocab,
+    def _written(
+        self,
+        manifest: Manifest,
+        hop: Hop,
+        split: str,
+        blocks: "Blocks",
+        entry: Mapping[str, int],
+        *,
+        source: str | None = None,
+        **attributes: object,
+    ) -> Manifest:
+        """Writes a file of the suite; returns the manifest that lists it.
+
+        `source` is the split whose questions it is about, if that has another name.
+        """
+        files = write_suite_files(
+            self._layout,
+            hop.name,
+            split,
+            blocks,
+            self._vocab,
+            pool=str(manifest.splits[hop.name][source or split]["pool"]),
+            suite=self._name,
+            tests=self._suite.tests,
+            controls=self._suite.controls,
+            fingerprint=self._fingerprint,
+            **attributes,
         )
-        files = {layout.relative(path): record(path) for path in written}
-        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
-        of_hop = suites.setdefault(hop.name, {})
-        of_hop[self._name] = {**of_hop.get(self._name, {}), split: dict(entry)}
-        return replace(manifest.with_files(files), suites=suites)
+        return with_suite(manifest.with_files(files), hop.name, self._name, split, entry)
 
     def _check_vocabulary(self, manifest: Manifest, hop: Hop) -> None:
         """Checks that the suite's other files have the vocabulary that this run writes.
@@ -376,17 +364,6 @@ class SuiteMaker:
     def _made(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
         counts = tuple(_counts(self._suite, pairs))
         return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, self._origin)
-
-    def _attributes(self) -> dict[str, object]:
-        """Attributes that every file of the suite has."""
-        tests = self._suite.tests
-        return {
-            "suite": self._name,
-            "tests": [test for test, _, _ in tests],
-            "types": [kind for _, _, kind in tests],
-            "controls": self._suite.controls,
-            "fingerprint": self._fingerprint,
-        }
 
     def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
         """Makes the questions of a split, and the pairs from them, without writing anything."""
@@ -474,14 +451,9 @@ class SuiteMaker:
 
     def _palette(self, pool: str) -> bytes | None:
         _, name = parse_pool_name(pool)
-        if not name:
-            return None
-        raw = self._manifest.palettes[name]
-        rows = tuple(tuple(map(tuple, row)) for row in raw["rows"])
-        held_out = raw.get("held_out")
-        return Palette(tuple(raw["types"]), rows, tuple(held_out) if held_out else None).data(pool)
+        return palette_from_json(self._manifest.palettes[name]).data(pool) if name else None
 
-    def _blocks(self, pairs: Pairs, rows: QuestionArrays) -> Iterator["_Block"]:
+    def _blocks(self, pairs: Pairs, rows: QuestionArrays, split: str) -> "Blocks":
         """The pairs in the form of the files, in blocks; one empty block if there are no pairs."""
         widths = self._widths(rows)
         tiers = self._tiers()
@@ -508,17 +480,74 @@ class SuiteMaker:
                 orig_idxs=originals[some].reshape(-1).astype(np.int32),
                 **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},
             )
-            yield _Block(batch, arrays, 2 * first)
+            answers = self._vocab.answers()
+            yield (
+                arrays,
+                pair_rows(
+                    batch,
+                    arrays,
+                    self._suite.tests,
+                    answers,
+                    suite=self._name,
+                    split=split,
+                    first_row=2 * first,
+                ),
+            )
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Pairs of a file, as questions and as arrays."""
+Blocks = Iterator[tuple[QuestionArrays, list[bytes]]]
+"""Questions of a suite's file, as arrays and as rows of JSON."""
 
-    questions: QuestionBatch
-    arrays: PairArrays
-    first_row: int
-    """The first question's row in the file."""
+
+def write_suite_files(
+    layout: Layout,
+    hop: str,
+    split: str,
+    blocks: Blocks,
+    vocab: Vocab,
+    *,
+    pool: str,
+    suite: str,
+    tests: Sequence[tuple[str, str, str]],
+    **attributes: object,
+) -> dict[str, FileRecord]:
+    """Writes the questions of a suite on one split, with its vocabulary; returns the files' records.
+
+    Args:
+        layout: the dataset's folder.
+        hop: the sub-dataset.
+        split: the name of the file, a split or a train set with added questions.
+        blocks: the questions.
+        vocab: the suite's vocabulary.
+        pool: the pool of their images.
+        suite: the suite's name.
+        tests: name, tier and type of each test.
+        attributes: other attributes of the HDF5 file.
+    """
+    h5, questions = layout.suite_h5(hop, suite, split), layout.suite_json(hop, suite, split)
+    h5.parent.mkdir(parents=True, exist_ok=True)
+    about = {
+        "suite": suite,
+        "tests": [test for test, _, _ in tests],
+        "types": [kind for _, _, kind in tests],
+        **attributes,
+    }
+    with (
+        QuestionWriter(h5, hop=hop, split=split, pool=pool, attributes=about) as writer,
+        rows_file(questions, key="questions", info=question_info(split)) as add_rows,
+    ):
+        for arrays, rows in blocks:
+            writer.append(arrays)
+            add_rows(rows)
+    write_vocab(layout.suite_vocab(hop, suite), vocab)
+    return {layout.relative(path): record(path) for path in (h5, questions, layout.suite_vocab(hop, suite))}
+
+
+def with_suite(manifest: Manifest, hop: str, suite: str, split: str, entry: Mapping[str, int]) -> Manifest:
+    """The manifest with the entry of a suite's file."""
+    of_hop = manifest.suites.get(hop, {})
+    of_suite = {**of_hop.get(suite, {}), split: dict(entry)}
+    return replace(manifest, suites={**manifest.suites, hop: {**of_hop, suite: of_suite}})
 
 
 def pair_rows(

@@ -4,23 +4,21 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
-from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.pairs_h5 import RELATIONS, PairArrays
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_columns, read_questions
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, read_columns, read_questions
 from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
-from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
 from clevrhope.images.renderers import open_renderer
@@ -36,12 +34,14 @@ from clevrhope.pipeline.suites import (
     test_splits,
     used_templates,
     with_datasheet,
+    with_suite,
+    write_suite_files,
 )
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
 from clevrhope.pipeline.visual.images import Plan, Rgb, VisualImages, mean_rgb
 from clevrhope.questions import Templates
 from clevrhope.runtime import assets
-from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
@@ -180,21 +180,34 @@ class _Maker:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
         pairs = _Pairs.of(choice, plan)
-        files |= self._write_pairs(pairs, reading, plan, scene_rows, n_originals=len(rows))
-        suites = {each: dict(of_hop) for each, of_hop in manifest.suites.items()}
+        batch, arrays = self._asked(pairs, reading, plan, scene_rows)
+        answers = self._vocab.answers()
+        files |= write_suite_files(
+            layout,
+            hop.name,
+            split,
+            iter(
+                [(arrays, pair_rows(batch, arrays, TESTS, answers, suite=VISUAL, split=split, first_row=0))]
+            ),
+            self._vocab,
+            pool=plan.pool,
+            suite=VISUAL,
+            tests=TESTS,
+            n_originals=len(rows),
+            fingerprint=FINGERPRINT,
+            source_pool=source_pool,
+        )
         entry = {
             "pairs": len(pairs.rows),
             "originals": len(rows),
             "pictures": len(plan.images),
             "visual": self._n,
         }
-        of_hop = suites.setdefault(hop.name, {})
-        of_hop[VISUAL] = {**of_hop.get(VISUAL, {}), split: entry}
         counts = tuple(pairs.counts(reading))
         found = VisualSplit(
             hop.name, split, len(rows), counts, 0, "questions", len(plan.images), choice.looked
         )
-        return replace(manifest.with_files(files), suites=suites), found
+        return with_suite(manifest.with_files(files), hop.name, VISUAL, split, entry), found
 
     def _reading(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> SplitReading:
         _, palette = parse_pool_name(pool)
@@ -230,42 +243,6 @@ class _Maker:
                 "the dataset's build again without --no-render"
             )
         return mean_rgb(images, used)
-
-    def _write_pairs(
-        self,
-        pairs: "_Pairs",
-        reading: SplitReading,
-        plan: Plan,
-        scene_rows: Mapping[int, bytes],
-        *,
-        n_originals: int,
-    ) -> dict[str, Any]:
-        """Writes the pairs as arrays and as questions; returns the files' records."""
-        layout, hop, split = self._layout, reading.hop, reading.split
-        batch, arrays = self._asked(pairs, reading, plan, scene_rows)
-        h5, questions, vocab = (
-            layout.suite_h5(hop.name, VISUAL, split),
-            layout.suite_json(hop.name, VISUAL, split),
-            layout.suite_vocab(hop.name, VISUAL),
-        )
-        h5.parent.mkdir(parents=True, exist_ok=True)
-        attributes = {
-            "suite": VISUAL,
-            "tests": [test for test, _, _ in TESTS],
-            "types": [kind for _, _, kind in TESTS],
-            "n_originals": n_originals,
-            "fingerprint": FINGERPRINT,
-            "source_pool": reading.pool,
-        }
-        with (
-            QuestionWriter(h5, hop=hop.name, split=split, pool=plan.pool, attributes=attributes) as writer,
-            rows_file(questions, key="questions", info=question_info(split)) as add_rows,
-        ):
-            writer.append(arrays)
-            answers = self._vocab.answers()
-            add_rows(pair_rows(batch, arrays, TESTS, answers, suite=VISUAL, split=split, first_row=0))
-        write_vocab(vocab, self._vocab)
-        return {layout.relative(path): record(path) for path in (h5, questions, vocab)}
 
     def _asked(
         self, pairs: "_Pairs", reading: SplitReading, plan: Plan, scene_rows: Mapping[int, bytes]
