@@ -1,7 +1,6 @@
 """Folders with masks, depths and normals: made, resumed, grown, joined, loaded, planned and audited."""
 
 import json
-import random
 import re
 import shutil
 from collections.abc import Callable
@@ -12,8 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request, tree
-from test_renderer_choice import command
+from building import request
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -132,40 +130,6 @@ def test_a_folder_without_them_says_nothing_of_them(bare: Path) -> None:
     assert "mask" not in (bare / "DATASHEET.md").read_text()
     checks = {check.name: check for check in audit(bare).checks}
     assert (checks["passes"].result, checks["passes"].note) == ("not done", "made without --passes")
-
-
-@pytest.mark.slow
-def test_killed_at_any_point_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
-    settings = tmp_path / "native.toml"
-    settings.write_text(
-        'passes = ["mask", "depth", "normal"]\n[rendering]\nrenderer = "native"\nwidth = 120\nheight = 80\n'
-    )
-    few = ("--hop", "none", "--splits", "val", "--test-questions", "144", "--seed", "5")
-    build_it = ("build", *few, "--quiet", "--config", settings)
-    running = command(*build_it, "--out", tmp_path / "whole")
-    _, errors = running.communicate()
-    assert running.returncode == 0, errors
-
-    chance = random.Random(7)
-    out, n_killed = tmp_path / "killed", 0
-    while n_killed < 3:
-        threads = chance.randint(1, 3)
-        running = command(*build_it, "--workers", str(threads), "--out", out, threads=threads)
-        there = len(list(out.glob("passes/*/*.passes")))
-        wanted = there + chance.randint(1, 6)
-        while running.poll() is None and len(list(out.glob("passes/*/*.passes"))) < wanted:
-            pass
-        if running.poll() is None:
-            running.kill()
-            n_killed += 1
-        _, errors = running.communicate()
-        assert running.returncode in (0, -9), errors
-        if running.returncode == 0:
-            shutil.rmtree(out)
-    last = command(*build_it, "--out", out, threads=3)
-    _, errors = last.communicate()
-    assert last.returncode == 0, errors
-    assert tree(out) == tree(tmp_path / "whole")
 
 
 def test_loaded_beside_the_images(whole: Path) -> None:

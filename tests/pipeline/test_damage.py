@@ -75,32 +75,16 @@ def test_a_damaged_archive_is_told_and_made_anew_once_removed(
     assert tree(folder) == tree(kept)
 
 
-def test_an_archive_that_a_killed_run_wrote_last_is_no_damage(folder: Path, kept: Path, make: Make) -> None:
-    manifest = folder / "manifest.json"
-    raw = json.loads(manifest.read_text())
-    del raw["files"]["images/train.h5"]
-    manifest.write_text(json.dumps({**raw, "complete": False}))
-    make(folder, **KINDS)
-    assert tree(folder) == tree(kept)
-
-
-def test_an_edited_seed_is_told_without_images_too(make: Make, tmp_path: Path) -> None:
-    make(tmp_path, render=False)
-    manifest = tmp_path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"seed": 5', '"seed": 6'))
-    with pytest.raises(DatasetError, match="seed is 6, but"):
-        make(tmp_path, seed=None, hops=("red_cube",), render=False)
-
-
-def test_an_archive_that_a_stopped_run_left_unlisted_is_listed_by_one_without_images(
-    folder: Path, kept: Path, make: Make
+@pytest.mark.parametrize("render", [False, True])
+def test_an_archive_that_a_killed_run_left_unlisted_is_no_damage_and_is_listed(
+    render: bool, folder: Path, kept: Path, make: Make
 ) -> None:
     manifest = folder / "manifest.json"
     raw = json.loads(manifest.read_text())
     del raw["files"]["images/train.h5"]
     manifest.write_text(json.dumps({**raw, "complete": False}))
-    make(folder, render=False, images="both", question_json=True)
-    assert tree(folder)["manifest.json"] == tree(kept)["manifest.json"]
+    make(folder, render=render, images="both", question_json=True)
+    assert tree(folder) == tree(kept)
 
 
 @pytest.mark.slow

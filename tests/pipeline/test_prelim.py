@@ -156,19 +156,6 @@ def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> 
     )
 
 
-@pytest.mark.slow
-def test_a_plan_counts_what_a_build_makes(tmp_path: Path) -> None:
-    asked = request(tmp_path / "out", hops=(), prelim=("all",), render=False, sizes=SMALL)
-    planned = plan_json(make_plan(asked))
-    assert not (tmp_path / "out").exists()
-    summary = build(asked)
-    assert planned["questions"] == summary.n_questions == 15 * (2 * 4 + 6 * 3)
-    assert planned["scenes"] == summary.n_images
-    assert planned["exact"]
-    told = {(each["hop"], each["split"]): each["questions"] for each in planned["splits"]}
-    assert told["prelim_cyan", "counting"] == 18
-
-
 def test_a_large_plan_is_estimated_around_them(tmp_path: Path) -> None:
     config = PRESETS["paper"]
     asked = replace(

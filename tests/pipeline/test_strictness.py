@@ -144,9 +144,7 @@ def test_our_own_templates_and_nothing_held_out(tmp_path: Path, make: Make) -> N
     asked = {"hops": (HOP, "none"), "strictness": "implied", "render": False}
     plan = make_plan(request(tmp_path / "out", **asked))
     assert "(--strictness implied)" in "\n".join(plan_lines(plan))
-    made = make(tmp_path / "out", **asked)
-    assert plan.exact
-    assert plan.scenes == made.n_images
+    make(tmp_path / "out", **asked)
     make(tmp_path / "plain", hops=("none",), render=False)
     for split in ("train", "val", "test"):
         path = Path("hops/none") / f"{split}.h5"

@@ -104,14 +104,6 @@ def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -
 
 
 @pytest.mark.slow
-def test_a_suite_that_is_made_again_has_the_same_bytes(with_pairs: Path) -> None:
-    before = tree(with_pairs)
-    for suite in ("rad", "carets"):
-        assert run_command(["suite", suite, str(with_pairs), "--quiet"]) == 0
-    assert tree(with_pairs) == before
-
-
-@pytest.mark.slow
 def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired: Path) -> None:
     for arguments in (("carets",), ("rad", "--hop", "none"), ("rad", "--hop", HOP)):
         subprocess.run(
@@ -230,14 +222,6 @@ def test_json_is_one_object(with_pairs: Path, capsys: pytest.CaptureFixture[str]
     assert tests["is_there_color"]["tier"] == "in"
 
 
-def test_a_table_says_what_was_made(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["suite", "carets", str(with_pairs)]) == 0
-    out = capsys.readouterr().out
-    assert f"{HOP} complex_ood: " in out
-    assert "of 40 questions" in out
-    assert "rephrase" in out
-
-
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     folder: Path, paired: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -271,11 +255,6 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert re.search(r"  rephrase +in +\d+ +\d+ +- +- +\d+\n", out)
 
 
-def test_the_values_of_a_pair_may_come_in_any_order(folder: Path) -> None:
-    made = make_suite(folder, "carets", hops=["cylinder_rubber"], per_cell=0)
-    assert {split.hop for split in made} == {HOP}
-
-
 def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
     made = make_suite(folder, "carets", hops=[HOP], per_cell=0)
     counts = {test.test: test.n_pairs for test in made[0].tests}
@@ -289,6 +268,12 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert out == ""
     assert "Traceback" not in err
     return err
+
+
+def unfinished(out: Path) -> list[str]:
+    path = Layout(out).manifest
+    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
+    return ["rad", str(out)]
 
 
 BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
@@ -305,6 +290,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     ),
     "no folder": (lambda out: ["rad", str(out / "none")], "no such folder"),
     "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
+    "unfinished": (unfinished, "not finished yet; run its build again before its suites"),
 }
 
 
@@ -312,16 +298,11 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
 def test_bad_input_is_an_error_in_a_sentence(
     folder: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments, said = BAD_INPUT[name]
+    make_arguments, said = BAD_INPUT[name]
+    arguments = make_arguments(folder)
     before = tree(folder)
-    assert said in refused(arguments(folder), capsys)
+    assert said in refused(arguments, capsys)
     assert tree(folder) == before
-
-
-def test_an_unfinished_folder_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = Layout(folder).manifest
-    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    assert "not finished yet; run its build again before its suites" in refused(["rad", str(folder)], capsys)
 
 
 def own_templates(to: Path) -> Path:

@@ -34,7 +34,6 @@ from clevrhope.pipeline import Request, build
 from clevrhope.pipeline.images import WriteImage
 from clevrhope.pipeline.visual import images as visual_images
 from clevrhope.pipeline.visual.suite import VisualSplit, make_visual_suite
-from clevrhope.programs import execute
 
 HOP = "rubber_cylinder"
 IID, OOD = "complex_iid", "complex_ood"
@@ -116,15 +115,6 @@ def read_pool(folder: Path, split: str) -> str:
     manifest = read_manifest(Layout(folder).manifest)
     assert manifest is not None
     return str(manifest.splits[HOP][split]["pool"])
-
-
-@pytest.mark.parametrize("split", [IID, OOD])
-def test_programs_have_their_answers_on_edited_scenes(folder: Path, split: str) -> None:
-    scenes = scenes_of(folder, f"{HOP}.visual.{split}")
-    for row in rows_of(folder, split):
-        answer = execute(row["program"], scenes[row["image_index"]])
-        said = ("no", "yes")[answer] if isinstance(answer, bool) else str(answer)
-        assert said == row["answer"], row["question"]
 
 
 def values_of(scene: dict[str, Any]) -> list[list[str]]:
