@@ -47,7 +47,7 @@ class Whole(click.IntRange):
         return number
 
 
-_TYPES: Mapping[str, click.ParamType] = {
+_TYPES: Mapping[str, Any] = {
     "N": Whole(1),
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
     **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
@@ -55,7 +55,9 @@ _TYPES: Mapping[str, click.ParamType] = {
 """The types that words in the usage of an option stand for; other words stand for any text."""
 
 
-def option(usage: str, help: str, *, to: str | None = None, type: Any = None, **more: Any) -> Any:
+def option(
+    usage: str, help: str, *, to: str | None = None, type: Any = None, **more: Any
+) -> Callable[[_Command], _Command]:
     """A decorator that gives a command an option, declared by its usage.
 
     Args:

@@ -1,9 +1,7 @@
-"""The edition that a command line names, and the options that go with it."""
+"""The options that go with an edition."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,26 +11,6 @@ if TYPE_CHECKING:
 
 _FREE = ("preset", "images", "passes", "question_json")
 """Settings that do not change the content fixed by an edition."""
-
-
-def edition_of(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Edition | None":
-    """The edition that --edition names, or else that of the existing folder or of the parts to merge.
-
-    Raises:
-        ConfigError: there is no such edition; the message lists the known ones.
-        DatasetError: the folder's manifest is damaged.
-    """
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import read_summary
-    from clevrhope.editions import read_edition
-
-    if choices.get("edition") is not None:
-        return read_edition(choices["edition"])
-    for folder in (choices["out"], *parts[:1]):
-        if folder and Layout(Path(folder)).manifest.is_file():
-            manifest, _ = read_summary(Layout(Path(folder)).manifest)
-            return read_edition(manifest.edition["name"]) if manifest.edition else None
-    return None
 
 
 def check_choices(request: "Request", edition: "Edition") -> None:

@@ -25,6 +25,8 @@ from clevrhope.cli.names import EDITION, HOP
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
+    from clevrhope.dataset.manifest import Manifest
+    from clevrhope.editions import Edition
     from clevrhope.pipeline import Request
 
 dataset_options = with_options(
@@ -196,38 +198,24 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         UsageError: a name or size does not go with its option.
         ClevrhopeError: settings or files cannot be read.
     """
-    from clevrhope.cli.editions import check_choices, edition_of
+    from clevrhope.cli.editions import check_choices
     from clevrhope.config.sources import resolve_config
     from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import read_manifest
+    from clevrhope.editions import read_edition
     from clevrhope.images.passes import parse_passes
     from clevrhope.pipeline import Limits, Request
-    from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
 
-    hops = read_names(choices["hops"])
-    _check_forms(hops, choices["held_out"])
-    groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
-    names = (*hops, *choices["held_out"], *groups)
-    prelim = tuple(read_names(choices["prelim"]))
-    edition = edition_of(choices, parts=parts)
-    if edition and choices["edition"] and not names:
-        names = edition.hops
-    if choices["covr"] and not names:
-        names = _hops_of_folder(choices["out"]) or (NONE,)
-    if not names and not prelim:
-        raise click.UsageError(
-            "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
-        )
-    _check_sizes(choices, [*(name.startswith(f"{PRELIM}_") for name in names), *(True for _ in prelim)])
-    if choices["out"]:
-        out = Path(choices["out"])
-    elif edition:
-        out = Path("out") / edition.name
-    else:
-        out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
-        if Layout(out).manifest.exists() and not choices["quiet"]:
-            click.echo(f"Without --out, this is about {out}, which is there already.", err=True)
-    before = _settings_before(out, parts)
-    is_without_images = Layout(out).manifest.exists() and "rendering" not in before
+    edition = read_edition(choices["edition"]) if choices["edition"] else None
+    out = _folder(choices, edition)
+    there = read_manifest(Layout(out).manifest)
+    part = read_manifest(Layout(parts[0]).manifest) if parts else None
+    of_folder = there or part
+    if edition is None and of_folder and of_folder.edition:
+        edition = read_edition(of_folder.edition["name"])
+    names, prelim = _names(choices, edition, there)
+    before = _settings_before(there, part)
+    is_without_images = there is not None and "rendering" not in before
     if edition:
         before |= edition.settings
     config = resolve_config(
@@ -241,9 +229,9 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
     if is_without_images and not (choices["no_render"] or choices["quiet"]):
         click.echo(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
-    _check_covr(choices, out)
+    _check_covr(choices, there)
     seed = choices["seed"]
-    if seed is None and not Layout(out).manifest.exists():
+    if seed is None and there is None:
         seed = edition.seed if edition and not parts else secrets.randbelow(2**32)
     request = Request(
         out=out,
@@ -269,6 +257,44 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     if edition:
         check_choices(request, edition)
     return request
+
+
+def _folder(choices: Mapping[str, Any], edition: "Edition | None") -> Path:
+    """The folder that is asked for: --out, or that of the edition or preset in the folder out."""
+    from clevrhope.config.sources import resolve_config
+    from clevrhope.dataset.layout import Layout
+
+    if choices["out"]:
+        return Path(choices["out"])
+    if edition:
+        return Path("out") / edition.name
+    out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
+    if Layout(out).manifest.exists() and not choices["quiet"]:
+        click.echo(f"Without --out, this is about {out}, which is there already.", err=True)
+    return out
+
+
+def _names(
+    choices: Mapping[str, Any], edition: "Edition | None", there: "Manifest | None"
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The sub-datasets and the single values that are asked for, each with a split for every given size."""
+    from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
+
+    hops, prelim = read_names(choices["hops"]), tuple(read_names(choices["prelim"]))
+    _check_forms(hops, choices["held_out"])
+    groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
+    names = (*hops, *choices["held_out"], *groups)
+    if edition and choices["edition"] and not names:
+        names = edition.hops
+    if choices["covr"] and not names:
+        of_folder = there.splits if there else ()
+        names = tuple(name for name in of_folder if not name.startswith(f"{PRELIM}_")) or (NONE,)
+    if not names and not prelim:
+        raise click.UsageError(
+            "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
+        )
+    _check_sizes(choices, [*(name.startswith(f"{PRELIM}_") for name in names), *(True for _ in prelim)])
+    return names, prelim
 
 
 OF_A_RUN = ("out", "seed", "blender_python", "workers", "engine", "address", "quiet", "as_json")
@@ -309,26 +335,12 @@ def _options() -> list[click.Option]:
     return list(reversed(vars(command)["__click_params__"]))
 
 
-def _check_covr(choices: Mapping[str, Any], out: Path) -> None:
+def _check_covr(choices: Mapping[str, Any], there: "Manifest | None") -> None:
     """Checks that settings of questions over several images are given only with questions of this kind."""
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import read_manifest
-
     given = [name for name in QuestionSettings.names_of_sets() if choices[name] is not None]
-    there = read_manifest(Layout(out).manifest)
     if given and not choices["covr"] and not (there and there.covr):
         name = QuestionSettings.option(given[0])
         raise click.UsageError(f"{name}: this is a setting of questions over several images; add --covr")
-
-
-def _hops_of_folder(out: Path | None) -> tuple[str, ...]:
-    """The sub-datasets of an existing folder that hold out a pair or nothing."""
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import read_manifest
-    from clevrhope.splits.hops import PRELIM
-
-    there = read_manifest(Layout(out).manifest) if out else None
-    return tuple(name for name in (there.splits if there else ()) if not name.startswith(f"{PRELIM}_"))
 
 
 def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:
@@ -368,15 +380,12 @@ def _parse_diversity(text: str) -> int:
     return int(text)
 
 
-def _settings_before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
-    """Settings of the parts to merge, overridden by those of the existing folder; options override both."""
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import choices_of, read_manifest
+def _settings_before(there: "Manifest | None", part: "Manifest | None") -> dict[str, Any]:
+    """Settings of a part to merge, overridden by those of the existing folder; options override both."""
+    from clevrhope.dataset.manifest import choices_of
 
-    part = read_manifest(Layout(parts[0]).manifest) if parts else None
-    there = read_manifest(Layout(out).manifest)
-    settings = dict(choices_of(part)) if part else {}
+    settings = choices_of(part) if part else {}
     if part:
         # A folder can get question files and annotations later; a merged folder has those of its parts.
         settings |= {name: each for name, each in part.config.items() if name in ("question_json", "passes")}
-    return settings | dict(choices_of(there) if there else {})
+    return settings | (choices_of(there) if there else {})

@@ -308,10 +308,16 @@ class SuiteMaker:
         self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
         """Writes the result of `make` for a split; returns the manifest that lists it, and the counts."""
-        more = {"n_originals": len(rows), "origin": self._origin, "per_cell": self._per_cell}
-        entry = {"pairs": len(pairs), "originals": len(rows)}
-        blocks = self._blocks(pairs, rows, split)
-        manifest = self._written(manifest, hop, split, blocks, entry, **more)
+        manifest = self._written(
+            manifest,
+            hop,
+            split,
+            self._blocks(pairs, rows, split),
+            {"pairs": len(pairs), "originals": len(rows)},
+            n_originals=len(rows),
+            origin=self._origin,
+            per_cell=self._per_cell,
+        )
         return manifest, self._made(hop, split, len(rows), pairs)
 
     def _written(
