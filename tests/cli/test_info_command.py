@@ -11,11 +11,9 @@ from building import tree
 from folders_made import FEW
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset import manifest as manifests
-from clevrhope.dataset.manifest import existing_manifest, read_summary
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.describe.info import overview
 from clevrhope.describe.info.overview import KINDS, read_overview
-from clevrhope.runtime.json_text import parse_json
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
@@ -241,45 +239,6 @@ def test_an_unfinished_folder_and_a_part_say_so(
     assert (found["part"], found["reproduction"], found["additions"]) == ("1/2", None, [])
     assert run_command(["info", str(part)]) == 0
     assert "part 1/2 of a dataset; clevrhope merge joins the parts" in capsys.readouterr().out
-
-
-def big_manifest(folder: Path, out: Path, n_files: int) -> Path:
-    """The manifest of a folder as it would be with so many images."""
-    head, mark, _ = (folder / "manifest.json").read_text().partition('\n  "files": {')
-    rows = ",\n".join(
-        f'    "images/train/HOPE_train_{k:06d}.png": {{"bytes": {1000 + k % 7}, "sha256": "{"a" * 64}"}}'
-        for k in range(n_files)
-    )
-    out.mkdir()
-    (out / "manifest.json").write_text(f"{head}{mark}\n{rows}\n  }}\n}}\n")
-    return out
-
-
-def test_the_list_of_files_is_summed_up_and_not_parsed(
-    limited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """At the paper's size of 481,000 images, parsing it would take several seconds."""
-    parsed: list[bytes] = []
-
-    def spy(content: bytes, path: Path) -> Any:
-        parsed.append(content)
-        return parse_json(content, path)
-
-    monkeypatch.setattr(manifests, "parse_json", spy)
-    folder = big_manifest(limited, tmp_path / "big", 10_000)
-    overview = read_overview(folder)
-    assert len(parsed) == 1
-    assert b"HOPE_train_" not in parsed[0]
-    assert overview.bytes["images"] == sum(1000 + k % 7 for k in range(10_000))
-    assert overview.manifest.files == {}
-
-
-def test_a_manifest_that_was_written_anew_is_summed_up_too(limited: Path, tmp_path: Path) -> None:
-    path = limited / "manifest.json"
-    other = tmp_path / "manifest.json"
-    other.write_text(json.dumps(json.loads(path.read_text())))
-    assert read_summary(other) == read_summary(path)
-    assert read_summary(path)[1]["hops"] > 0
 
 
 def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None:

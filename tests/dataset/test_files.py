@@ -9,11 +9,20 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
+from clevrhope.dataset.manifest import (
+    FILES_TABLE,
+    Manifest,
+    check_binding,
+    read_manifest,
+    read_plainly,
+    read_summary,
+    write_manifest,
+)
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, sweep, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
@@ -166,6 +175,41 @@ def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_pat
         tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering={"samples": 16})
     )
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
+    path, table = tmp_path / "manifest.json", tmp_path / FILES_TABLE
+    many = {f"images/train/HOPE_train_{k:06d}.png": FileRecord(1000 + k % 7, "11" * 32) for k in range(1_001)}
+    many["hops/none/suites/rad/test.h5"] = FileRecord(5, "22" * 32)
+    written = manifest(files=many)
+    write_manifest(path, written)
+    assert table.read_text().splitlines()[1] == f"hops/none/suites/rad/test.h5,5,{'22' * 32}"
+    assert b"HOPE_train" not in path.read_bytes()
+    assert read_manifest(path) == written
+    assert read_plainly(path)["files"].keys() == many.keys()
+    found, sums = read_summary(path)
+    assert found == written
+    assert sums == {"images": sum(1000 + k % 7 for k in range(1_001)), "suites": 5}
+    # A run that was stopped after it wrote the table: only a build, which repairs it, goes on.
+    table.write_text(table.read_text() + f"vocab.json,3,{'33' * 32}\n")
+    with pytest.raises(
+        DatasetError, match=r"files\.csv: missing, or not the table that manifest\.json names"
+    ):
+        read_manifest(path)
+    assert read_manifest(path, repairs=True) == replace(written, files={})
+    for row, message in (
+        ("vocab.json,3", "a row is not a name"),
+        (f"../x,3,{'33' * 32}", "not a path below"),
+    ):
+        table.write_text(f"file,bytes,sha256\n{row}\n")
+        raw = json.loads(path.read_text())
+        raw["files_table"]["sha256"] = record(table).sha256
+        path.write_text(json.dumps(raw))
+        with pytest.raises(DatasetError, match=message):
+            read_manifest(path)
+    write_manifest(path, replace(written, files={}))
+    assert not table.exists()
+    assert read_manifest(path) == replace(written, files={})
 
 
 @pytest.mark.parametrize(

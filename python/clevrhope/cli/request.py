@@ -208,7 +208,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
 
     edition = read_edition(choices["edition"]) if choices["edition"] else None
     out = _folder(choices, edition)
-    there = read_manifest(Layout(out).manifest)
+    there = read_manifest(Layout(out).manifest, repairs=True)
     part = read_manifest(Layout(parts[0]).manifest) if parts else None
     of_folder = there or part
     if edition is None and of_folder and of_folder.edition:

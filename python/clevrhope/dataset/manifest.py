@@ -5,13 +5,14 @@ how they are rendered. Pairs, sizes and image formats may grow. Nothing in a man
 folder was made or in how many runs.
 """
 
+import hashlib
 import json
 import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,13 @@ from clevrhope.splits.hops import NAME_ORDER, name_order
 from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
-"""The most bytes of a manifest; all pairs at the paper's sizes list a million files and need half of it."""
+"""The most bytes of a manifest or its table; all pairs at the paper's sizes need half of it."""
+
+FILES_TABLE = "files.csv"
+"""The table of files beside a manifest that does not list them itself: name, bytes and SHA-256 of each."""
+
+MOST_LISTED = 1_000
+"""The most files that a manifest lists itself, so that it can be read and written quickly."""
 
 FORMAT = 2
 """Version of the folder's layout and of this file. Folders of format 1 do not record their requests."""
@@ -156,32 +163,22 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-_FILES = b'\n  "files": {'
-"""The end of a manifest's head; nothing else in a manifest has so small an indent."""
-
-
-def read_manifest(path: Path) -> Manifest | None:
+def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
     """Reads the manifest at `path`; None if there is no file.
 
+    A run that was stopped can leave a table of files that is newer than the manifest; with `repairs`, such a
+    manifest lists no files, so that a build compares or writes all of them again.
+
     Raises:
-        DatasetError: the file is not a manifest of this layout, or is incomplete.
+        DatasetError: the file is not a manifest of this layout, or is incomplete; or its table of files is
+            missing or another.
     """
     with suppress(OSError):  # an impossible folder name is reported where the folder is made
         if path.parent.exists() and not path.parent.is_dir():
             raise no_dataset(path.parent)
     if not os.path.lexists(path):
         return None
-    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
-    return _parse(content, path)
-
-
-def _parse(content: bytes, path: Path) -> Manifest:
-    try:
-        raw = parse_json(content, path)
-    except DatasetError as error:
-        if isinstance(error.__cause__, json.JSONDecodeError):
-            _check_whole(content.decode(), error.__cause__, path)
-        raise
+    raw = _raw(path)
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
         remedy = "; build the dataset again, into another folder" if found in range(FORMAT) else ""
@@ -190,20 +187,56 @@ def _parse(content: bytes, path: Path) -> Manifest:
             f"{remedy}"
         )
     check_form(raw, MANIFEST, path)
-    for hop, splits in raw["splits"].items():
-        for split in splits:
-            if split not in SPLITS:
-                raise DatasetError(f"{path}: splits.{hop}.{split} is not a split; known: {', '.join(SPLITS)}")
-    for hop, splits in raw.get("covr", {}).items():
-        for split in splits:
-            if split not in COVR_KINDS:
-                raise DatasetError(
-                    f"{path}: covr.{hop}.{split} is not a split; known: {', '.join(COVR_KINDS)}"
-                )
+    for key, known in (("splits", SPLITS), ("covr", COVR_KINDS)):
+        for hop, splits in raw.get(key, {}).items():
+            for split in splits:
+                if split not in known:
+                    raise DatasetError(
+                        f"{path}: {key}.{hop}.{split} is not a split; known: {', '.join(known)}"
+                    )
     part_of(raw.get("shard"), path)
-    known = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
-    files = {name: FileRecord(each["bytes"], each["sha256"]) for name, each in raw["files"].items()}
-    return Manifest(**{**known, "files": files})
+    fields_there = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
+    listed = raw["files"]
+    if "files_table" in raw:
+        listed = _listed_in_table(path, raw["files_table"]["sha256"])
+        if listed is None and not repairs:
+            raise DatasetError(
+                f"{path.with_name(FILES_TABLE)}: missing, or not the table that {path.name} names; run the "
+                "dataset's build again"
+            )
+        check_form(listed or {}, _FILES, path.with_name(FILES_TABLE))
+    files = {name: FileRecord(each["bytes"], each["sha256"]) for name, each in (listed or {}).items()}
+    return Manifest(**{**fields_there, "files": files})
+
+
+def _raw(path: Path) -> Any:
+    """The JSON value of a manifest, without its table."""
+    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
+    try:
+        return parse_json(content, path)
+    except DatasetError as error:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            _check_whole(content.decode(), error.__cause__, path)
+        raise
+
+
+def _listed_in_table(path: Path, sha256: str) -> dict[str, Any] | None:
+    """The files in the table beside a manifest, as a manifest lists them; None if it is not the named table.
+
+    Raises:
+        DatasetError: the table is broken.
+    """
+    table = path.with_name(FILES_TABLE)
+    if not os.path.lexists(table):
+        return None
+    content = read_bytes(table, "a table of files", max_bytes=MAX_MANIFEST_BYTES)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        return None
+    try:
+        rows = (row.split(",") for row in content.decode().splitlines()[1:])
+        return {name: {"bytes": int(n_bytes), "sha256": digest} for name, n_bytes, digest in rows}
+    except ValueError as error:
+        raise DatasetError(f"{table}: a row is not a name, a number of bytes and a SHA-256") from error
 
 
 def existing_manifest(path: Path) -> Manifest:
@@ -220,33 +253,20 @@ def existing_manifest(path: Path) -> Manifest:
 
 
 def read_summary(path: Path) -> tuple[Manifest, dict[str, int]]:
-    """Reads the manifest at `path` without its list of files, and the bytes of the files in each folder.
+    """Reads the manifest at `path`, and sums up the bytes of the files in each folder.
 
-    The folders are those of `FOLDERS`, "suites" for all suites, and "" for the other files. A list of 400,000
-    files is summed up without parsing it, in a third of a second instead of several.
+    The folders are those of `FOLDERS`, "suites" for all suites, and "" for the other files.
 
     Raises:
         WrongFolderError: there is no manifest.
         DatasetError: as for `read_manifest`.
     """
-    if not os.path.lexists(path):
-        raise no_dataset(path.parent)
-    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
-    head, mark, rows = content.partition(_FILES)
-    if not mark:
-        manifest = _parse(content, path)
-        found = [(name.encode(), each.bytes) for name, each in manifest.files.items()]
-        rows = b"".join(b'\n    "%s": {"bytes": %d' % each for each in found)
-    else:
-        manifest = _parse(head + _FILES + b"}\n}\n", path)
+    manifest = existing_manifest(path)
     sums: Counter[str] = Counter()
-    for name, of_suite, n_bytes in _FILE_ROW.findall(rows):
-        sums["suites" if of_suite else name.decode()] += int(n_bytes)
-    return replace(manifest, files={}), dict(sums)
-
-
-_FILE_ROW = re.compile(rb'\n    "(?:([^"/]+)/(?:[^"/]+/(suites/))?)?[^"]*": \{"bytes": (\d+)')
-"""A row of the list of files: its first folder, whether it belongs to a suite, and its bytes."""
+    for name, each in manifest.files.items():
+        folder, *below = name.split("/")
+        sums["suites" if below[1:2] == ["suites"] else folder if below else ""] += each.bytes
+    return manifest, dict(sums)
 
 
 def whole_manifest(path: Path) -> Manifest:
@@ -333,12 +353,10 @@ def read_n_questions(path: Path, hop: str, split: str) -> int | None:
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """Reads a manifest without its list of files, which can have 400,000 lines; empty if there is none."""
+    """Reads what a manifest says of its splits and shard; empty if there is none."""
     if not os.path.lexists(path):
         return {}
-    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
-    head, mark, _ = content.partition(_FILES)
-    raw: dict[str, Any] = parse_json(head.rstrip(b",\n ") + b"}" if mark else head, path)
+    raw: dict[str, Any] = _raw(path)
     check_form(raw, Fields({}, {"shard": Nullable(_PART), "splits": _SPLITS}), path)
     return raw
 
@@ -346,10 +364,18 @@ def _read_head(path: Path) -> dict[str, Any]:
 def read_plainly(path: Path) -> dict[str, Any]:
     """Reads a manifest unchecked, for readers that share no code with its writers; empty if there is none.
 
+    Its files are those of its table, if it has one.
+
     Raises:
-        DatasetError: the file is not a JSON object.
+        DatasetError: the file is not a JSON object, or its table is broken.
     """
-    return read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES) if path.is_file() else {}
+    if not path.is_file():
+        return {}
+    raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+    if "files_table" not in raw:
+        return raw
+    check_form(raw, Fields({"files_table": _TABLE}), path)
+    return {**raw, "files": _listed_in_table(path, raw["files_table"]["sha256"]) or {}}
 
 
 def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
@@ -400,19 +426,27 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     }
     if manifest.shard is not None:
         raw["shard"] = manifest.shard
-    head = json.dumps(raw, indent=2, ensure_ascii=False)
-    # One line per file: a paper-sized folder has 400,000 of them, and a diff should be readable.
-    rows = ",\n".join(
-        f'    {json.dumps(name, ensure_ascii=False)}: {{"bytes": {each.bytes}, "sha256": "{each.sha256}"}}'
-        for name, each in sorted(manifest.files.items())
-    )
-    files = f"{{\n{rows}\n  }}" if rows else "{}"
-    content = f'{head[:-2]},\n  "files": {files}\n}}\n'.encode()
-    if len(content) > MAX_MANIFEST_BYTES:
-        raise DatasetError(
-            f"{path}: over {MAX_MANIFEST_BYTES >> 20} MiB; with --images h5 it lists one file a pool"
+    files, table = sorted(manifest.files.items()), path.with_name(FILES_TABLE)
+    rows = ""
+    if len(files) <= MOST_LISTED:
+        # One line per file, so that a diff is readable.
+        rows = ",\n".join(
+            f"    {json.dumps(name, ensure_ascii=False)}: {json.dumps(asdict(each))}" for name, each in files
         )
-    write_whole(path, content)
+    else:
+        lines = ["file,bytes,sha256", *(f"{name},{each.bytes},{each.sha256}" for name, each in files)]
+        content = "".join(f"{line}\n" for line in lines).encode()
+        if len(content) > MAX_MANIFEST_BYTES:
+            raise DatasetError(
+                f"{table}: over {MAX_MANIFEST_BYTES >> 20} MiB; with --images h5 it lists one file a pool"
+            )
+        raw["files_table"] = {"files": len(files), "sha256": hashlib.sha256(content).hexdigest()}
+        write_whole(table, content)
+    head = json.dumps(raw, indent=2, ensure_ascii=False)
+    listed = f"{{\n{rows}\n  }}" if rows else "{}"
+    write_whole(path, f'{head[:-2]},\n  "files": {listed}\n}}\n'.encode())
+    if "files_table" not in raw:
+        table.unlink(missing_ok=True)
 
 
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
@@ -425,6 +459,8 @@ _SPLITS = MapOf(
     ),
     keys=NAME,
 )
+_FILES = MapOf(Fields({"bytes": COUNT, "sha256": SHA256}), keys=PATH)
+_TABLE = Fields({"files": COUNT, "sha256": SHA256})
 _PLACE = ListOf(NUMBER, 3)
 _LOOK = Fields({}, {"camera": Fields({}, {"location": _PLACE, "target": _PLACE, "jitter": NUMBER})})
 MANIFEST = Fields(
@@ -453,7 +489,7 @@ MANIFEST = Fields(
             keys=NAME,
         ),
         "checked": MapOf(ListOf(TEXT)),
-        "files": MapOf(Fields({"bytes": COUNT, "sha256": SHA256}), keys=PATH),
+        "files": _FILES,
         "complete": BOOLEAN,
     },
     {
@@ -479,6 +515,7 @@ MANIFEST = Fields(
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
+        "files_table": _TABLE,
     },
 )
 """The form of manifest.json. Every name in it that becomes part of a path is checked here."""

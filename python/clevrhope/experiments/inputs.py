@@ -11,10 +11,9 @@ from typing import Any
 
 from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.dataset.manifest import read_plainly
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import TEXT, Fields, MapOf, check_form
-from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.covr.kinds import COVR_TRAIN, covr_file
 from clevrhope.splits.kinds import TRAIN
 
@@ -52,7 +51,7 @@ class DatasetInputs:
 @lru_cache(maxsize=8)
 def _read(path: Path, changed_ns: int, n_bytes: int) -> Mapping[str, str]:
     """Part -> digest. A manifest, of 400,000 files at the paper's size, is read once until it changes."""
-    raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+    raw = read_plainly(path)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
     parts: dict[str, list[Any]] = defaultdict(list)
     parts[""] = [raw.get(name) for name in _WHOLE]

@@ -17,7 +17,7 @@ import numpy as np
 from clevrhope.dataset.contents import choose, choose_covr, suite_command
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.manifest import Manifest, existing_manifest
+from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest
 from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import find_passes
 from clevrhope.dataset.questions_h5 import Ints
@@ -112,7 +112,7 @@ def export(
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
     _check_empty(out)
     layout = Layout(folder)
-    check_links(folder, (layout.manifest.name, layout.vocab.name, *FOLDERS))
+    check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
     names = _names(layout, hops, splits, format, chosen)
     found = tuple(dict.fromkeys(hop for hop, _ in names))
     if chosen.one_hop and len(found) > 1:

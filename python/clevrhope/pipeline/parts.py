@@ -17,6 +17,7 @@ from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
 from clevrhope.dataset.manifest import (
+    FILES_TABLE,
     Manifest,
     check_binding,
     difference,
@@ -176,7 +177,7 @@ def merge(
 
 
 def _check_is_part(out: Path, shard: Shard) -> None:
-    there = read_manifest(Layout(out).manifest)
+    there = read_manifest(Layout(out).manifest, repairs=True)
     if there is None:
         return
     if there.shard is None:
@@ -195,7 +196,7 @@ def _read_part(folder: Path) -> Manifest:
     if manifest is None or manifest.shard is None:
         what = "not a part of a dataset" if folder.exists() else "no such folder"
         raise WrongFolderError(f"{folder}: {what}; clevrhope build --shard makes the parts to join")
-    check_links(folder, (Layout(folder).manifest.name, *FOLDERS))
+    check_links(folder, (Layout(folder).manifest.name, FILES_TABLE, *FOLDERS))
     if not manifest.complete:
         number, of = manifest.shard["number"], manifest.shard["of"]
         raise DatasetError(f"{folder}: part {number}/{of} is not finished; run its command again")

@@ -84,7 +84,7 @@ def resolve(request: Request, *, checksums: bool = False, progress: Progress | N
         ClevrhopeError: a pair, split, template or setting is wrong, or the folder is bound to others.
     """
     layout = Layout(request.out)
-    existing = read_manifest(layout.manifest)
+    existing = read_manifest(layout.manifest, repairs=True)
     inputs = open_inputs(request, existing)
     manifest = bind(request, inputs, existing)
     config = with_formats(inputs.config, manifest, request.out)

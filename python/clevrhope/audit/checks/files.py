@@ -6,6 +6,7 @@ from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Lines
+from clevrhope.dataset.manifest import FILES_TABLE
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 
@@ -32,9 +33,10 @@ def check_files(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
                 check.fault(name, None, "not the SHA-256 in the manifest", found.sha256)
             advance(1)
     check.n_checked = len(listed)
+    ours = {*listed, folder.layout.manifest.name, FILES_TABLE}
     for path in sorted(root.rglob("*")):
         name = folder.layout.relative(path)
         is_hidden = any(part.startswith(".") for part in Path(name).parts)
-        is_ours = name in listed or name == folder.layout.manifest.name or name.startswith(FEATURES)
+        is_ours = name in ours or name.startswith(FEATURES)
         if path.is_file() and not is_hidden and not is_ours:
             check.fault(name, None, "not listed in the manifest", f"{path.stat().st_size} bytes")

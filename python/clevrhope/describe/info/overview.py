@@ -58,7 +58,7 @@ class Overview:
 
     Attributes:
         folder: the folder, as the user gave it.
-        manifest: the manifest without its list of files.
+        manifest: the manifest.
         n_waiting: images that an interrupted build rendered but did not yet list in the manifest.
         part: such as "3/16" for one machine's part; None for a whole dataset.
         stores: the feature stores.
