@@ -3,17 +3,17 @@
 import json
 import os
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from building import Make, request, stamps, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
-from clevrhope.dataset.image_store import ImageStore
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
 from clevrhope.features.extraction import make_features
@@ -83,47 +83,6 @@ def test_render_leaves_a_users_folder_named_as_the_scene_file_and_files_of_other
     assert tree(out).keys() - mine == {"00.png", "01.png", "render.json", "s_passes.h5"}
 
 
-@pytest.mark.parametrize("kind", ["a file in it", "a folder in it", "a link in it", "a file", "a link"])
-def test_render_names_what_is_in_the_way_of_its_working_folder_before_anything_starts(
-    kind: str, scenes: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    work = out / ".clevrhope-s_passes"
-    files = put(tmp_path, "elsewhere/mine.passes")
-    match kind:
-        case "a file in it":
-            files |= put(work, "mine.txt")
-        case "a folder in it":
-            files |= put(work, "00.passes/mine.txt")
-        case "a link in it":
-            work.mkdir(parents=True)
-            (work / "00.passes").symlink_to(tmp_path / "elsewhere/mine.passes")
-        case "a file":
-            files |= put(out, work.name)
-        case "a link":
-            out.mkdir()
-            work.symlink_to(tmp_path / "elsewhere")
-    before = tree(tmp_path)
-    with pytest.raises(
-        DatasetError, match=rf"{work}.*: (clevrhope did not make this|it is in the way of a working folder)"
-    ):
-        render(scenes, out)
-    assert tree(tmp_path) == before
-    check_there(files)
-    assert os.path.lexists(work)
-
-
-def test_render_names_a_file_in_place_of_its_annotations_before_anything_starts(
-    scenes: Path, tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    files = put(out, "s_passes.h5")
-    with pytest.raises(DatasetError, match=r"s_passes\.h5: damaged, or not an HDF5 file of annotations"):
-        render(scenes, out)
-    check_there(files)
-    assert tree(out).keys() == {"s_passes.h5"}
-
-
 # clevrhope build
 
 
@@ -168,36 +127,6 @@ def test_build_names_a_users_file_in_a_working_folder_before_anything_starts(fol
         check_there(files)
         assert stamps(text) == before
         shutil.rmtree(text / folder)
-
-
-@pytest.mark.parametrize("kind", ["a file", "a folder", "a link to images", "a link to nothing"])
-def test_build_names_what_is_in_place_of_the_file_of_waiting_images(
-    kind: str, text: Path, tmp_path: Path
-) -> None:
-    for pool in ("train", "test_ood"):
-        store = text / f"images/.clevrhope-{pool}"
-        elsewhere = tmp_path / f"elsewhere-{pool}"
-        files: dict[Path, str] = {}
-        match kind:
-            case "a file":
-                files = put(store.parent, store.name)
-            case "a folder":
-                files = put(store, "HOPE_train_000001.png")
-            case "a link to images":
-                with ImageStore(elsewhere) as images:
-                    images.add(1, np.zeros((32, 48, 3), dtype=np.uint8))
-                store.parent.mkdir(exist_ok=True)
-                store.symlink_to(elsewhere)
-            case "a link to nothing":
-                store.parent.mkdir(exist_ok=True)
-                store.symlink_to(elsewhere)
-        before = stamps(tmp_path)
-        with pytest.raises(DatasetError, match=f"^{store}: it is in the way of a working file; move it else"):
-            build(request(text, images="h5"), make_renderer=Never)
-        assert os.path.lexists(store)
-        assert stamps(tmp_path) == before
-        check_there(files)
-        store.rename(tmp_path / f"moved-{pool}")
 
 
 def test_build_leaves_a_users_files_and_makes_what_it_makes_without_them(
@@ -323,20 +252,6 @@ def renderer(settings: Any, workers: Any) -> FakeRenderer:
     return FakeRenderer(settings=settings, workers=workers)
 
 
-@pytest.mark.parametrize("folder", ["train", ".clevrhope-train.work", ".clevrhope-train.old"])
-def test_features_name_a_link_where_they_remove(folder: str, data: Path, tmp_path: Path) -> None:
-    files = put(tmp_path / "elsewhere", "pixels.npy", "progress.json")
-    store = data / "features/pixels-6x4"
-    if folder == "train":
-        shutil.rmtree(store / folder)
-    (store / folder).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(
-        DatasetError, match=f"{store / folder}: it is in the way of a working folder; move it else"
-    ):
-        make_features(data, kind="pixels", size=(6, 4))
-    check_there(files)
-
-
 def test_features_leave_a_users_files_beside_their_pools(data: Path) -> None:
     store = data / "features/pixels-6x4"
     files = put(store, "notes.txt", ".train.work/mine.txt", ".train.old/mine.txt", "mine/pixels.npy")
@@ -346,31 +261,6 @@ def test_features_leave_a_users_files_beside_their_pools(data: Path) -> None:
 
 
 # clevrhope export
-
-
-@pytest.mark.parametrize("kind", ["a file in it", "a folder in it", "a file", "a link", "a link to nothing"])
-def test_export_names_what_is_in_its_way_and_leaves_it(kind: str, whole: Path, tmp_path: Path) -> None:
-    way = tmp_path / ".clevrhope-out.partial"
-    files = put(tmp_path, "elsewhere/source.json")
-    match kind:
-        case "a file in it":
-            files |= put(way, "mine.txt")
-        case "a folder in it":
-            files |= put(way, "train/source.json")
-        case "a file":
-            files |= put(tmp_path, way.name)
-        case "a link":
-            way.symlink_to(tmp_path / "elsewhere")
-        case "a link to nothing":
-            way.symlink_to("none")
-    with pytest.raises(
-        DatasetError, match=f"^{way}: it is in the way of an export, and no export made it; move it"
-    ):
-        export(whole, tmp_path / "out", format="webdataset")
-    check_there(files)
-    assert os.path.lexists(way)
-    assert not (tmp_path / "out").exists()
-    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -397,6 +287,87 @@ def test_export_leaves_partial_files_of_other_programs(
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+# Something in the place of a working file or folder
+
+Get = Callable[[str], Any]
+Run = Callable[[], object]
+
+
+def of_render(get: Get, root: Path) -> tuple[Path, Run]:
+    return root / "rendered/.clevrhope-s_passes", partial(render, get("scenes"), root / "rendered")
+
+
+def of_annotations(get: Get, root: Path) -> tuple[Path, Run]:
+    return root / "rendered/s_passes.h5", partial(render, get("scenes"), root / "rendered")
+
+
+def of_build(get: Get, root: Path) -> tuple[Path, Run]:
+    asked = request(get("text"), images="h5")
+    return asked.out / "images/.clevrhope-test_ood", partial(build, asked, make_renderer=Never)
+
+
+def of_features(get: Get, root: Path) -> tuple[Path, Run]:
+    data = get("data")
+    place = data / "features/pixels-6x4/.clevrhope-train.work"
+    return place, partial(make_features, data, kind="pixels", size=(6, 4))
+
+
+def of_export(get: Get, root: Path) -> tuple[Path, Run]:
+    run = partial(export, get("whole"), root / "exported", format="webdataset")
+    return root / ".clevrhope-exported.partial", run
+
+
+IN_THE_WAY: dict[Callable[[Get, Path], tuple[Path, Run]], tuple[str, ...]] = {
+    of_render: ("a file in it", "a folder in it", "a link in it", "a file", "a link"),
+    of_annotations: ("a file",),
+    of_build: ("a file", "a file in it", "a link", "a link to nothing"),
+    of_features: ("a link",),
+    of_export: ("a file in it", "a folder in it", "a file", "a link", "a link to nothing"),
+}
+
+
+def put_in_the_way(kind: str, place: Path, elsewhere: Path) -> dict[Path, str]:
+    files = put(elsewhere, "mine.passes")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    match kind:
+        case "a file":
+            files |= put(place.parent, place.name)
+        case "a file in it":
+            files |= put(place, "mine.txt")
+        case "a folder in it":
+            files |= put(place, "00.passes/mine.txt")
+        case "a link in it":
+            place.mkdir()
+            (place / "00.passes").symlink_to(elsewhere / "mine.passes")
+        case "a link":
+            place.symlink_to(elsewhere)
+        case "a link to nothing":
+            place.symlink_to(elsewhere / "none")
+    return files
+
+
+@pytest.mark.parametrize(
+    ("of", "kind"),
+    [(of, kind) for of, kinds in IN_THE_WAY.items() for kind in kinds],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_what_is_in_the_way_is_named_before_anything_starts_and_stays(
+    of: Callable[[Get, Path], tuple[Path, Run]],
+    kind: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    place, run = of(request.getfixturevalue, tmp_path)
+    files = put_in_the_way(kind, place, tmp_path / "elsewhere")
+    before = tree(tmp_path)
+    said = "clevrhope did not make this|it is in the way of a|damaged, or not an HDF5 file of annotations"
+    with pytest.raises(DatasetError, match=rf"^{place}\S*: ({said})"):
+        run()
+    check_there(files)
+    assert os.path.lexists(place)
+    assert tree(tmp_path) == before
 
 
 # The command line
