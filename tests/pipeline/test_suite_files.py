@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from building import request, tree
+from suite_folders import ASKED, HOP
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
@@ -21,34 +22,10 @@ from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.suite_words import counted
 from clevrhope.pipeline.suites import make_suite, remove_suite
 
-HOP = "rubber_cylinder"
-SPLITS = ("complex_iid", "complex_ood", "test")
-ASKED: dict[str, Any] = {
-    "hops": (HOP, "none"),
-    "splits": SPLITS,
-    "render": False,
-    "sizes": {"train": 60, "complex_iid": 180, "complex_ood": 40, "test": 90},
-}
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("plain") / "out"
-    build(request(out, **ASKED))
-    return out
-
-
-@pytest.fixture(scope="module")
-def paired(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = shutil.copytree(plain, tmp_path_factory.mktemp("paired") / "out")
-    for suite in ("rad", "carets"):
-        make_suite(out, suite)
-    return Path(out)
-
 
 @pytest.fixture
-def folder(paired: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(paired, tmp_path / "out"))
+def folder(paired_suites: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(paired_suites, tmp_path / "out"))
 
 
 def sheet_of(folder: Path, hop: str = HOP) -> str:
@@ -56,13 +33,13 @@ def sheet_of(folder: Path, hop: str = HOP) -> str:
 
 
 @pytest.mark.slow
-def test_a_datasheet_says_what_was_measured_of_suites(paired: Path) -> None:
-    layout = Layout(paired)
+def test_a_datasheet_says_what_was_measured_of_suites(paired_suites: Path) -> None:
+    layout = Layout(paired_suites)
     with h5py.File(layout.suite_h5(HOP, "rad", "complex_ood")) as file:
         tests = list(file.attrs["tests"])
         test, cell, answers = file["test"][::2], file["cell"][::2], file["answers"][1::2]
     vocab = json.loads(layout.suite_vocab(HOP, "rad").read_text())["answer_token_to_idx"]
-    _, found = sheet_of(paired).split("### rad on `complex_ood`\n")
+    _, found = sheet_of(paired_suites).split("### rad on `complex_ood`\n")
     table = found.partition("\n## ")[0]
     for number in np.unique(test).tolist():
         mine = test == number
@@ -71,11 +48,11 @@ def test_a_datasheet_says_what_was_measured_of_suites(paired: Path) -> None:
         row = f"{int(mine.sum())} | {' | '.join(map(str, cells))} | {100 * share:.1f}% |"
         assert f"| `{tests[number]}` | " in table
         assert row in next(line for line in table.splitlines() if line.startswith(f"| `{tests[number]}` |"))
-    headings = [line for line in sheet_of(paired).splitlines() if line.startswith("### ")]
+    headings = [line for line in sheet_of(paired_suites).splitlines() if line.startswith("### ")]
     names = [f"### {suite} on `complex_{kind}`" for suite in ("carets", "rad") for kind in ("iid", "ood")]
     assert headings == names
-    assert "| test | tier | answers | pairs | yes |" in sheet_of(paired, "none")
-    assert audit(paired).ok
+    assert "| test | tier | answers | pairs | yes |" in sheet_of(paired_suites, "none")
+    assert audit(paired_suites).ok
 
 
 @pytest.mark.slow
@@ -114,7 +91,7 @@ def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
 
 
 def test_a_removed_suite_leaves_nothing(
-    folder: Path, plain: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, plain_suites: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command(["suite", "carets", str(folder), "--remove", "--hop", "cylinder_rubber"]) == 0
     assert capsys.readouterr().out == f"{folder}: carets of {HOP} was removed\n"
@@ -127,20 +104,20 @@ def test_a_removed_suite_leaves_nothing(
     removed = {"folder": str(folder), "suite": "carets", "removed": ["none"]}
     assert json.loads(capsys.readouterr().out) == removed
     assert remove_suite(folder, "rad") == ("none", HOP)
-    assert tree(folder) == tree(plain)
+    assert tree(folder) == tree(plain_suites)
     assert run_command(["suite", "rad", str(folder), "--remove"]) != 0
     assert f'{folder}: no suite "rad"; there is none' in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_damaged_suite_does_not_block_another(folder: Path, paired: Path) -> None:
+def test_a_damaged_suite_does_not_block_another(folder: Path, paired_suites: Path) -> None:
     path = Layout(folder).suite_h5(HOP, "rad", "complex_iid")
     path.write_bytes(path.read_bytes()[:500])
     make_suite(folder, "carets")
     assert "### carets" in sheet_of(folder)
     assert "### rad" not in sheet_of(folder)
     make_suite(folder, "rad")
-    assert tree(folder) == tree(paired)
+    assert tree(folder) == tree(paired_suites)
 
 
 def test_what_cannot_be_removed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -158,7 +135,7 @@ def test_what_cannot_be_removed(folder: Path, capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.parametrize("step", range(8))
 def test_a_removal_that_is_killed_can_be_repeated(
-    folder: Path, plain: Path, step: int, monkeypatch: pytest.MonkeyPatch
+    folder: Path, plain_suites: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After some of the files are gone, or just before the manifest is written."""
     remove_suite(folder, "carets")
@@ -190,20 +167,20 @@ def test_a_removal_that_is_killed_can_be_repeated(
     guess = ["baseline", str(folder), "--kind", "always_no", "--suite", "rad", "--out", guesses]
     assert (run_command(guess) == 0) == (step < 3)  # without its first HDF5 file
     remove_suite(folder, "rad")
-    assert tree(folder) == tree(plain)
+    assert tree(folder) == tree(plain_suites)
 
 
 def test_pairs_that_were_not_listed_yet_can_be_removed(
-    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plain_suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = Path(shutil.copytree(plain, tmp_path / "out"))
+    folder = Path(shutil.copytree(plain_suites, tmp_path / "out"))
     with monkeypatch.context() as patch:
         patch.setattr(suites, "write_manifest", lambda path, manifest: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             make_suite(folder, "rad")
     assert Layout(folder).suite_h5("none", "rad", "test").exists()
     remove_suite(folder, "rad")
-    assert tree(folder) == tree(plain)
+    assert tree(folder) == tree(plain_suites)
 
 
 def test_files_of_a_user_stay(folder: Path) -> None:
@@ -215,19 +192,19 @@ def test_files_of_a_user_stay(folder: Path) -> None:
     assert suite_files.suites_in(Layout(folder), HOP) == ("carets",)
 
 
-def test_stats_show_suites(paired: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["stats", str(paired), "--hop", HOP]) == 0
+def test_stats_show_suites(paired_suites: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["stats", str(paired_suites), "--hop", HOP]) == 0
     told = capsys.readouterr().out
     for suite in ("carets", "rad"):
         assert f"Paired tests: {suite} on complex_iid" in told
-    assert run_command(["stats", str(paired), "--hop", HOP, "--splits", "complex_ood", "--json"]) == 0
+    assert run_command(["stats", str(paired_suites), "--hop", HOP, "--splits", "complex_ood", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["hops"][HOP]["suites"]
     assert {suite: list(splits) for suite, splits in found.items()} == {
         "carets": ["complex_ood"],
         "rad": ["complex_ood"],
     }
     of_rad = found["rad"]["complex_ood"]
-    manifest = read_manifest(Layout(paired).manifest)
+    manifest = read_manifest(Layout(paired_suites).manifest)
     assert manifest is not None
     assert of_rad["pairs"] == manifest.suites[HOP]["rad"]["complex_ood"]["pairs"]
     assert sum(test["pairs"] for test in of_rad["tests"].values()) == of_rad["pairs"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from building import request, tree
+from suite_folders import ASKED, HOP, SIZES
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
@@ -26,49 +27,30 @@ from clevrhope.pipeline.suites import SuiteMaker, make_suite
 from clevrhope.runtime import assets
 from clevrhope.splits.hops import Hop
 
-HOP = "rubber_cylinder"
-SPLITS = ("complex_iid", "complex_ood", "test")
-SIZES = {"train": 60, "complex_iid": 180, "complex_ood": 40, "test": 90}
 LARGER = {**SIZES, "complex_iid": 270}
 
 
 def make(out: Path, **changes: Any) -> Path:
     """A folder with a pair and `none`, without images."""
-    asked = request(out, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=SIZES)
-    build(request(out, **{"hops": asked.hops, "splits": SPLITS, "render": False, "sizes": SIZES, **changes}))
-    return out
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make(tmp_path_factory.mktemp("suites") / "plain")
-
-
-@pytest.fixture(scope="module")
-def paired(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With both suites of the package."""
-    out = tmp_path_factory.mktemp("suites") / "paired"
-    shutil.copytree(plain, out)
-    for suite in ("carets", "rad"):
-        assert run_command(["suite", suite, str(out), "--quiet"]) == 0
+    build(request(out, **{**ASKED, **changes}))
     return out
 
 
 @pytest.fixture
-def folder(plain: Path, tmp_path: Path) -> Path:
-    shutil.copytree(plain, tmp_path / "out")
+def folder(plain_suites: Path, tmp_path: Path) -> Path:
+    shutil.copytree(plain_suites, tmp_path / "out")
     return tmp_path / "out"
 
 
 @pytest.fixture
-def with_pairs(paired: Path, tmp_path: Path) -> Path:
-    shutil.copytree(paired, tmp_path / "out")
+def with_pairs(paired_suites: Path, tmp_path: Path) -> Path:
+    shutil.copytree(paired_suites, tmp_path / "out")
     return tmp_path / "out"
 
 
 @pytest.mark.slow
-def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -> None:
-    layout, before, after = Layout(paired), tree(plain), tree(paired)
+def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_suites: Path) -> None:
+    layout, before, after = Layout(paired_suites), tree(plain_suites), tree(paired_suites)
     new = after.keys() - before.keys()
     places = [(HOP, "complex_iid"), (HOP, "complex_ood"), ("none", "test")]
     wanted = {
@@ -89,7 +71,7 @@ def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -
     assert {name: manifest.files[name].sha256 for name in new | sheets} == {
         name: after[name] for name in new | sheets
     }
-    assert audit(paired).ok
+    assert audit(paired_suites).ok
     for hop, split in places:
         rows = read_questions(layout.questions_h5(hop, split))
         for suite in ("carets", "rad"):
@@ -104,19 +86,19 @@ def test_files_are_listed_and_everything_else_stays(plain: Path, paired: Path) -
 
 
 @pytest.mark.slow
-def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired: Path) -> None:
+def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired_suites: Path) -> None:
     for arguments in (("carets",), ("rad", "--hop", "none"), ("rad", "--hop", HOP)):
         subprocess.run(
             [sys.executable, "-m", "clevrhope", "suite", arguments[0], folder, *arguments[1:], "--quiet"],
             env={**os.environ, "RAYON_NUM_THREADS": "1"},
             check=True,
         )
-    assert tree(folder) == tree(paired)
+    assert tree(folder) == tree(paired_suites)
 
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_leaves_nothing_in_the_way(
-    folder: Path, paired: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, paired_suites: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends after the first split, and once more while a file of the second is being written."""
     written = suites.write_manifest
@@ -135,13 +117,13 @@ def test_a_run_that_was_killed_leaves_nothing_in_the_way(
     make_suite(folder, "carets")
     assert not partial.exists()
     make_suite(folder, "rad")
-    assert tree(folder) == tree(paired)
+    assert tree(folder) == tree(paired_suites)
 
 
 @pytest.mark.slow
 def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = Layout(with_pairs)
-    summary = build(request(with_pairs, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER))
+    summary = build(request(with_pairs, **{**ASKED, "sizes": LARGER}))
     assert summary.suites == {"carets": [HOP], "rad": [HOP]}
     there = {name for name in tree(with_pairs) if "/suites/" in name}
     assert not {name for name in there if "complex_iid" in name}
@@ -195,16 +177,16 @@ def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) 
 
 @pytest.mark.slow
 def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = request(tmp_path / "part", hops=(HOP, "none"), splits=SPLITS, render=False, sizes=SIZES)
+    asked = request(tmp_path / "part", **ASKED)
     build_part(asked, parse_shard("1/1"))
     assert run_command(["suite", "rad", str(asked.out)]) == 1
     assert "part 1/1 of a dataset, made by build --shard; join the parts first" in capsys.readouterr().err
     assert not list(asked.out.glob("hops/*/suites"))
     whole = make(tmp_path / "whole")
     make_suite(whole, "rad")
-    larger = request(tmp_path / "larger", hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER)
+    larger = request(tmp_path / "larger", **{**ASKED, "sizes": LARGER})
     build_part(larger, parse_shard("1/1"))
-    into = request(whole, hops=(HOP, "none"), splits=SPLITS, render=False, sizes=LARGER)
+    into = request(whole, **{**ASKED, "sizes": LARGER})
     assert merge([larger.out], into).suites == {"rad": [HOP]}
     assert audit(whole).ok
 
@@ -223,7 +205,7 @@ def test_json_is_one_object(with_pairs: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
-    folder: Path, paired: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, paired_suites: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["suite", "carets", str(folder), "--from", "search", "--per-cell", "6"]
     assert run_command([*arguments, "--hop", HOP, "--json", "--quiet"]) == 0
@@ -231,7 +213,7 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     for split, said in made.items():
         assert said["per_cell"] == 6
         pairs = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows
-        before = read_pairs(Layout(paired).suite_h5(HOP, "carets", split)).rows
+        before = read_pairs(Layout(paired_suites).suite_h5(HOP, "carets", split)).rows
         of_questions, of_old = ((each.orig_idxs >= 0).reshape(-1, 2).any(axis=1) for each in (pairs, before))
         assert of_questions.sum() == of_old.sum() > 100
         for name in ("questions", "orig_idxs", "relation", "cell", "answers"):
