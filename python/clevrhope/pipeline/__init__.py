@@ -1,11 +1,11 @@
 """Building a dataset's folder, stage by stage.
 
-A request is opened (`inputs`), bound to the folder (`binding`) and expanded (`jobs`); `resolution` holds the
-result. Then `text` writes questions and scenes, `images` and `annotations` render and pack, and `documents`
-measures the files and writes datasheets and the contact sheet; `run` puts the stages in order. Each stage
-looks for the files of the stages before it (`file_check`) and makes what is missing, so an interrupted run
-can be resumed. `forecast` estimates all this without writing anything; `shard` and `parts` divide a request
-among machines and merge the results.
+A request is opened and bound to the folder (`binding`), and expanded into splits whose files are compared
+with the manifest (`jobs`); `resolution` holds the result. Then `text` writes questions and scenes, `images`
+and `annotations` render and pack, and `documents` measures the files and writes datasheets and the contact
+sheet; `run` puts the stages in order. Each stage looks for the files of the stages before it and makes what
+is missing, so an interrupted run can be resumed. `forecast` estimates all this without writing anything;
+`shard` and `parts` divide a request among machines and merge the results.
 """
 
 from clevrhope.pipeline.limits import Limits

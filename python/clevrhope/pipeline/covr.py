@@ -29,7 +29,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.vocab import Vocab, extended_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.engine import Engine, Questions
-from clevrhope.pipeline.file_check import QuestionFiles
+from clevrhope.pipeline.jobs import QuestionFiles
 from clevrhope.questions import read_phrasings
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Advance

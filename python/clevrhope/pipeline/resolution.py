@@ -8,12 +8,10 @@ from typing import Any
 from clevrhope.config.presets import PRESETS, ZERO_IS_ALL, Config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
-from clevrhope.pipeline.binding import bind, with_formats
+from clevrhope.pipeline.binding import Inputs, bind, open_inputs, with_formats
 from clevrhope.pipeline.covr import CovrJob, CovrMaker, expand_covr_jobs
 from clevrhope.pipeline.engine import Engine, World, vocabulary
-from clevrhope.pipeline.file_check import QuestionFiles
-from clevrhope.pipeline.inputs import Inputs, open_inputs
-from clevrhope.pipeline.jobs import Job, expand_jobs
+from clevrhope.pipeline.jobs import Job, QuestionFiles, expand_jobs
 from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.runtime.progress import Progress, Silent

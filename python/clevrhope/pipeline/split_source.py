@@ -12,8 +12,8 @@ from clevrhope.dataset.memory_split import MemorySplit
 from clevrhope.dataset.questions_h5 import QuestionRows
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
+from clevrhope.pipeline.binding import open_inputs
 from clevrhope.pipeline.engine import Engine, vocabulary
-from clevrhope.pipeline.inputs import open_inputs
 from clevrhope.pipeline.jobs import Job, new_job, wanted_splits
 from clevrhope.pipeline.limits import Limits, folder_palettes, second_palette, with_diversity
 from clevrhope.pipeline.request import Request
