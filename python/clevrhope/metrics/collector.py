@@ -16,7 +16,7 @@ from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.predictions import read_origin, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.kinds import SPLITS
@@ -308,9 +308,7 @@ def collect(
     files = list(files)
     with (progress or Silent()).stage("Reading predictions", total=0, unit="predictions") as advance:
         for file in files:
-            for block in read_predictions(file):
-                collector.add(block)
-                advance(len(block))
+            _add_all(read_predictions(file), collector, advance)
     if key.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
         about = {target.hop for target in collector.given}
         collector.hops = tuple(hop for hop in key.splits if hop in (hops or about))
@@ -330,20 +328,22 @@ def collect_with_suites(
         PredictionsError: as for `collect`.
     """
     blocks = list(read_predictions(file))
-    own = _collected(blocks, Collector(key))
+    own = _add_all(blocks, Collector(key))
     own.finish(partial=True, what=str(file))
     of_suites: dict[str, Collector | ClevrhopeError] = {}
     for suite in sorted(own.other_suites):
         try:
-            of_suites[suite] = _collected(blocks, Collector(key, suite=suite))
+            of_suites[suite] = _add_all(blocks, Collector(key, suite=suite))
         except ClevrhopeError as error:
             of_suites[suite] = error
     return own, of_suites
 
 
-def _collected(blocks: Iterable[Block], collector: Collector) -> Collector:
+def _add_all(blocks: Iterable[Block], collector: Collector, advance: Advance | None = None) -> Collector:
     for block in blocks:
         collector.add(block)
+        if advance:
+            advance(len(block))
     return collector
 
 

@@ -112,11 +112,17 @@ def read_origin(path: Path, *, suite: str | None = None) -> Origin:
 
     With a suite, it comes from the first row about the suite, which may have notes of its own.
     """
+    row = first_row(path, suite=suite)
+    return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
+
+
+def first_row(path: Path, *, suite: str | None = None) -> dict[str, Any]:
+    """The first row of a JSON lines file, or the first one about a suite; empty where it cannot be read."""
     mark = "" if suite is None else f'"suite": {json.dumps(suite)}'
     try:
         with path.open(encoding="utf-8") as file:
             first = next((line for line in iter(lambda: file.readline(MAX_LINE), "") if mark in line), "")
         row = parse_json(first, path)
-        return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
-    except (OSError, UnicodeDecodeError, DatasetError, AttributeError):
-        return Origin()
+    except (OSError, UnicodeDecodeError, DatasetError):
+        return {}
+    return row if isinstance(row, dict) else {}

@@ -282,20 +282,28 @@ class Results:
     def rows(self) -> Iterator[Row]:
         """Every measure of every group, for each run and for the mean, as long rows."""
         for condition in self.conditions:
+            of = (condition.hop, condition.train_size, condition.model)
             for split, scores in {**condition.splits, **condition.gaps}.items():
                 for part, scored in scores.parts.items():
-                    for run, each in (*zip(condition.runs, scored.runs, strict=False), (None, scored.mean)):
-                        for name, measure in each.measures.items():
-                            yield Row(
-                                hop=condition.hop,
-                                train_size=condition.train_size,
-                                model=condition.model,
-                                run=run,
-                                is_mean=each is scored.mean,
-                                split=split,
-                                part=part,
-                                measure=name,
-                                value=measure.value,
-                                interval=measure.interval,
-                                n=measure.n,
-                            )
+                    for run, each in zip(condition.runs, scored.runs, strict=False):
+                        yield from _rows(*of, run, False, split, part, each)
+                    yield from _rows(*of, None, True, split, part, scored.mean)
+        for each in self.predicates:
+            if each.generalisation is not None:
+                part = Part("predicate", each.predicate, f"{each.shots} shots")
+                of = (each.hop, each.train_size, each.model)
+                yield from _rows(*of, None, True, each.split, part, each.generalisation)
+
+
+def _rows(
+    hop: str,
+    train_size: int | None,
+    model: str,
+    run: str | None,
+    is_mean: bool,
+    split: str,
+    part: Part,
+    scores: Scores,
+) -> Iterator[Row]:
+    for name, each in scores.measures.items():
+        yield Row(hop, train_size, model, run, is_mean, split, part, name, each.value, each.interval, each.n)

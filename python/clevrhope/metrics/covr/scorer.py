@@ -23,7 +23,7 @@ from clevrhope.metrics.collector import (
 )
 from clevrhope.metrics.covr.key import CovrKey, SetTestSet
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, formulas
-from clevrhope.metrics.predictions import read_origin
+from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
     Condition,
     Constant,
@@ -37,9 +37,7 @@ from clevrhope.metrics.results import (
 )
 from clevrhope.metrics.shares import GroupFigures, score_flags
 from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP
-from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.reading import MAX_LINE
 from clevrhope.runtime.settings import join_or
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS
 from clevrhope.splits.covr.selection import Predicate
@@ -148,12 +146,8 @@ def read_training(path: Path) -> Training:
     Raises:
         PredictionsError: a column has an invalid value.
     """
-    try:
-        with path.open(encoding="utf-8") as file:
-            row: Any = parse_json(file.readline(MAX_LINE), path)
-    except (OSError, UnicodeDecodeError, DatasetError):
-        return Training()
-    role, predicate, shots = (row.get(name) for name in COVR_COLUMNS) if isinstance(row, dict) else [None] * 3
+    row = first_row(path)
+    role, predicate, shots = (row.get(name) for name in COVR_COLUMNS)
     if role is None:
         return Training()
     if role not in ROLES:
