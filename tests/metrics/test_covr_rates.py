@@ -122,14 +122,3 @@ def test_what_a_question_of_choice_offers_is_read_off_its_program() -> None:
     answers = {"red": 4, "blue": 5, "left": 6, "right": 7}
     programs = np.asarray([[1, 4, 5, 2, 0], [3, 4, 5, 0, 0], [4, 5, 0, 0, 0]])
     assert offered_answers(programs, functions, answers).tolist() == [[4, 5], [6, 7], [-1, -1]]
-
-
-def test_maj_is_right_where_half_of_eight_templates_of_fifteen_say_yes() -> None:
-    """MajTempl is right on half of 8 yes/no templates, and on a quarter of 7 with four answers each."""
-    templates = np.repeat(np.arange(15), 400)
-    answers = np.where(templates < 8, np.arange(6_000) % 2, 2 + 4 * templates + np.arange(6_000) % 4)
-    found = frequent_answers(answers, templates, n_templates=15, n_answers=64)
-    assert np.mean(found.maj(templates) == answers) == pytest.approx(8 / 15 / 2)
-    assert np.mean(found.maj_templ(templates, np.full((6_000, 2), -1)) == answers) == pytest.approx(
-        8 / 15 / 2 + 7 / 15 / 4
-    )

@@ -157,6 +157,8 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
     assert found.interval is not None
     assert found.interval.low < found.value < found.interval.high
     assert row.generalisation.counts["n_questions"] == len(at)
+    long = [each for each in scores.rows() if each.measure == "generalisation_score"]
+    assert (long[0].value, long[0].part) == (found.value, Part("predicate", PREDICATE, "4 shots"))
     # Without a run of the text with as many shots there is no score.
     (more,) = (row for row in scores.predicates if row.shots == 5 and row.split == "covr_test")
     assert ({*more.accuracies}, more.generalisation) == ({"held_out", "iid"}, None)

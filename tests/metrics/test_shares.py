@@ -9,7 +9,7 @@ from made_folder import make_folder, right_answers, write_lines
 from made_suite import MadePair, write_suite
 
 from clevrhope.__main__ import run_command
-from clevrhope.metrics import Interval, Measure, Part, measures, score
+from clevrhope.metrics import Interval, Measure, Part, collector, measures, score
 from clevrhope.metrics.measures import ACCURACY, PAIRS, Kind, formulas
 from clevrhope.metrics.pairs import Relation
 from clevrhope.metrics.shares import Flags, GroupFigures, score_flags, share
@@ -72,11 +72,16 @@ def test_a_new_measure_is_one_row_of_a_table(
     assert run_command(["score", str(folder), str(file), "--suite", "mine", "--seed", "1", "--json"]) == 0
     overall = json.loads(capsys.readouterr().out)["conditions"][0]["splits"]["complex_iid"]["overall"]
     assert overall["mean"]["original_wrong"]["value"] == 0.0
+    # The file is read once for the report, though its rows are about test sets and about a suite.
+    read: list[Path] = []
+    whole = collector.read_predictions
+    monkeypatch.setattr(collector, "read_predictions", lambda path: [read.append(path), *whole(path)][1:])
     out = tmp_path / "report"
     assert (
         run_command(["report", f"mine={file}", "--dataset", str(folder), "--out", str(out), "--quiet"]) == 0
     )
     assert ",original_wrong," in (out / "results.csv").read_text()
+    assert read == [file]
 
 
 def test_every_result_has_the_same_long_rows(tmp_path: Path) -> None:

@@ -288,11 +288,11 @@ class Results:
                     for run, each in zip(condition.runs, scored.runs, strict=False):
                         yield from _rows(*of, run, False, split, part, each)
                     yield from _rows(*of, None, True, split, part, scored.mean)
-        for each in self.predicates:
-            if each.generalisation is not None:
-                part = Part("predicate", each.predicate, f"{each.shots} shots")
-                of = (each.hop, each.train_size, each.model)
-                yield from _rows(*of, None, True, each.split, part, each.generalisation)
+        for row in self.predicates:
+            if row.generalisation is not None:
+                part = Part("predicate", row.predicate, f"{row.shots} shots")
+                of = (row.hop, row.train_size, row.model)
+                yield from _rows(*of, None, True, row.split, part, row.generalisation)
 
 
 def _rows(
