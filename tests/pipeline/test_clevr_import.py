@@ -260,7 +260,10 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
     assert not large.exact
     assert large.pictures_to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
-    assert f"{large.pictures_to_copy:,} scenes of {clevr.root}" in "\n".join(plan_lines(large))
+    said = "\n".join(plan_lines(large))
+    assert f"{large.pictures_to_copy:,} scenes of {clevr.root}" in said
+    assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in said
+    assert plan_json(large)["clevr_by_number"]["10"] == 0.3
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.pictures_to_copy == pytest.approx(3_000, rel=0.1)
     assert plan_json(longer)["pictures_to_render"] == 0

@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,6 +59,8 @@ class Plan:
     pictures_to_render: int
     pictures_to_copy: int
     """Missing images that are CLEVR's; with --no-render, their scenes alone are taken."""
+    clevr_by_number: dict[str, float]
+    """Number of objects -> CLEVR's share of the train pool's scenes of so many; empty without CLEVR."""
     pictures_to_annotate: int
     """Images that lack some wanted annotation."""
     suites: list[dict[str, Any]]
@@ -110,6 +113,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         pools={pool: len(each) for pool, each in images.items()},
         pictures_to_render=sum(len(each.missing) for each in work) - n_copied if request.render else 0,
         pictures_to_copy=n_copied,
+        clevr_by_number=_clevr_by_number(resolved, images),
         pictures_to_annotate=sum(len(each.missing) for each in to_annotate),
         suites=_suites(resolved),
     )
@@ -117,6 +121,13 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         _measure(plan)
         advance(1)
     return plan
+
+
+def _clevr_by_number(resolved: Resolved, images: Mapping[str, Ints]) -> dict[str, float]:
+    """CLEVR's share of the train scenes of each number of objects."""
+    scenes = images.get(TRAIN.pool, np.array([], dtype=np.int64))
+    numbers = resolved.engine.published_by_number(scenes)
+    return {str(number): round(n_clevr / n, 4) for number, (n, n_clevr) in numbers.items()}
 
 
 def _counted(job: Job | CovrJob, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:

@@ -63,6 +63,9 @@ def plan_lines(plan: Plan) -> list[str]:
     if plan.pictures_to_copy:
         what = "images to copy from" if request.render else "scenes of"
         lines.append(f"{about}{plan.pictures_to_copy:,} {what} {config.clevr}")
+    if plan.clevr_by_number:
+        shares = ", ".join(f"{share:.1%} with {number}" for number, share in plan.clevr_by_number.items())
+        lines.append(f"CLEVR's share by number of objects: {shares}")
     lines.append(f"{about}{size(plan.bytes)}")
     if plan.seconds is None:
         return [*lines, f"the time cannot be estimated: {plan.no_seconds_because}"]
