@@ -38,6 +38,7 @@ pub fn rows_of<'a>(
         programs: conversion::row_by_row(programs)?,
         program_width: programs.shape()[1],
         scenes: scene_idxs.as_slice()?,
+        scenes_width: 1,
     })
 }
 

@@ -5,7 +5,7 @@ use crate::conversion::{self, TokenRows, Values};
 use crate::errors::{VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::{
-    Labels, MOST_IMAGES, Names, ProgramReader, Rows, SetFinding, SetRow, SetRows, TEMPLATES, WordReader, read_set_rows,
+    Labels, MOST_IMAGES, Names, ProgramReader, Rows, SetFinding, SetRow, TEMPLATES, WordReader, read_set_rows,
 };
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -105,9 +105,8 @@ impl PyAuditSetReader {
         }
         let (questions, question_width) = conversion::rows(&questions)?;
         let (programs, program_width) = conversion::rows(&programs)?;
-        let places = conversion::row_by_row(&scene_idxs)?;
-        let rows =
-            SetRows { rows: Rows { questions, question_width, programs, program_width, scenes: &[] }, scenes: places };
+        let (scenes_width, idxs) = (MOST_IMAGES, conversion::row_by_row(&scene_idxs)?);
+        let rows = Rows { questions, question_width, programs, program_width, scenes: idxs, scenes_width };
         let found = py.detach(|| read_set_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
         found.map(PyAuditSetFindings).map_err(raise::<PyIndexError>)
     }

@@ -5,10 +5,10 @@
 //! generator.
 
 use super::error::AuditError;
-use super::token::{MOST_TOKENS, Token, Tokens, tokens};
+use super::token::{MOST_TOKENS, Tokens, tokens};
 use super::violation::{Violation, Violations};
+use super::walk::{self, Walk};
 use super::words::{Word, WordReader};
-use crate::program::Effect;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
@@ -89,12 +89,11 @@ impl AbsentReader {
     ///
     /// Programs with more tokens or alternatives than any question has are assumed to.
     pub fn in_program(&self, program: &[i32]) -> bool {
-        let mut found = program.len() > MOST_TOKENS;
-        let mut rest = program;
-        while !rest.is_empty() && !found {
-            self.alternatives(&mut rest, &mut found);
-        }
-        found
+        let walk = Walk { tokens: &self.tokens, in_chains: false, bits: [0; TYPE_NAMES.len()] };
+        let is_found = |alternatives: &[walk::Values]| {
+            alternatives.iter().any(|values| self.is_absent(values.0)) || alternatives.len() > MOST_ALTERNATIVES
+        };
+        program.len() > MOST_TOKENS || walk.any(program, &is_found)
     }
 
     /// Whether the words of a question ask for something absent.
@@ -110,44 +109,6 @@ impl AbsentReader {
             let others = bits[..i].iter().filter(|b| (*a < self.n_first) != (**b < self.n_first));
             !is_seen(1 << a) || others.into_iter().any(|b| !is_seen(1 << a | 1 << b))
         })
-    }
-
-    /// The alternatives of the next step, whose tokens are consumed; sets `found` if one is absent.
-    fn alternatives(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
-        let Some(token) = self.tokens.next(rest) else { return vec![0] };
-        let mut alternatives = match token.function.effect() {
-            Effect::Adds if token.function.arity() == 0 => vec![token.values],
-            Effect::Adds => self.alternatives(rest, found).into_iter().map(|values| values | token.values).collect(),
-            Effect::TakesEither => [self.alternatives(rest, found), self.alternatives(rest, found)].concat(),
-            Effect::Joins => {
-                let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
-                first.iter().flat_map(|a| second.iter().map(move |b| a | b)).collect()
-            }
-            Effect::JoinsAndAdds => {
-                let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
-                first.iter().flat_map(|a| second.iter().map(move |b| a | b | token.values)).collect()
-            }
-            // A likeness to the second input names no values, so the alternatives are those of the first input.
-            Effect::Keeps | Effect::JoinsLikeness(_) => {
-                let first = self.alternatives(rest, found);
-                self.skip(1, token, rest, found);
-                first
-            }
-            Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
-                self.skip(0, token, rest, found);
-                vec![0]
-            }
-        };
-        alternatives.sort_unstable();
-        alternatives.dedup();
-        *found |= alternatives.iter().any(|&values| self.is_absent(values)) || alternatives.len() > MOST_ALTERNATIVES;
-        // Once something is found, nothing else has to be tracked.
-        if *found { vec![0] } else { alternatives }
-    }
-
-    /// Reads a function's inputs, starting from the input `from`; they do not describe the function's output.
-    fn skip(&self, from: usize, token: Token, rest: &mut &[i32], found: &mut bool) {
-        (from..token.function.arity()).for_each(|_| drop(self.alternatives(rest, found)));
     }
 }
 

@@ -230,7 +230,7 @@ fn generator_and_audit_give_random_programs_the_same_answers() {
         let set = SceneSet::new(scenes.iter().map(SceneGraph::view)).unwrap();
         let of_set = execute_on_set(&program, &set, &readers.vocab).ok();
         let number_of_set = of_set.map(|answer| i32::from(readers.vocab.answer_index(answer).unwrap()));
-        let audited = audit.answer_on_set(&row[1..row.len() - 1], scenes.each_ref().map(SceneGraph::view));
+        let audited = audit.answer_on_set(&row[1..row.len() - 1], &scenes.each_ref().map(SceneGraph::view));
         assert_eq!(audited, number_of_set.unwrap_or(NO_ANSWER), "{program:?}");
         n_answered[0] += u32::from(number.is_some());
         n_answered[1] += u32::from(number_of_set.is_some());

@@ -11,6 +11,7 @@
 //! values if some thing has all of them.
 
 use super::program::ProgramReader;
+use super::walk::Alternative;
 use crate::program::Effect;
 
 /// Maximum number of things of a step; questions have fewer.
@@ -41,72 +42,34 @@ impl ProgramReader {
         if !has_likeness {
             return self.mentions(program);
         }
-        let mut found = false;
-        let mut rest = program;
-        while !rest.is_empty() {
-            self.things(&mut rest, &mut found);
-        }
-        found
+        self.walk(false).any(program, &|things: &[Thing]| {
+            let size: usize = things.iter().map(Thing::size).sum();
+            size > MOST_THINGS || things.iter().any(|thing| thing.clone().ever_has(self.held_out))
+        })
+    }
+}
+
+impl Alternative for Thing {
+    fn with(self, values: u64) -> Self {
+        Self { values: self.values | values as u8, ..self }
     }
 
-    /// The things of the next step, whose tokens are consumed; sets `found` if something has all values.
-    fn things(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Thing> {
-        let Some(token) = self.tokens.next(rest) else { return vec![Thing::default()] };
-        let bit = |kind: u8| self.bits[usize::from(kind)];
-        let with = |thing: Thing| Thing { values: thing.values | token.values as u8, ..thing };
-        let things = match token.function.effect() {
-            Effect::Keeps => {
-                let first = self.things(rest, found);
-                (1..token.function.arity()).for_each(|_| drop(self.things(rest, found)));
-                return first;
-            }
-            Effect::Adds if token.function.arity() == 0 => vec![with(Thing::default())],
-            Effect::Adds => self.things(rest, found).into_iter().map(with).collect(),
-            Effect::TakesEither => [self.things(rest, found), self.things(rest, found)].concat(),
-            Effect::Joins | Effect::Identifies => {
-                each_with_each(&self.things(rest, found), &self.things(rest, found), Thing::joined)
-            }
-            Effect::JoinsAndAdds => {
-                let both = each_with_each(&self.things(rest, found), &self.things(rest, found), Thing::joined);
-                both.into_iter().map(with).collect()
-            }
-            Effect::Likens(kind) => {
-                let like = |thing: Thing| Thing { values: 0, like: vec![(bit(kind), thing)] };
-                self.things(rest, found).into_iter().map(like).collect()
-            }
-            Effect::JoinsLikeness(kind) => {
-                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
-                    values: a.values,
-                    like: [&a.like[..], &[(bit(kind), b.clone())]].concat(),
-                })
-            }
-            Effect::Compares(kind) => {
-                let first = self.things(rest, found);
-                // The members of a single input are compared with each other.
-                let second = if token.function.arity() == 1 { first.clone() } else { self.things(rest, found) };
-                each_with_each(&first, &second, |a, b| Thing {
-                    values: 0,
-                    like: vec![(bit(kind), a.clone()), (bit(kind), b.clone())],
-                })
-            }
-            Effect::StartsAnew => {
-                (0..token.function.arity()).for_each(|_| drop(self.things(rest, found)));
-                vec![Thing::default()]
-            }
-        };
-        // Once something is found, nothing else has to be tracked.
-        let size: usize = things.iter().map(Thing::size).sum();
-        *found |= size > MOST_THINGS || things.iter().any(|thing| thing.clone().ever_has(self.held_out));
-        if *found { vec![Thing::default()] } else { things }
+    /// The thing that is both.
+    fn joined(&self, other: &Self) -> Self {
+        Self { values: self.values | other.values, like: [&self.like[..], &other.like].concat() }
+    }
+
+    fn like(mut self, bit: u8, other: &Self) -> Self {
+        self.like.push((bit, other.clone()));
+        self
+    }
+
+    fn identified(&self, other: &Self) -> Self {
+        self.joined(other)
     }
 }
 
 impl Thing {
-    /// The thing that is both `a` and `b`.
-    fn joined(a: &Self, b: &Self) -> Self {
-        Self { values: a.values | b.values, like: [&a.like[..], &b.like].concat() }
-    }
-
     /// The number of things: itself, and everything that it is like.
     fn size(&self) -> usize {
         1 + self.like.iter().map(|(_, other)| other.size()).sum::<usize>()
@@ -134,8 +97,4 @@ impl Thing {
     fn any_has(&self, values: u8) -> bool {
         self.values & values == values || self.like.iter().any(|(_, other)| other.any_has(values))
     }
-}
-
-fn each_with_each(first: &[Thing], second: &[Thing], joined: impl Fn(&Thing, &Thing) -> Thing) -> Vec<Thing> {
-    first.iter().flat_map(|a| second.iter().map(|b| joined(a, b))).collect()
 }

@@ -1,15 +1,12 @@
 //! Reads programs as tokens in prefix order: whether they mention the held-out values, and their answers on scenes.
 //!
-//! The description of a step is a list of alternatives, each a set of values that its objects must have. Depending on
-//! its effect, a function keeps the description of its first input, adds a value to each alternative, takes the
-//! alternatives of either input, joins each with each, or starts a new description without values. (A likeness also
-//! starts a new one, or keeps the first; `implication` handles it.) The program mentions the held-out values if an
-//! alternative of some step has all of them. A reader of chains starts a new description where alternatives would be
-//! taken of either input, or joined.
+//! The program mentions the held-out values if an alternative of some step (`walk`) has all of them. A reader of chains
+//! starts a new description where alternatives would be taken of either input, or joined.
 
 use super::error::{AuditError, MOST_VALUES};
 use super::token::{MOST_TOKENS, Tokens};
-use crate::program::{Effect, Function};
+use super::walk::{Values, Walk};
+use crate::program::Function;
 use crate::scene::SceneView;
 use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
@@ -22,19 +19,22 @@ pub const UNKNOWN_ANSWER: i32 = -3;
 /// There is no scene.
 pub const NO_SCENE: i32 = -4;
 
-/// Objects of `N` images, a mask of bits for each image.
-type Objects<const N: usize> = [u32; N];
+/// Maximum number of images of a question.
+pub const MOST_IMAGES: usize = 5;
+
+/// Objects of images, a mask of bits for each; 0 for those that a question does not have.
+type Objects = [u32; MOST_IMAGES];
 
 /// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value<const N: usize> {
-    Set(Objects<N>),
+enum Value {
+    Set(Objects),
     /// The number of an image, and of an object in it.
     Object(usize, usize),
     /// The members of groups; each image that has members is a group.
-    Groups(Objects<N>),
+    Groups(Objects),
     /// By image, whether it is included.
-    Images([bool; N]),
+    Images([bool; MOST_IMAGES]),
     Number(u32),
     Truth(bool),
     Attribute(usize, u8),
@@ -47,10 +47,6 @@ enum Fault {
     NoOutput,
     NoProgram,
 }
-
-/// A list of alternatives: bit `a` stands for the alternative with the held-out values whose bits `a` has.
-type Alternatives = u16;
-const ANYTHING: Alternatives = 1;
 
 /// Reads programs of one vocabulary, with its held-out values.
 #[derive(Clone, Debug)]
@@ -118,12 +114,12 @@ impl ProgramReader {
         if !self.names_all(program) {
             return false;
         }
-        let mut found = false;
-        let mut rest = program;
-        while !rest.is_empty() {
-            self.describe(&mut rest, &mut found);
-        }
-        found
+        let all = Values(self.held_out.into());
+        self.walk(self.in_chains).any(program, &|alternatives: &[Values]| alternatives.contains(&all))
+    }
+
+    pub(super) fn walk(&self, in_chains: bool) -> Walk<'_> {
+        Walk { tokens: &self.tokens, in_chains, bits: self.bits }
     }
 
     /// Whether values are held out and all of them are named somewhere in the program. Otherwise it does not ask for
@@ -136,54 +132,18 @@ impl ProgramReader {
         named == u64::from(self.held_out) && named != 0
     }
 
-    /// The alternatives of the next step, whose tokens are consumed; sets `found` if one has all values.
-    fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
-        let Some(token) = self.tokens.next(rest) else { return ANYTHING };
-        let described = match token.function.effect() {
-            // A likeness to the second input names no values, so the alternatives are those of the first input.
-            Effect::Keeps | Effect::JoinsLikeness(_) => {
-                let first = self.describe(rest, found);
-                for _ in 1..token.function.arity() {
-                    self.describe(rest, found);
-                }
-                return first;
-            }
-            Effect::Adds if token.function.arity() == 0 => added(ANYTHING, token.values as u8),
-            Effect::Adds => added(self.describe(rest, found), token.values as u8),
-            Effect::TakesEither | Effect::Joins if self.in_chains => {
-                self.describe(rest, found);
-                self.describe(rest, found);
-                ANYTHING
-            }
-            Effect::TakesEither => self.describe(rest, found) | self.describe(rest, found),
-            Effect::Joins => joined(self.describe(rest, found), self.describe(rest, found)),
-            Effect::JoinsAndAdds => {
-                let both = joined(self.describe(rest, found), self.describe(rest, found));
-                added(both, token.values as u8)
-            }
-            Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
-                for _ in 0..token.function.arity() {
-                    self.describe(rest, found);
-                }
-                ANYTHING
-            }
-        };
-        *found |= described >> self.held_out & 1 == 1;
-        described
-    }
-
     /// The answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
     pub fn answer(&self, program: &[i32], scene: SceneView<'_>) -> i32 {
-        self.answer_on_set(program, [scene])
+        self.answer_on_set(program, &[scene])
     }
 
-    /// The answer on a set of `N` images, as `answer`.
-    pub fn answer_on_set<const N: usize>(&self, program: &[i32], scenes: [SceneView<'_>; N]) -> i32 {
+    /// The answer on a set of up to `MOST_IMAGES` images, as `answer`.
+    pub fn answer_on_set(&self, program: &[i32], scenes: &[SceneView<'_>]) -> i32 {
         if program.len() > MOST_TOKENS {
             return NO_PROGRAM;
         }
         let mut rest = program;
-        let value = self.value(&mut rest, &scenes);
+        let value = self.value(&mut rest, scenes);
         match value {
             Err(Fault::NoOutput) => NO_ANSWER,
             Err(Fault::NoProgram) => NO_PROGRAM,
@@ -197,20 +157,20 @@ impl ProgramReader {
     }
 
     /// The number of members, in each image, of the set that some tokens compute; None if they do not compute a set.
-    pub(super) fn sizes_on_set<const N: usize>(&self, set: &[i32], scenes: &[SceneView<'_>; N]) -> Option<[u32; N]> {
+    pub(super) fn sizes_on_set(&self, set: &[i32], scenes: &[SceneView<'_>]) -> Option<Objects> {
         let mut rest = set;
         Some(self.set(&mut rest, scenes).ok()?.map(u32::count_ones))
     }
 
     /// The number that some tokens compute; None if they do not compute a number.
-    pub(super) fn number_on_set<const N: usize>(&self, number: &[i32], scenes: &[SceneView<'_>; N]) -> Option<u32> {
+    pub(super) fn number_on_set(&self, number: &[i32], scenes: &[SceneView<'_>]) -> Option<u32> {
         let mut rest = number;
         self.number(&mut rest, scenes).ok()
     }
 
-    fn value<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Value<N>, Fault> {
+    fn value(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<Value, Fault> {
         let token = self.tokens.next(rest).ok_or(Fault::NoProgram)?;
-        let all = || scenes.map(|scene| (0..scene.attributes.len()).fold(0, |set, object| set | 1 << object));
+        let all = |image: usize| (0..scenes[image].attributes.len()).fold(0, |set, object| set | 1 << object);
         let related = |relation: usize, (image, object): (usize, usize)| -> u32 {
             scenes[image].related[relation * scenes[image].attributes.len() + object]
         };
@@ -220,14 +180,14 @@ impl ProgramReader {
             let like = |&other: &usize| values[other][kind] == values[object][kind];
             (0..values.len()).filter(like).fold(0u32, |set, other| set | 1 << other)
         };
-        let alone = |image: usize, objects: u32| -> Objects<N> {
+        let alone = |image: usize, objects: u32| -> Objects {
             std::array::from_fn(|other| if other == image { objects } else { 0 })
         };
         Ok(match token.function {
-            Function::Scene => Value::Set(all()),
+            Function::Scene => Value::Set(each_image(scenes, all)),
             Function::Filter(_) => {
                 let set = self.set(rest, scenes)?;
-                Value::Set(std::array::from_fn(|image| set[image] & scenes[image].members[token.argument]))
+                Value::Set(each_image(scenes, |image| set[image] & scenes[image].members[token.argument]))
             }
             Function::Unique => {
                 let set = self.set(rest, scenes)?;
@@ -254,7 +214,7 @@ impl ProgramReader {
             Function::Same(kind) => {
                 let (kind, (this, object)) = (usize::from(kind), self.object(rest, scenes)?);
                 let value = scenes[this].attributes[object][kind];
-                Value::Set(std::array::from_fn(|image| {
+                Value::Set(each_image(scenes, |image| {
                     let like = |&other: &usize| {
                         scenes[image].attributes[other][kind] == value && (image, other) != (this, object)
                     };
@@ -379,16 +339,16 @@ impl ProgramReader {
         row.checked_sub(before).map(|number| number as u8).ok_or(Fault::NoProgram)
     }
 
-    fn set<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Objects<N>, Fault> {
+    fn set(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<Objects, Fault> {
         if let Value::Set(set) = self.value(rest, scenes)? { Ok(set) } else { Err(Fault::NoProgram) }
     }
 
-    fn groups<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<Objects<N>, Fault> {
+    fn groups(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<Objects, Fault> {
         if let Value::Groups(groups) = self.value(rest, scenes)? { Ok(groups) } else { Err(Fault::NoProgram) }
     }
 
     /// An object's image, and its number in it.
-    fn object<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<(usize, usize), Fault> {
+    fn object(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<(usize, usize), Fault> {
         if let Value::Object(image, object) = self.value(rest, scenes)? {
             Ok((image, object))
         } else {
@@ -396,34 +356,39 @@ impl ProgramReader {
         }
     }
 
-    fn number<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<u32, Fault> {
+    fn number(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<u32, Fault> {
         if let Value::Number(number) = self.value(rest, scenes)? { Ok(number) } else { Err(Fault::NoProgram) }
     }
 
-    fn truth<const N: usize>(&self, rest: &mut &[i32], scenes: &[SceneView<'_>; N]) -> Result<bool, Fault> {
+    fn truth(&self, rest: &mut &[i32], scenes: &[SceneView<'_>]) -> Result<bool, Fault> {
         if let Value::Truth(truth) = self.value(rest, scenes)? { Ok(truth) } else { Err(Fault::NoProgram) }
     }
 }
 
+/// The objects of each image that a question has.
+fn each_image(scenes: &[SceneView<'_>], objects: impl Fn(usize) -> u32) -> Objects {
+    std::array::from_fn(|image| if image < scenes.len() { objects(image) } else { 0 })
+}
+
 /// The objects of a set, each as its image and its number there.
-fn objects<const N: usize>(set: Objects<N>) -> Vec<(usize, usize)> {
+fn objects(set: Objects) -> Vec<(usize, usize)> {
     let of_image = |image: usize| (0..32).filter(move |object| set[image] >> object & 1 == 1);
-    (0..N).flat_map(|image| of_image(image).map(move |object| (image, object))).collect()
+    (0..MOST_IMAGES).flat_map(|image| of_image(image).map(move |object| (image, object))).collect()
 }
 
 /// The members of a set for which a condition holds.
-fn members<const N: usize>(set: Objects<N>, holds: impl Fn((usize, usize)) -> bool) -> Objects<N> {
-    objects(set).into_iter().filter(|&object| holds(object)).fold([0; N], |mut kept, (image, object)| {
+fn members(set: Objects, holds: impl Fn((usize, usize)) -> bool) -> Objects {
+    objects(set).into_iter().filter(|&object| holds(object)).fold([0; MOST_IMAGES], |mut kept, (image, object)| {
         kept[image] |= 1 << object;
         kept
     })
 }
 
-fn both<const N: usize>(a: Objects<N>, b: Objects<N>) -> Objects<N> {
+fn both(a: Objects, b: Objects) -> Objects {
     std::array::from_fn(|image| a[image] & b[image])
 }
 
-fn size<const N: usize>(set: Objects<N>) -> u32 {
+fn size(set: Objects) -> u32 {
     set.iter().map(|members| members.count_ones()).sum()
 }
 
@@ -435,14 +400,4 @@ pub(super) fn find_values(vocab: &Vocabulary, values: &[(String, String)]) -> Re
         found.ok_or_else(|| AuditError::Value { kind: kind.clone(), value: value.clone() })
     };
     values.iter().map(find).collect()
-}
-
-/// Each alternative with a value added.
-fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
-    (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
-}
-
-/// Each alternative of one list joined with each of the other.
-fn joined(first: Alternatives, second: Alternatives) -> Alternatives {
-    (0..16u8).filter(|a| second >> a & 1 == 1).fold(0, |all, a| all | added(first, a))
 }

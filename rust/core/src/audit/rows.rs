@@ -5,6 +5,7 @@ use super::program::{NO_SCENE, ProgramReader};
 use super::scenes::FinishedScenes;
 use super::token::tokens;
 use super::words::WordReader;
+use crate::scene::SceneView;
 use rayon::prelude::*;
 
 /// What a question asks for, and its answer.
@@ -20,7 +21,7 @@ pub struct Finding {
     pub answer: i32,
 }
 
-/// Padded rows of tokens, and the scene of each.
+/// Padded rows of tokens, and the scenes of each.
 #[derive(Clone, Copy)]
 pub struct Rows<'a> {
     /// Rows of `question_width` tokens, end to end.
@@ -29,8 +30,9 @@ pub struct Rows<'a> {
     /// Rows of `program_width` tokens, end to end.
     pub programs: &'a [i32],
     pub program_width: usize,
-    /// By row, an index into the list of scenes, or -1 for a missing scene.
+    /// Rows of `scenes_width` indices into the list of scenes, padded with -1; one of -1 alone has no scene.
     pub scenes: &'a [i64],
+    pub scenes_width: usize,
 }
 
 impl<'a> Rows<'a> {
@@ -41,38 +43,58 @@ impl<'a> Rows<'a> {
     pub(super) fn program(&self, row: usize) -> &'a [i32] {
         tokens(self.programs, self.program_width, row)
     }
+
+    /// What `read` says of each row, by its question, program and scenes; uses all cores. A row of which a scene is
+    /// missing between others is read without scenes.
+    ///
+    /// # Errors
+    /// An index beyond the scenes, or arrays of different lengths.
+    pub(super) fn read<T: Send>(
+        &self,
+        scenes: &FinishedScenes,
+        read: impl Fn(&[i32], &[i32], &[SceneView<'_>]) -> T + Sync,
+    ) -> Result<Vec<T>, AuditError> {
+        let n = self.scenes.len() / self.scenes_width.max(1);
+        let (n_questions, n_programs) =
+            (self.questions.len() / self.question_width.max(1), self.programs.len() / self.program_width.max(1));
+        if n_questions != n || n_programs != n {
+            return Err(AuditError::Shape { questions: n_questions, programs: n_programs, scenes: n });
+        }
+        let read_row = |row: usize| {
+            let places = &self.scenes[row * self.scenes_width..][..self.scenes_width];
+            let n_images = places.iter().position(|&place| place == -1).unwrap_or(places.len());
+            let mut views = Vec::with_capacity(n_images);
+            for &place in places.iter().filter(|&&place| place != -1) {
+                let view = usize::try_from(place).ok().and_then(|place| scenes.view(place));
+                views.push(view.ok_or(AuditError::Scene { row, scene: place, scenes: scenes.0.len() })?);
+            }
+            if views.len() > n_images {
+                views.clear();
+            }
+            Ok(read(self.question(row), self.program(row), &views))
+        };
+        (0..n).into_par_iter().with_min_len(256).map(read_row).collect()
+    }
 }
 
-/// Reads every row; uses all cores.
+/// What each question about one image asks for, and its answer; uses all cores.
+///
+/// # Errors
+/// As `Rows::read`.
 pub fn read_rows(
     programs: &ProgramReader,
     words: Option<&WordReader>,
     rows: Rows<'_>,
     scenes: &FinishedScenes,
 ) -> Result<Vec<Finding>, AuditError> {
-    let n = rows.scenes.len();
-    let (n_questions, n_programs) =
-        (rows.questions.len() / rows.question_width.max(1), rows.programs.len() / rows.program_width.max(1));
-    if n_questions != n || n_programs != n {
-        return Err(AuditError::Shape { questions: n_questions, programs: n_programs, scenes: n });
-    }
-    let read = |row: usize| {
-        let scene = rows.scenes[row];
-        let view = usize::try_from(scene).ok().and_then(|scene| scenes.view(scene));
-        if view.is_none() && scene != -1 {
-            return Err(AuditError::Scene { row, scene, scenes: scenes.0.len() });
-        }
-        let (program, question) = (rows.program(row), rows.question(row));
-        Ok(Finding {
-            by_program: programs.mentions(program),
-            implied: programs.implies(program),
-            by_words: words.is_some_and(|words| {
-                if programs.is_in_chains() { words.in_noun_phrase(question) } else { words.mentions(question) }
-            }),
-            answer: view.map_or(NO_SCENE, |view| programs.answer(program, view)),
-        })
-    };
-    (0..n).into_par_iter().with_min_len(256).map(read).collect()
+    rows.read(scenes, |question, program, views| Finding {
+        by_program: programs.mentions(program),
+        implied: programs.implies(program),
+        by_words: words.is_some_and(|words| {
+            if programs.is_in_chains() { words.in_noun_phrase(question) } else { words.mentions(question) }
+        }),
+        answer: views.first().map_or(NO_SCENE, |&view| programs.answer(program, view)),
+    })
 }
 
 /// Replaces the entries of a row without an answer.

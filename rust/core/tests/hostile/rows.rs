@@ -82,7 +82,7 @@ proptest! {
         let words = [Word { text: "red".into(), held_out: Some(0), is_value: true, is_noun: false }];
         let spoken = WordReader::new(&names(&["<NULL>", "<START>", "<END>", "red", "or"]), &words, 2).unwrap();
         let audited =
-            Rows { questions: &rows, question_width: WIDTH, programs: &rows, program_width: WIDTH, scenes: &scenes[..n] };
+            Rows { questions: &rows, question_width: WIDTH, programs: &rows, program_width: WIDTH, scenes: &scenes[..n], scenes_width: 1 };
         checked(read_rows(&reader, Some(&spoken), audited, &SCENES));
         checked(needed_rows(&reader, &rows, WIDTH, &scenes[..n], &SCENES, 3));
         let seen = [("red".to_owned(), "cube".to_owned())];

@@ -255,6 +255,7 @@ fn agreement(
         programs: &programs,
         program_width: programs.len(),
         scenes: &[question.scene as i64],
+        scenes_width: 1,
     };
     let view = |scene: usize| case.scenes.get(scene).map(|scene| scene.graph.view());
     parse_rows(&case.parser, &case.programs, rows, &[family], &[answer], view)[0].0
@@ -292,6 +293,7 @@ fn equal_rows_have_equal_digests_and_others_do_not() {
             programs: &[1, 2],
             program_width: 2,
             scenes: &[0],
+            scenes_width: 1,
         };
         parse_rows(&case.parser, &case.programs, rows, &[0], &[0], |_| None)[0].1
     };
@@ -394,6 +396,7 @@ fn a_text_of_two_meanings_keeps_both_and_is_ambiguous_where_their_answers_differ
             programs: &programs_,
             program_width: programs_.len(),
             scenes: &[scene],
+            scenes_width: 1,
         };
         parse_rows(&parser, &programs, rows, &[family], &[given], view)[0].0
     };

@@ -3,15 +3,12 @@
 use super::form::TEMPLATES;
 use super::tree::Node;
 use crate::audit::error::AuditError;
-use crate::audit::program::{NO_PROGRAM, NO_SCENE, ProgramReader};
+use crate::audit::program::{MOST_IMAGES, NO_PROGRAM, NO_SCENE, ProgramReader};
 use crate::audit::rows::{Finding, Rows};
 use crate::audit::scenes::FinishedScenes;
 use crate::audit::words::WordReader;
 use crate::scene::SceneView;
-use rayon::prelude::*;
 
-/// Maximum number of images of a question.
-pub const MOST_IMAGES: usize = 5;
 /// Replaces a number that does not exist: of a template, of a form, or of the members of a set in an image.
 pub const NO_NUMBER: i8 = -1;
 /// Maximum number of sets that a question describes.
@@ -34,66 +31,31 @@ pub struct SetFinding {
     pub structure: i8,
 }
 
-/// Padded rows of tokens, and the scenes of each.
-#[derive(Clone, Copy)]
-pub struct SetRows<'a> {
-    /// Rows of tokens; their `scenes` are not used.
-    pub rows: Rows<'a>,
-    /// Rows of `MOST_IMAGES` indices into the list of scenes, padded with -1.
-    pub scenes: &'a [i64],
-}
-
-/// Reads every row; uses all cores. A row without scenes has the answer `NO_SCENE`.
+/// What each question about several images asks for and describes, and its answer; uses all cores. A row without scenes
+/// has the answer `NO_SCENE`.
 ///
 /// # Errors
 /// An index beyond the scenes, or arrays of different lengths.
 pub fn read_set_rows(
     programs: &ProgramReader,
     words: Option<&WordReader>,
-    SetRows { rows, scenes: places }: SetRows<'_>,
+    rows: Rows<'_>,
     scenes: &FinishedScenes,
 ) -> Result<Vec<SetFinding>, AuditError> {
-    let n = places.len() / MOST_IMAGES;
-    let (n_questions, n_programs) =
-        (rows.questions.len() / rows.question_width.max(1), rows.programs.len() / rows.program_width.max(1));
-    if n_questions != n || n_programs != n {
-        return Err(AuditError::Shape { questions: n_questions, programs: n_programs, scenes: n });
-    }
-    let read = |row: usize| {
-        let mut views = [const { None }; MOST_IMAGES];
-        for (view, &place) in views.iter_mut().zip(&places[row * MOST_IMAGES..]) {
-            *view = usize::try_from(place).ok().and_then(|place| scenes.view(place));
-            if view.is_none() && place != -1 {
-                return Err(AuditError::Scene { row, scene: place, scenes: scenes.0.len() });
-            }
-        }
-        let program = rows.program(row);
-        let found = Finding {
+    rows.read(scenes, |question, program, views| {
+        let asked = Finding {
             by_program: programs.mentions(program),
             implied: programs.implies(program),
-            by_words: words.is_some_and(|words| words.in_noun_phrase(rows.question(row))),
+            by_words: words.is_some_and(|words| words.in_noun_phrase(question)),
             answer: NO_SCENE,
         };
-        Ok(match views {
-            [Some(a), Some(b), Some(c), Some(d), Some(e)] => finding(programs, program, [a, b, c, d, e], found),
-            [Some(a), Some(b), Some(c), Some(d), None] => finding(programs, program, [a, b, c, d], found),
-            [Some(a), Some(b), Some(c), None, None] => finding(programs, program, [a, b, c], found),
-            [Some(a), Some(b), None, None, None] => finding(programs, program, [a, b], found),
-            [Some(a), None, None, None, None] => finding(programs, program, [a], found),
-            _ => finding(programs, program, [], found),
-        })
-    };
-    (0..n).into_par_iter().with_min_len(256).map(read).collect()
+        finding(programs, program, views, asked)
+    })
 }
 
-fn finding<const N: usize>(
-    reader: &ProgramReader,
-    program: &[i32],
-    scenes: [SceneView<'_>; N],
-    asked: Finding,
-) -> SetFinding {
+fn finding(reader: &ProgramReader, program: &[i32], scenes: &[SceneView<'_>], asked: Finding) -> SetFinding {
     let tree = Node::read(&reader.tokens, program);
-    let executed = if N > 0 { reader.answer_on_set(program, scenes) } else { NO_SCENE };
+    let executed = if !scenes.is_empty() { reader.answer_on_set(program, scenes) } else { NO_SCENE };
     let mut found = SetFinding {
         asked: Finding { answer: if tree.is_some() { executed } else { NO_PROGRAM }, ..asked },
         cut: NO_NUMBER,
@@ -108,24 +70,19 @@ fn finding<const N: usize>(
     found.variant = tree.variant();
     found.structure = tree.structure().unwrap_or(NO_NUMBER);
     for (matches, set) in found.matches.iter_mut().zip(tree.described()) {
-        if let Some(sizes) = reader.sizes_on_set(set.tokens, &scenes) {
-            matches.iter_mut().zip(sizes).for_each(|(to, size)| *to = size as i8);
+        if let Some(sizes) = reader.sizes_on_set(set.tokens, scenes) {
+            matches.iter_mut().zip(&sizes[..scenes.len()]).for_each(|(to, &size)| *to = size as i8);
         }
     }
-    if N > 0 {
-        found.cut = changed(reader, &tree, &scenes, executed).map_or(NO_NUMBER, i8::from);
+    if !scenes.is_empty() {
+        found.cut = changed(reader, &tree, scenes, executed).map_or(NO_NUMBER, i8::from);
     }
     found
 }
 
 /// Whether, without the last leaf, the answer is lost or changes, or each number that it follows from does; None if
 /// there is no leaf.
-fn changed<const N: usize>(
-    reader: &ProgramReader,
-    tree: &Node<'_>,
-    scenes: &[SceneView<'_>; N],
-    answer: i32,
-) -> Option<bool> {
+fn changed(reader: &ProgramReader, tree: &Node<'_>, scenes: &[SceneView<'_>], answer: i32) -> Option<bool> {
     let tokens = tree.cut()?;
     let cut = Node::read(&reader.tokens, &tokens)?;
     let numbers = |tree: &Node<'_>| -> Vec<Option<u32>> {
@@ -133,7 +90,7 @@ fn changed<const N: usize>(
     };
     let whole = numbers(tree);
     if whole.is_empty() {
-        return Some(reader.answer_on_set(&tokens, *scenes) != answer);
+        return Some(reader.answer_on_set(&tokens, scenes) != answer);
     }
     Some(whole.iter().zip(numbers(&cut)).all(|(whole, cut)| *whole != cut))
 }

@@ -1,9 +1,9 @@
 //! Reads the rows of a question file about sets of images, and computes the tokens that the arrays must have for them.
 
-use super::findings::MOST_IMAGES;
 use super::program_json::{Node, tokens};
 use crate::audit::error::FileError;
 use crate::audit::parse::Names;
+use crate::audit::program::MOST_IMAGES;
 use crate::audit::token::split_text;
 use crate::message::json_cause;
 use serde::Deserialize;

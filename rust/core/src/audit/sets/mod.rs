@@ -7,6 +7,6 @@ mod json;
 mod program_json;
 mod tree;
 
-pub use findings::{MOST_IMAGES, SetFinding, SetRows, read_set_rows};
+pub use findings::{SetFinding, read_set_rows};
 pub use form::TEMPLATES;
 pub use json::{Labels, SetRow};
