@@ -12,8 +12,9 @@ import numpy as np
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.pairs import AnswerSet, Pairs, Relation, score_pairs
 from clevrhope.metrics.suites import score_suite
@@ -90,9 +91,9 @@ def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:
     names = read_vocab(layout.vocab).answers()
     for run in range(n_runs):
         for path in sorted(layout.suite(HOP, SUITE).glob("*.h5")):
-            rows = read_pairs(path).rows
+            rows = read_table(path, PAIRS)
             made = np.flatnonzero(rows.orig_idxs < 0)
-            own = read_columns(layout.questions_h5(HOP, path.stem), ["answers"])["answers"]
+            own = read_table(layout.questions_h5(HOP, path.stem)).answers
             for place, indices, answers in (
                 ({}, range(len(own)), own),
                 ({"suite": SUITE}, made.tolist(), rows.answers[made]),

@@ -17,7 +17,8 @@ from clevrhope.audit import Check, audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import TemplateError
@@ -679,7 +680,7 @@ def lines(folder: Path, **choices: Any) -> dict[str, Check]:
 def number_searched(folder: Path) -> int:
     """The pairs of a folder's suites of which both questions were made."""
     files = [path for path in sorted(folder.glob("hops/*/suites/*/*.h5")) if "train" not in path.stem]
-    both = [(read_pairs(path).rows.orig_idxs.reshape(-1, 2) < 0).all(axis=1) for path in files]
+    both = [(read_table(path, PAIRS).orig_idxs.reshape(-1, 2) < 0).all(axis=1) for path in files]
     return int(sum(each.sum() for each in both))
 
 

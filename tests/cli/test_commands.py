@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.pipeline.images import PoolWork
 from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 

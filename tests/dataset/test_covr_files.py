@@ -2,8 +2,6 @@
 
 import pickle
 import re
-import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +10,13 @@ import numpy as np
 import pytest
 from building import request
 from fake_renderer import FakeRenderer, pixels_of
-from made_sets import TEMPLATES, make_sets, part
+from made_sets import TEMPLATES, make_sets
 
 from clevrhope import ConfigError, DatasetError, load
-from clevrhope.dataset.covr_h5 import (
-    SetAttributes,
-    SetQuestionArrays,
-    read_set_attributes,
-    read_set_question_blocks,
-    read_set_questions,
-)
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
-from clevrhope.dataset.split_reader import SetReader, open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.pipeline import build
 from clevrhope.programs import Program, SceneSet, answer_text, execute
@@ -44,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def write(path: Path, rows: SetQuestionArrays, **attributes: Any) -> Path:
+def write(path: Path, rows: QuestionTable, **attributes: Any) -> Path:
     names = {"hop": HOP, "split": "covr_train", "pool": "train"}
     with QuestionWriter(path, **names, attributes={**ATTRIBUTES, **attributes}) as writer:
         writer.append(rows)
@@ -64,19 +56,19 @@ def test_paths_are_those_of_a_folder_of_their_own(tmp_path: Path) -> None:
 
 def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Path) -> None:
     path = Layout(folder).covr_h5(HOP, "covr_train")
-    rows = read_set_questions(path)
+    rows = read_table(path, SETS)
     assert rows.image_idxs.shape == (96, 5)
     assert (rows.image_idxs[::3] < 0).any()
     assert rows.terms.dtype == np.int64
-    blocks = list(read_set_question_blocks(path, n_rows=40))
+    blocks = list(read_table(path, SETS).parts(40))
     assert [len(each) for each in blocks] == [40, 40, 16]
     again = write(tmp_path / "train.h5", rows)
-    for name, values in read_set_questions(again).arrays().items():
+    for name, values in read_table(again, SETS).arrays().items():
         np.testing.assert_array_equal(values, getattr(rows, name))
         np.testing.assert_array_equal(values, np.concatenate([each.arrays()[name] for each in blocks]))
-    assert read_set_attributes(path) == SetAttributes(
-        HOP, "covr_train", "train", TEMPLATES, ("has_count",), ("cube", "red")
-    )
+    names = ("hop", "split", "pool", "templates", "property_names", "term_names")
+    wanted = (HOP, "covr_train", "train", TEMPLATES, ("has_count",), ("cube", "red"))
+    assert tuple(getattr(rows, name) for name in names) == wanted
 
 
 @pytest.mark.parametrize(
@@ -103,28 +95,28 @@ def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Pa
 def test_numbers_out_of_range_are_named(
     folder: Path, tmp_path: Path, name: str, value: Any, sentence: str
 ) -> None:
-    rows = part(read_set_questions(Layout(folder).covr_h5(HOP, "covr_train")), slice(0, 5))
+    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS).take(slice(0, 5))
     spoiled = getattr(rows, name).copy()
     spoiled[2] = value
-    path = write(tmp_path / "train.h5", replace(rows, **{name: spoiled}))
+    path = write(tmp_path / "train.h5", rows.with_columns(**{name: spoiled}))
     with pytest.raises(DatasetError, match=re.escape(f"{path}: {sentence}")):
-        list(read_set_question_blocks(path, n_rows=100))
+        read_table(path, SETS).check()
 
 
 def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None:
     layout = Layout(folder)
     with pytest.raises(DatasetError, match="not a file of questions about sets of images"):
-        read_set_questions(layout.questions_h5(HOP, "train"))
-    path = write(tmp_path / "train.h5", read_set_questions(layout.covr_h5(HOP, "covr_train")))
+        read_table(layout.questions_h5(HOP, "train"), SETS)
+    path = write(tmp_path / "train.h5", read_table(layout.covr_h5(HOP, "covr_train"), SETS))
     with h5py.File(path, "r+") as file:
         del file.attrs["templates"]
     with pytest.raises(DatasetError, match=r"train\.h5: it has no attribute templates; run"):
-        SetReader(path)
+        read_table(path, SETS)
 
 
 def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
     data = load(folder, HOP, "covr_train", text=True, scenes=True)
-    rows = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train"))
+    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS)
     assert len(data) == 96
     assert (data.hop, data.split, data.pool) == (HOP, "covr_train", "train")
     lengths = set()
@@ -165,21 +157,6 @@ def test_it_is_a_sequence_that_pickles(folder: Path) -> None:
     np.testing.assert_array_equal(copy[3]["question"], bare[3]["question"])
     with pytest.raises(IndexError):
         data[7]
-
-
-def test_slices_and_a_folder_without_images(folder: Path, tmp_path: Path) -> None:
-    part = load(folder, HOP, "covr_train")[-3:]
-    assert [each["question_index"] for each in part] == [93, 94, 95]
-    assert all(len(each["images"]) == len(each["image_indices"]) for each in part)
-    bare = tmp_path / "bare"
-    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("images"))
-    data = load(bare, HOP, "covr_train")
-    assert not data.rendered
-    assert "images" not in data[0]
-    with pytest.raises(
-        DatasetError, match="images=True, but the images of rubber_cylinder/covr_train are not"
-    ):
-        load(bare, HOP, "covr_train", images=True)
 
 
 def test_a_scene_of_one_image(folder: Path) -> None:

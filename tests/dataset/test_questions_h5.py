@@ -8,34 +8,35 @@ import h5py
 import numpy as np
 import pytest
 
-from clevrhope.dataset.questions_h5 import (
-    QuestionArrays,
-    QuestionWriter,
-    check_columns,
-    read_questions,
-    read_scenes_in_use,
-)
+from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import QuestionTable, read_scenes_in_use, read_table
+from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.errors import DatasetError
 
 
-def some_questions(n: int, *, seed: int = 0) -> QuestionArrays:
+def some_questions(n: int, *, seed: int = 0) -> QuestionTable:
     rng = np.random.default_rng(seed)
-    return QuestionArrays(
-        questions=rng.integers(0, 90, (n, 45), dtype=np.int32),
-        question_lengths=rng.integers(5, 45, n, dtype=np.int32),
-        programs=rng.integers(0, 40, (n, 27), dtype=np.int32),
-        program_lengths=rng.integers(3, 27, n, dtype=np.int32),
-        answers=rng.integers(4, 32, n, dtype=np.int32),
-        image_idxs=np.sort(rng.integers(0, 5 * n, n, dtype=np.int32)),
-        question_families=rng.integers(0, 90, n, dtype=np.int32),
-        relation_needed=rng.integers(-1, 2, (n, 3), dtype=np.int8),
+    return QuestionTable(
+        SINGLE,
+        {
+            "questions": rng.integers(0, 90, (n, 45), dtype=np.int32),
+            "question_lengths": rng.integers(5, 45, n, dtype=np.int32),
+            "programs": rng.integers(0, 40, (n, 27), dtype=np.int32),
+            "program_lengths": rng.integers(3, 27, n, dtype=np.int32),
+            "answers": rng.integers(4, 32, n, dtype=np.int32),
+            "image_idxs": np.sort(rng.integers(0, 5 * n, n, dtype=np.int32)),
+            "question_families": rng.integers(0, 90, n, dtype=np.int32),
+            "relation_needed": rng.integers(-1, 2, (n, 3), dtype=np.int8),
+        },
     )
 
 
-def write(path: Path, rows: QuestionArrays, cuts: Sequence[int] = ()) -> bytes:
+def write(path: Path, rows: QuestionTable, cuts: Sequence[int] = ()) -> bytes:
     with QuestionWriter(path, hop="rubber_cylinder", split="train", pool="train") as writer:
         for a, b in itertools.pairwise([0, *cuts, len(rows)]):
-            writer.append(QuestionArrays(**{name: values[a:b] for name, values in rows.arrays().items()}))
+            writer.append(
+                QuestionTable(SINGLE, {name: values[a:b] for name, values in rows.arrays().items()})
+            )
     return path.read_bytes()
 
 
@@ -48,7 +49,7 @@ def test_a_file_holds_what_readers_of_clevr_expect(tmp_path: Path) -> None:
         np.testing.assert_array_equal(file["questions"][:], rows.questions)
         np.testing.assert_array_equal(file["orig_idxs"][:], np.arange(1000))
         assert file.attrs["split"] == "train"
-    back = read_questions(tmp_path / "train.h5")
+    back = read_table(tmp_path / "train.h5")
     for name, values in rows.arrays().items():
         np.testing.assert_array_equal(back.arrays()[name], values)
 
@@ -68,9 +69,9 @@ def test_other_content_has_other_bytes(tmp_path: Path) -> None:
 def test_a_shorter_file_is_a_prefix_of_a_longer_one(tmp_path: Path) -> None:
     rows = some_questions(700)
     first = {name: values[:300] for name, values in rows.arrays().items()}
-    write(tmp_path / "a.h5", QuestionArrays(**first))
+    write(tmp_path / "a.h5", QuestionTable(SINGLE, first))
     write(tmp_path / "b.h5", rows)
-    short, long = read_questions(tmp_path / "a.h5"), read_questions(tmp_path / "b.h5")
+    short, long = read_table(tmp_path / "a.h5"), read_table(tmp_path / "b.h5")
     for name, values in short.arrays().items():
         np.testing.assert_array_equal(values, long.arrays()[name][:300])
 
@@ -99,12 +100,14 @@ def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
 def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_bytes(b"not HDF5")
     with pytest.raises(DatasetError, match=r"a\.h5: damaged, or not a question file"):
-        read_questions(tmp_path / "a.h5")
+        read_table(tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w"), pytest.raises(DatasetError, match=r"b\.h5: not a question file"):
         read_scenes_in_use(tmp_path / "b.h5")
 
 
 @pytest.mark.parametrize("name", ["question_lengths", "program_lengths"])
 def test_a_length_that_leaves_no_room_for_the_marks_is_told(name: str, tmp_path: Path) -> None:
+    lengths = np.array([2, 1, 2], dtype=np.int32)
+    write(tmp_path / "a.h5", some_questions(3).with_columns(**{name: lengths}))
     with pytest.raises(DatasetError, match=rf"a\.h5: {name}\[1\] is 1; expected 2 to 65535"):
-        check_columns(tmp_path / "a.h5", {name: np.array([2, 1], dtype=np.int32)})
+        read_table(tmp_path / "a.h5").check()

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.covr import CovrStats, measure_covr
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
@@ -67,7 +68,7 @@ def test_a_split_is_counted_as_its_json_has_it(folder: Path, measured: dict[str,
 
 def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, CovrStats]) -> None:
     layout = Layout(folder)
-    train, test = (read_set_questions(layout.covr_h5(HOP, each)) for each in ("covr_train", "covr_test"))
+    train, test = (read_table(layout.covr_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
     vocab = read_vocab(layout.covr_vocab)
     n_answers = len(vocab.answers())
     frequent = frequent_answers(train.answers, train.question_families, n_templates=15, n_answers=n_answers)

@@ -14,7 +14,8 @@ import pytest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.questions_h5 import QuestionArrays
+from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
@@ -72,17 +73,22 @@ SCENES = [
 ]
 
 
-def rows() -> QuestionArrays:
+def rows() -> QuestionTable:
     """Three questions on scene 3, one on scene 8."""
-    return QuestionArrays(
-        questions=np.zeros((4, 9), np.int32),
-        question_lengths=np.asarray([7, 7, 8, 9], np.int32),
-        programs=np.asarray([[1, 5, 5, 2, 0], [1, 4, 5, 2, 0], [1, 4, 4, 5, 2], [1, 4, 4, 5, 2]], np.int32),
-        program_lengths=np.asarray([4, 4, 5, 5], np.int32),
-        answers=np.asarray([5, 5, 4, 5], np.int32),
-        image_idxs=np.asarray([3, 3, 3, 8], np.int32),
-        question_families=np.asarray([0, 1, 1, 1], np.int32),
-        relation_needed=np.asarray([[-1, -1, -1], [1, -1, -1], [1, 0, -1], [1, 1, -1]], np.int8),
+    return QuestionTable(
+        SINGLE,
+        {
+            "questions": np.zeros((4, 9), np.int32),
+            "question_lengths": np.asarray([7, 7, 8, 9], np.int32),
+            "programs": np.asarray(
+                [[1, 5, 5, 2, 0], [1, 4, 5, 2, 0], [1, 4, 4, 5, 2], [1, 4, 4, 5, 2]], np.int32
+            ),
+            "program_lengths": np.asarray([4, 4, 5, 5], np.int32),
+            "answers": np.asarray([5, 5, 4, 5], np.int32),
+            "image_idxs": np.asarray([3, 3, 3, 8], np.int32),
+            "question_families": np.asarray([0, 1, 1, 1], np.int32),
+            "relation_needed": np.asarray([[-1, -1, -1], [1, -1, -1], [1, 0, -1], [1, 1, -1]], np.int8),
+        },
     )
 
 

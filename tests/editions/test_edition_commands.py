@@ -14,7 +14,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
-from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.editions import edition_names, frozen, read_edition, verify
 from clevrhope.editions.content import PARTS, whole_digest
 from clevrhope.images.renderers import RENDERERS

@@ -12,7 +12,8 @@ from truth import HOP, SPLITS, Truth, prefix
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import TIERS, read_pairs
+from clevrhope.dataset.question_kinds import PAIRS, TIERS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import export, parquet
@@ -125,11 +126,11 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
     assert tuple(read) == PAIRED
     truth, layout, n_pairs = Truth(paired), Layout(paired), 0
     for split in PAIRED:
-        pairs = read_pairs(layout.suite_h5(HOP, suite, split))
+        pairs = read_table(layout.suite_h5(HOP, suite, split), PAIRS)
         wanted = json.loads(layout.suite_json(HOP, suite, split).read_text())["questions"]
         rows = list(read[split])
-        assert len(rows) == len(wanted) == 2 * len(pairs) > 0
-        n_pairs += len(pairs)
+        assert len(rows) == len(wanted) == len(pairs) > 0
+        n_pairs += len(pairs) // 2
         for k, (row, question) in enumerate(zip(rows, wanted, strict=True)):
             assert read[split].features["answer"].int2str(row["answer"]) == question["answer"]
             for name in ("question_index", "suite", "test", "tier", "cell", "role", "pair_index",
@@ -137,11 +138,11 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
                 assert row[name] == question[name], name
             assert row["question"] == question["question"]
             assert row["program"] == prefix(question["program"])
-            assert row["type"] == pairs.types[pairs.rows.test[k]]
-            assert row["relation"] == Relation(pairs.rows.relation[k]).name.lower()
-            value = int(pairs.rows.value[k])
+            assert row["type"] == pairs.types[pairs.test[k]]
+            assert row["relation"] == Relation(pairs.relation[k]).name.lower()
+            value = int(pairs.value[k])
             assert row["value"] == (read_vocab(layout.vocab).answers()[value] if value >= 0 else None)
-            assert row["tier"] == TIERS[pairs.rows.tier[k]]
+            assert row["tier"] == TIERS[pairs.tier[k]]
         last = rows[-1]
         pixels = truth.pixels(wanted[-1]["image_filename"])
         np.testing.assert_array_equal(np.asarray(last["image"]), pixels)
@@ -156,10 +157,11 @@ def test_suites_follow_the_splits_that_are_chosen(
     assert names == {HOP, "README.md", "croissant.json", "figures", "source.json"}
     asked = ["export", str(paired), "--format", "parquet", "--hop", HOP, "--splits", "complex_ood"]
     assert run_command([*asked, "--no-images", "--out", str(tmp_path / "ood")]) == 0
-    n_pairs = sum(
-        len(read_pairs(Layout(paired).suite_h5(HOP, suite, "complex_ood"))) for suite in ("carets", "rad")
-    )
-    assert f"{n_pairs:,} pairs of suites, text only" in capfd.readouterr().out
+    n_pairs = {
+        suite: len(read_table(Layout(paired).suite_h5(HOP, suite, "complex_ood"), PAIRS)) // 2
+        for suite in ("carets", "rad")
+    }
+    assert f"{sum(n_pairs.values()):,} pairs of suites, text only" in capfd.readouterr().out
     (path,) = (tmp_path / "ood" / f"{HOP}.carets").iterdir()
     assert path.name == "complex_ood-00000-of-00001.parquet"
     assert "image" not in pq.read_schema(path).names
@@ -167,7 +169,7 @@ def test_suites_follow_the_splits_that_are_chosen(
     assert f"- config_name: {HOP}.carets\n" in card
     assert "| `original_index` |" in card
     source = json.loads((tmp_path / "ood" / "source.json").read_text())
-    assert sorted(source["suites"]) == [f"{HOP}.carets", f"{HOP}.rad"]
+    assert sorted(source["suites"]) == [f"{HOP}.{suite}" for suite, n in n_pairs.items() if n]
 
 
 def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, tmp_path: Path) -> None:

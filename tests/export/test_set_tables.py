@@ -11,15 +11,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import webdataset as wds
-from building import request, tree
+from building import tree
 from truth import HOP
 
 import clevrhope
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.image_source import PngImages
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError
 from clevrhope.export import Exported, export, parquet, webdataset
-from clevrhope.pipeline import build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
 # The library leaves it to the garbage collector to close the shards that it has read.
@@ -57,11 +55,6 @@ def read(out: Path, cache: Path, **keywords: Any) -> Any:
 def samples(out: Path, split: str) -> list[dict[str, Any]]:
     shards = json.loads((out / "shards.json").read_text())[HOP][split]["shards"]
     return list(wds.WebDataset(str(out / shards), shardshuffle=False).decode("rgb8"))
-
-
-def without_readme(folder: Path) -> dict[str, str]:
-    """All files but the one that says how the dataset was rendered."""
-    return {name: content for name, content in tree(folder).items() if name != "README.md"}
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -179,23 +172,6 @@ def test_a_sample_is_a_question_with_its_images(set_dataset: Path, tmp_path: Pat
                 np.testing.assert_array_equal(sample[name], pixels)
 
 
-def test_sets_one_by_one_as_the_docs_say(set_dataset: Path, tmp_path: Path) -> None:
-    exported(set_dataset, tmp_path / "out", "webdataset", "covr_test")
-
-    def with_images(source):  # type: ignore[no-untyped-def]
-        for sample in source:
-            about = sample["json"]
-            images = [sample[f"{place}.png"] for place in range(len(about["image_indices"]))]
-            yield images, about["question"], about["answer"]
-
-    shards = str(tmp_path / "out" / HOP / "covr_test-000000.tar")
-    rows = list(wds.WebDataset(shards, shardshuffle=False).decode("pil").compose(with_images))
-    wanted = items(set_dataset, "covr_test")
-    assert [row[1:] for row in rows] == [(item["question_text"], item["answer_text"]) for item in wanted]
-    assert [len(row[0]) for row in rows] == [len(item["image_indices"]) for item in wanted]
-    assert rows[0][0][0].size == (48, 32)
-
-
 def test_many_shards_are_one_split_in_order(
     set_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,64 +230,6 @@ def test_copies_are_counted(set_dataset: Path, tmp_path: Path, capsys: pytest.Ca
         with tarfile.open(path) as tar:
             n_files += sum(name.endswith("png") for name in tar.getnames())
     assert int(counts[0]) < int(counts[1]) == n_files
-
-
-@forms
-@pytest.mark.slow
-def test_text_only_by_choice_or_of_a_folder_without_images(
-    set_dataset: Path, tmp_path: Path, name: str
-) -> None:
-    bare = tmp_path / "data"
-    build(request(bare, render=False, covr=True))
-    exported(set_dataset, tmp_path / "chosen", name, images=False)
-    assert not exported(bare, tmp_path / "bare", name).images
-    assert without_readme(tmp_path / "chosen") == without_readme(tmp_path / "bare")
-    if name == "parquet":
-        (path,) = (tmp_path / "bare" / CONFIG).glob("covr_dev-*")
-        assert pq.read_schema(path).names[0] == "question"
-        assert "Text only" in (tmp_path / "bare" / "README.md").read_text()
-    else:
-        found = samples(tmp_path / "bare", "covr_dev")
-        assert {key for sample in found for key in sample if not key.startswith("__")} == {"json"}
-
-
-@forms
-def test_an_image_that_is_missing_or_cut_off(set_dataset: Path, tmp_path: Path, name: str) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(set_dataset, copy)
-    (copy / "images" / "test_iid.h5").unlink()
-    last = items(set_dataset, "covr_test")[-1]["image_indices"][-1]
-    image = copy / "images" / "test_iid" / f"HOPE_test_iid_{last:06d}.png"
-    image.write_bytes(image.read_bytes()[:-9])
-    with pytest.raises(DatasetError, match=rf"{image.name}: not a whole PNG file"):
-        exported(copy, tmp_path / "out", name, "covr_test")
-    image.unlink()
-    with pytest.raises(DatasetError, match=rf"1 of \d+ images are missing, first {image.name}"):
-        exported(copy, tmp_path / "out", name, "covr_test")
-    shutil.rmtree(image.parent)
-    with pytest.raises(DatasetError, match=r"test_iid: no images, though manifest\.json lists them"):
-        exported(copy, tmp_path / "out", name, "covr_test")
-    assert leftovers(tmp_path) == ["copy"]
-
-
-@forms
-def test_an_export_that_is_interrupted_leaves_nothing(
-    set_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    read_png, asked = PngImages.png, []
-
-    def stop(self: PngImages, index: int) -> Any:
-        asked.append(index)
-        if len(asked) == 100:
-            raise KeyboardInterrupt
-        return read_png(self, index)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(PngImages, "png", stop)
-        with pytest.raises(KeyboardInterrupt):
-            exported(set_dataset, tmp_path / "out", name, "covr_train")
-    assert leftovers(tmp_path) == []
-    assert exported(set_dataset, tmp_path / "out", name, "covr_train").n_questions == 150
 
 
 def test_a_folder_without_such_questions(png_dataset: Path, tmp_path: Path) -> None:

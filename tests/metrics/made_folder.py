@@ -10,7 +10,9 @@ import numpy as np
 from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
-from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter
+from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import make_vocab, write_vocab
 
 ATTRIBUTES = {
@@ -107,15 +109,18 @@ def _write_arrays(layout: Layout, hop: str, split: str, asked: Asked, numbers: M
     tokens, lengths = np.zeros((n, 4), dtype=np.int32), np.full(n, 3, dtype=np.int32)
     with QuestionWriter(layout.questions_h5(hop, split), hop=hop, split=split, pool=POOLS[split]) as writer:
         writer.append(
-            QuestionArrays(
-                questions=tokens,
-                question_lengths=lengths,
-                programs=tokens,
-                program_lengths=lengths,
-                answers=np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
-                image_idxs=np.asarray([image for image, _, _ in asked], dtype=np.int32),
-                question_families=np.asarray([family for _, family, _ in asked], dtype=np.int32),
-                relation_needed=np.full((n, 3), -1, dtype=np.int8),
+            QuestionTable(
+                SINGLE,
+                {
+                    "questions": tokens,
+                    "question_lengths": lengths,
+                    "programs": tokens,
+                    "program_lengths": lengths,
+                    "answers": np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
+                    "image_idxs": np.asarray([image for image, _, _ in asked], dtype=np.int32),
+                    "question_families": np.asarray([family for _, family, _ in asked], dtype=np.int32),
+                    "relation_needed": np.full((n, 3), -1, dtype=np.int8),
+                },
             )
         )
 

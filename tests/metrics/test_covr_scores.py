@@ -11,8 +11,9 @@ import pytest
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES, SetQuestionArrays, read_set_questions
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import Part, score
@@ -38,8 +39,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def rows_of(folder: Path, split: str) -> SetQuestionArrays:
-    return read_set_questions(Layout(folder).covr_h5(HOP, split))
+def rows_of(folder: Path, split: str) -> QuestionTable:
+    return read_table(Layout(folder).covr_h5(HOP, split), SETS)
 
 
 def has_property(folder: Path, split: str) -> np.ndarray:
@@ -67,7 +68,7 @@ def answered(
     return path
 
 
-def frequent(folder: Path, rows: SetQuestionArrays, train: SetQuestionArrays) -> list[int]:
+def frequent(folder: Path, rows: QuestionTable, train: QuestionTable) -> list[int]:
     """Each question's most frequent answer in train, to its template; of choices, among those offered."""
     vocab = read_vocab(Layout(folder).covr_vocab)
     found = []

@@ -11,8 +11,8 @@ from made_pairs import ANSWERS, NO, YES, ints
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics import Measure
 from clevrhope.metrics.collector import NOT_GIVEN
@@ -66,14 +66,14 @@ Model = Callable[[str, str], str]
 
 def predictions(folder: Path, model: Model) -> list[dict[str, Any]]:
     layout = Layout(folder)
-    pairs = read_pairs(layout.suite_h5(HOP, "holdout", OOD))
+    pairs = read_table(layout.suite_h5(HOP, "holdout", OOD), PAIRS)
     names = read_vocab(layout.vocab).answers()
     rows = []
-    own = read_columns(layout.questions_h5(HOP, OOD), ["answers"])["answers"].tolist()
+    own = read_table(layout.questions_h5(HOP, OOD)).answers.tolist()
     for k, answer in enumerate(own):
         rows.append({"hop": HOP, "split": OOD, "question_index": k, "answer": model("", names[answer])})
-    for k in np.flatnonzero(pairs.rows.orig_idxs < 0).tolist():
-        test, right = pairs.tests[pairs.rows.test[k]], names[pairs.rows.answers[k]]
+    for k in np.flatnonzero(pairs.orig_idxs < 0).tolist():
+        test, right = pairs.tests[pairs.test[k]], names[pairs.answers[k]]
         place = {"hop": HOP, "split": OOD, "suite": "holdout", "question_index": k}
         rows.append({**place, "answer": model(test, right)})
     return rows

@@ -10,7 +10,7 @@ import pytest
 from made_folder import Rows, make_folder, right_answers, write_lines
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Condition, Interval, Measure, Part, Results, Scores, score
@@ -287,7 +287,7 @@ def answers_of(folder: Path, answer: Callable[[str], str]) -> Rows:
     rows: Rows = []
     for path in sorted(folder.glob("hops/*/*.h5")):
         if path.stem != "train":
-            right = read_columns(path, ["answers"])["answers"].tolist()
+            right = read_table(path).answers.tolist()
             rows += [
                 {
                     "hop": path.parent.name,

@@ -15,7 +15,7 @@ from made_suite import MadePair, write_suite
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest, write_manifest
-from clevrhope.dataset.pairs_h5 import suite_columns
+from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import baseline

@@ -4,7 +4,6 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from made_suite import MadePair, write_suite
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import Condition, Interval, Part, Results, Scored, Scores, score
@@ -373,8 +372,8 @@ def predictions(folder: Path, suite: str, model: Model, hop: str = HOP) -> Rows:
     names = read_vocab(layout.vocab).answers()
     rows: Rows = []
     for path in sorted(layout.suite(hop, suite).glob("*.h5")):
-        pairs = read_pairs(path).rows
-        own = read_columns(layout.questions_h5(hop, path.stem), ["answers"])["answers"].tolist()
+        pairs = read_table(path, PAIRS)
+        own = read_table(layout.questions_h5(hop, path.stem)).answers.tolist()
         mentions = np.zeros(len(own), dtype=int)
         of_row = np.where(np.arange(len(pairs)) % 2 == 0, pairs.cell >> 1, pairs.cell & 1)
         mentions[pairs.orig_idxs[pairs.orig_idxs >= 0]] = of_row[pairs.orig_idxs >= 0]
@@ -545,7 +544,7 @@ def test_a_choice_has_as_many_values_as_its_program_offers(folder: Path) -> None
     programs = np.zeros((8, 8), dtype=np.int32)
     for row, n_offers in ((3, 2), (5, 3), (7, 5)):
         programs[row, 1 : 1 + n_offers] = 1
-    file = replace(file, rows=replace(file.rows, programs=programs))
+    file = file.with_columns(programs=programs)
     found = asked_for(file, AnswerSet.from_numbers(key.answers), ["nothing", "offer_color[red]"])
     assert [ASKS[k] for k in found] == [
         "a value",

@@ -1,19 +1,19 @@
 """Files of questions about sets of images, made of the scenes of a built folder."""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
 from clevrhope import _core
-from clevrhope.dataset.covr_h5 import MAX_IMAGES, SetQuestionArrays
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import QuestionWriter, read_scenes_in_use
+from clevrhope.dataset.question_kinds import MAX_IMAGES, SETS
+from clevrhope.dataset.question_table import QuestionTable, read_scenes_in_use
+from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, extended_vocab, read_vocab, write_vocab
 from clevrhope.programs import Program, default_vocabulary, read_scenes
 
-SETS = {
+SIZES = {
     "covr_train": ("train", 96),
     "covr_dev": ("complex_iid", 24),
     "covr_test": ("complex_iid", 40),
@@ -27,7 +27,7 @@ _MORE_WORDS, _MORE_FUNCTIONS = ("images", "many", "with"), ("unique_images", "co
 _WIDTH = 14
 
 
-def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SETS) -> Vocab:
+def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SIZES) -> Vocab:
     """Writes covr/vocab.json and splits of a HOP; a third of the sets have fewer than five images."""
     layout = Layout(folder)
     vocab = extended_vocab(read_vocab(layout.vocab), words=_MORE_WORDS, program_tokens=_MORE_FUNCTIONS)
@@ -55,14 +55,9 @@ def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SETS
     return vocab
 
 
-def part(rows: SetQuestionArrays, chosen: slice) -> SetQuestionArrays:
-    """Some of the rows."""
-    return SetQuestionArrays(**{each.name: getattr(rows, each.name)[chosen] for each in fields(rows)})
-
-
 def _questions(
     layout: Layout, pool: str, image_idxs: np.ndarray, vocab: Vocab, rng: np.random.Generator
-) -> SetQuestionArrays:
+) -> QuestionTable:
     """Whether there are objects of a color and a shape in even rows; in odd ones, in how many images."""
     vocabulary, n = default_vocabulary(), len(image_idxs)
     scenes = read_scenes(layout.scene_shard(pool, 0))
@@ -91,21 +86,24 @@ def _questions(
         answers.append(vocab.answer_token_to_idx[vocabulary.set_answers[int(number[0])]])
     questions = _tokens(texts, vocab)
     zeros = np.zeros(n, np.int8)
-    return SetQuestionArrays(
-        questions=questions,
-        question_lengths=(questions != 0).sum(1).astype(np.int32),
-        programs=np.array(programs, np.int32),
-        program_lengths=(np.array(programs) != 0).sum(1).astype(np.int32),
-        answers=np.array(answers, np.int32),
-        image_idxs=image_idxs,
-        question_families=np.arange(n, dtype=np.int32) % 2,
-        orig_idxs=np.arange(n, dtype=np.int32),
-        structures=zeros,
-        sources=zeros,
-        cut=zeros - 1,
-        pair_places=zeros,
-        properties=(np.arange(n) % 2).astype(np.int8)[:, np.newaxis],
-        terms=np.full(n, 0b11, np.int64),
+    return QuestionTable(
+        SETS,
+        {
+            "questions": questions,
+            "question_lengths": (questions != 0).sum(1).astype(np.int32),
+            "programs": np.array(programs, np.int32),
+            "program_lengths": (np.array(programs) != 0).sum(1).astype(np.int32),
+            "answers": np.array(answers, np.int32),
+            "image_idxs": image_idxs,
+            "question_families": np.arange(n, dtype=np.int32) % 2,
+            "orig_idxs": np.arange(n, dtype=np.int32),
+            "structures": zeros,
+            "sources": zeros,
+            "cut": zeros - 1,
+            "pair_places": zeros,
+            "properties": (np.arange(n) % 2).astype(np.int8)[:, np.newaxis],
+            "terms": np.full(n, 0b11, np.int64),
+        },
     )
 
 

@@ -13,11 +13,11 @@ from building import request, tree
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
-from clevrhope.dataset.augmented_h5 import AUGMENTED_COLUMNS, rows_of_added, rows_of_own
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.questions_h5 import QUESTIONS, read_questions
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.question_kinds import ADDED
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.suite_questions import rows_of_added, rows_of_own
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline import build
@@ -54,7 +54,7 @@ def columns(folder: Path, suite: str, hop: str = HOP) -> dict[str, Any]:
 @pytest.mark.parametrize("hop", [HOP, "none"])
 def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str, hop: str) -> None:
     layout, rows = Layout(made), columns(made, suite, hop)
-    own = read_questions(layout.questions_h5(hop, "train"))
+    own = read_table(layout.questions_h5(hop, "train"))
     n = len(own)
     assert n == SIZES["train"]
     assert len(rows["answers"]) == n + 120
@@ -69,7 +69,9 @@ def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str,
     assert (sources < 10 * np.arange(1, 121)).all()
     np.testing.assert_array_equal(rows["image_idxs"][is_added], own.image_idxs[sources])
     vocab = read_vocab(layout.suite_vocab(hop, suite))
-    assert len(SplitReader(layout.suite_h5(hop, suite, f"train_{suite}"), vocab=vocab)) == n + 120
+    assert (
+        len(read_table(layout.suite_h5(hop, suite, f"train_{suite}"), ADDED, vocab=vocab).check()) == n + 120
+    )
     pairs = set(zip(rows["test"][is_added].tolist(), sources.tolist(), strict=True))
     assert len(pairs) == 120
 
@@ -105,7 +107,7 @@ def test_a_larger_train_set_only_extends_it(made: Path, tmp_path: Path, suite: s
     small, large = columns(make_smaller(tmp_path, suite), suite), columns(made, suite)
     n = len(small["answers"])
     assert n == 440
-    for name in (*QUESTIONS.arrays, *AUGMENTED_COLUMNS):
+    for name in ADDED.columns:
         np.testing.assert_array_equal(small[name], large[name][:n])
     texts = [
         json.loads(Layout(folder).suite_json(HOP, suite, f"train_{suite}").read_text())["questions"][:n]

@@ -18,7 +18,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import Request, Shard, build, build_part, merge, run

@@ -10,9 +10,10 @@ import pytest
 from building import command, request, tree
 
 from clevrhope.config.presets import PRESETS
-from clevrhope.dataset.covr_h5 import SetQuestionArrays, read_set_questions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError, existing_manifest
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ClevrhopeError, SceneError
 from clevrhope.pipeline import build
 from clevrhope.programs import execute_batch
@@ -37,8 +38,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def rows(folder: Path, split: str, hop: str = HOP) -> SetQuestionArrays:
-    return read_set_questions(Layout(folder).questions_h5(hop, split))
+def rows(folder: Path, split: str, hop: str = HOP) -> QuestionTable:
+    return read_table(Layout(folder).questions_h5(hop, split), SETS)
 
 
 def texts(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:

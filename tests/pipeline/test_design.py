@@ -17,7 +17,7 @@ from clevrhope.config.sources import DESIGNS, resolve_config
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
-from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share

@@ -12,7 +12,7 @@ from PIL import Image
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -42,12 +42,12 @@ def test_another_pair_leaves_the_first_ones_files_and_images_untouched(tmp_path:
 def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)
-    small = {split: read_questions(layout.questions_h5("rubber_cylinder", split)) for split in SPLITS}
+    small = {split: read_table(layout.questions_h5("rubber_cylinder", split)) for split in SPLITS}
     rows = {split: list(read_row_lines(layout.questions_json("rubber_cylinder", split))) for split in SPLITS}
     images = {name: stamp for name, stamp in stamps(layout.root).items() if name.endswith(".png")}
     make(layout.root, sizes=LARGER)
     for split in SPLITS:
-        large = read_questions(layout.questions_h5("rubber_cylinder", split))
+        large = read_table(layout.questions_h5("rubber_cylinder", split))
         n = len(small[split])
         assert len(large) > n
         for name, values in small[split].arrays().items():
@@ -77,7 +77,7 @@ def test_kinds_of_images_can_be_added_without_rendering_again(
 def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)
-    rows = read_questions(layout.questions_h5("rubber_cylinder", "complex_ood")).image_idxs
+    rows = read_table(layout.questions_h5("rubber_cylinder", "complex_ood")).image_idxs
     assert set(rows) == set(images_in(layout.images_h5("test_ood")).tolist())
     for index, pixels in read_images(layout.images_h5("test_ood"), rows.tolist()):
         np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.image("test_ood", index))))

@@ -11,7 +11,7 @@ from building import Make, request
 from clevrhope._core import PoolScenes
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.scenes import read_world

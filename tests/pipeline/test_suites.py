@@ -19,8 +19,8 @@ from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.pairs_h5 import read_pairs
-from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError, TemplateError
 from clevrhope.pipeline import build, build_part, merge, parse_shard, suites
 from clevrhope.pipeline.suites import SuiteMaker, make_suite
@@ -73,16 +73,16 @@ def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_s
     }
     assert audit(paired_suites).ok
     for hop, split in places:
-        rows = read_questions(layout.questions_h5(hop, split))
+        rows = read_table(layout.questions_h5(hop, split))
         for suite in ("carets", "rad"):
-            pairs = read_pairs(layout.suite_h5(hop, suite, split))
+            pairs = read_table(layout.suite_h5(hop, suite, split), PAIRS)
             entry = manifest.suites[hop][suite][split]
-            assert entry == {"pairs": len(pairs), "originals": len(rows)}
+            assert entry == {"pairs": len(pairs) // 2, "originals": len(rows)}
             assert (pairs.suite, pairs.hop, pairs.split) == (suite, hop, split)
             with layout.suite_json(hop, suite, split).open() as file:
                 asked = json.load(file)["questions"]
-            assert [row["pair_index"] for row in asked] == pairs.rows.pair_idxs.tolist()
-            assert len(pairs) > (20 if suite == "carets" else 5)
+            assert [row["pair_index"] for row in asked] == pairs.pair_idxs.tolist()
+            assert len(pairs) // 2 > (20 if suite == "carets" else 5)
 
 
 @pytest.mark.slow
@@ -212,8 +212,8 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     made = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}
     for split, said in made.items():
         assert said["per_cell"] == 6
-        pairs = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows
-        before = read_pairs(Layout(paired_suites).suite_h5(HOP, "carets", split)).rows
+        pairs = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS)
+        before = read_table(Layout(paired_suites).suite_h5(HOP, "carets", split), PAIRS)
         of_questions, of_old = ((each.orig_idxs >= 0).reshape(-1, 2).any(axis=1) for each in (pairs, before))
         assert of_questions.sum() == of_old.sum() > 100
         for name in ("questions", "orig_idxs", "relation", "cell", "answers"):
@@ -417,8 +417,8 @@ def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> N
     (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
     made = make_suite(folder, "mine", suite_files=tmp_path / "mine")
     assert [each.n_pairs for each in made] == [0, 0, 0]
-    pairs = read_pairs(Layout(folder).suite_h5(HOP, "mine", "complex_iid"))
-    assert (len(pairs), pairs.rows.questions.shape[0]) == (0, 0)
+    pairs = read_table(Layout(folder).suite_h5(HOP, "mine", "complex_iid"), PAIRS)
+    assert (len(pairs), pairs.questions.shape[0]) == (0, 0)
     report = audit(folder)
     assert report.ok
     lines = {each.name: each for each in report.checks}
@@ -472,7 +472,7 @@ def test_an_own_suite_is_made(folder: Path, tmp_path: Path) -> None:
     arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--quiet"]
     assert run_command(arguments) == 0
     before = tree(folder)
-    assert read_pairs(Layout(folder).suite_h5(HOP, "mine", "complex_iid")).tests == ("order",)
+    assert read_table(Layout(folder).suite_h5(HOP, "mine", "complex_iid"), PAIRS).tests == ("order",)
     assert run_command(arguments) == 0
     assert tree(folder) == before
     assert audit(folder).ok

@@ -12,7 +12,7 @@ from building import request, tree
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.contents import splits_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.dataset.question_table import read_table
 from clevrhope.pipeline import Limits, build
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
@@ -72,7 +72,7 @@ def test_a_palettes_split_has_the_combinations_of_its_train_set(tmp_path: Path) 
         seen[split] = {(each["color"], each["shape"]) for scene in scenes for each in scene["objects"]}
     assert seen["train"] == seen["val_iid"]
     assert len(seen["train"]) == 3, "all of the four but the held-out pair"
-    numbers = [read_questions(layout.questions_h5(hop, split)).image_idxs for split in seen]
+    numbers = [read_table(layout.questions_h5(hop, split)).image_idxs for split in seen]
     assert all(len(np.unique(each)) > 1 for each in numbers)
 
 

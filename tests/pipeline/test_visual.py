@@ -18,9 +18,9 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import open_suite, read_table
 from clevrhope.dataset.suite_pools import PIXEL_TESTS, VISUAL_TESTS
-from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
@@ -143,11 +143,11 @@ def test_removal_takes_out_and_an_edit_changes_one_value(folder: Path) -> None:
 def test_images_lie_in_hdf5_by_the_rows_indices(folder: Path) -> None:
     layout = Layout(folder)
     for split in (IID, OOD):
-        pairs = read_pairs(layout.suite_h5(HOP, "visual", split))
+        pairs = read_table(layout.suite_h5(HOP, "visual", split), PAIRS)
         assert pairs.pool == f"{HOP}.visual.{split}"
         with h5py.File(layout.images_h5(pairs.pool)) as file:
-            assert file["indices"][:].tolist() == sorted(set(pairs.rows.image_idxs.tolist()))
-            for row, index in zip(rows_of(folder, split), pairs.rows.image_idxs.tolist(), strict=True):
+            assert file["indices"][:].tolist() == sorted(set(pairs.image_idxs.tolist()))
+            for row, index in zip(rows_of(folder, split), pairs.image_idxs.tolist(), strict=True):
                 png = read_png(layout.images(pairs.pool) / row["image_filename"])
                 assert np.array_equal(file["images"][index], png)
 
@@ -250,9 +250,9 @@ def test_features_of_scenes_leave_pixel_edits_out(folder: Path, tmp_path: Path) 
     assert (of_scenes.n_skipped, of_images.n_skipped) == (len(kinds) - len(seen), 0)
     layout = Layout(folder)
     vocab = read_vocab(layout.suite_vocab(HOP, "visual"))
-    reader = open_suite(layout, HOP, "visual", IID, vocab=vocab, without_pixel_edits=True)
-    assert {kinds[index] for index in reader.image_idxs.tolist()} == {"removal", "edit"}
-    assert (len(reader), reader.n_skipped) == (2 * N, 5 * N)
+    table, _, n_skipped = open_suite(layout, HOP, "visual", IID, vocab=vocab, without_pixel_edits=True)
+    assert {kinds[index] for index in table.image_idxs.tolist()} == {"removal", "edit"}
+    assert (len(table), n_skipped) == (2 * N, 5 * N)
     assert open_suite(layout, HOP, "visual", IID, vocab=vocab).n_skipped == 0
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
@@ -108,7 +109,7 @@ def write_suite_predictions(
     names = {number: text for text, number in AnswerKey(dataset).answers.items()}
     rows = []
     for path in sorted(layout.suite(hop, suite).glob("*.h5")):
-        pairs = read_pairs(path).rows
+        pairs = read_table(path, PAIRS)
         for k in np.flatnonzero(pairs.orig_idxs < 0)[left_out:].tolist():
             rows.append({"hop": hop, "split": path.stem, "suite": suite, "question_index": k,
                          "answer": names[int(pairs.answers[k])], "run": about["seed"],

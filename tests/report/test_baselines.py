@@ -14,7 +14,7 @@ from simulated import exactly
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import read_images
-from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
@@ -54,10 +54,8 @@ def test_the_symbolic_oracle_is_always_right(folder: Path, tmp_path: Path) -> No
 
 
 def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
-    train = read_columns(folder / "hops" / HOP / "train.h5", ("answers", "question_families"))
-    asked = read_columns(folder / "hops" / HOP / "complex_iid.h5", ("question_families",))[
-        "question_families"
-    ]
+    train = read_table(folder / "hops" / HOP / "train.h5")
+    asked = read_table(folder / "hops" / HOP / "complex_iid.h5").question_families
     names = read_vocab(folder / "vocab.json").answers()
 
     def most(answers: list[int]) -> str:

@@ -10,7 +10,8 @@ from building import request
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.build_files import Places, subset_suite, write_settings
 from clevrhope.experiments.checks import check_plan
@@ -152,7 +153,7 @@ def test_the_pairs_of_a_part_of_a_suite_pass_the_audit(
     build(request(places.data, sizes=sizes, render=False, templates=places.templates))
     own = places.templates / "suites/rad_d"
     assert run_command(["suite", "rad_d", str(places.data), "--templates", str(own), "--quiet"]) == 0
-    made = read_pairs(Layout(places.data).suite_h5("rubber_cylinder", "rad_d", "complex_iid"))
+    made = read_table(Layout(places.data).suite_h5("rubber_cylinder", "rad_d", "complex_iid"), PAIRS)
     assert set(made.tests) == {"is_there_color", "any"}
     assert len(made) > 20
     audit: Sequence[str] = ["audit", str(places.data), "--templates", str(places.templates)]

@@ -10,7 +10,7 @@ from simulated import exactly
 
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.native_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
-from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.scene_files import AuditScenes
 from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
@@ -102,7 +102,7 @@ def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() ->
 
 def test_questions_that_mention_a_pair_are_those_that_mention_one_of_its_pairs(folder: Path) -> None:
     path = folder / "hops" / HOP / "complex_iid.h5"
-    rows = read_questions(path)
+    rows = read_table(path)
     vocab = read_vocab(folder / "vocab.json")
     vocabulary = vocabulary_of(vocab)
     pool = AuditScenes.read(vocabulary, [])

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from clevrhope.config.presets import PRESETS
-from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.covr.tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
@@ -40,7 +41,7 @@ def answered(folder: Path, path: Path, *, n_right: int, **columns: Any) -> str:
     answers = read_vocab(layout.covr_vocab).answers()
     lines = []
     for split in COVR_SPLITS[1:4]:
-        for row, number in enumerate(read_set_questions(layout.covr_h5(HOP, split)).answers):
+        for row, number in enumerate(read_table(layout.covr_h5(HOP, split), SETS).answers):
             answer = answers[number] if row % 4 < n_right else "<UNK>"
             place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
             lines.append(json.dumps({**place, "train_size": 60, **columns}))

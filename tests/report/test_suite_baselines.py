@@ -11,7 +11,8 @@ from building import Make, make
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.metrics.results import SplitScores
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
@@ -112,7 +113,7 @@ def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> No
     assert first["id"] == f"{HOP}/carets/complex_iid/{first['question_index']}"
     for split, each in scored(folder, "carets", *files).items():
         assert (each.n_missing, each.mean["both_right"].value) == (0, 100.0)
-        made = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows.orig_idxs < 0
+        made = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS).orig_idxs < 0
         asked = [row for row in lines(tmp_path / "suite.jsonl") if row["split"] == split]
         assert [row["question_index"] for row in asked] == made.nonzero()[0].tolist()
 
@@ -120,8 +121,8 @@ def test_requests_and_replies_there_and_back(folder: Path, tmp_path: Path) -> No
 def test_a_limit_takes_questions_of_all_tests(folder: Path, tmp_path: Path) -> None:
     """As evenly as there are questions, and the same ones as with a larger limit."""
     layout = Layout(folder)
-    pairs = read_pairs(layout.suite_h5(HOP, "carets", "complex_iid"))
-    tests = pairs.rows.test
+    pairs = read_table(layout.suite_h5(HOP, "carets", "complex_iid"), PAIRS)
+    tests = pairs.test
     taken: set[int] = set()
     for limit in (5, 12, 40):
         out = tmp_path / f"{limit}.jsonl"
@@ -133,7 +134,7 @@ def test_a_limit_takes_questions_of_all_tests(folder: Path, tmp_path: Path) -> N
         assert taken <= set(rows)
         taken = set(rows)
         counts = np.bincount(tests[rows], minlength=len(pairs.tests))
-        there = np.bincount(tests[pairs.rows.orig_idxs < 0], minlength=len(pairs.tests))
+        there = np.bincount(tests[pairs.orig_idxs < 0], minlength=len(pairs.tests))
         assert (counts >= np.minimum(there, counts.max() - 1)).all()
         assert (counts > 0).sum() == min(limit, (there > 0).sum())
 

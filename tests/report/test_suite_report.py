@@ -12,7 +12,8 @@ from building import request
 from simulated import write_run, write_suite_predictions
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.metrics.pairs import SAME_KIND, reference_results
 from clevrhope.metrics.results import Scored, Scores
 from clevrhope.metrics.suites import score_suite
@@ -122,8 +123,8 @@ def test_tables_have_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
 
 def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "holdout")], tmp_path / "out"))
-    pairs = read_pairs(Layout(dataset).suite_h5(HOP, "holdout", "complex_ood"))
-    tests = [pairs.tests[number] for number in pairs.rows.test[::2].tolist()]
+    pairs = read_table(Layout(dataset).suite_h5(HOP, "holdout", "complex_ood"), PAIRS)
+    tests = [pairs.tests[number] for number in pairs.test[::2].tolist()]
     rows = rows_below(text, "Crossings of holdout on complex_ood, Acc(D') in per cent")
     assert [row[0] for row in rows] == ["crossing_verify_shape", "crossing_shape"]
     for row in rows:
@@ -151,8 +152,8 @@ def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None
 def test_cells_stand_below_each_other_for_each_test(dataset: Path, tmp_path: Path) -> None:
     text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
     rows = rows_below(text, "Pairs of carets on complex_ood by test and cell, per cent")
-    pairs = read_pairs(Layout(dataset).suite_h5(HOP, "carets", "complex_ood"))
-    cells = pairs.rows.cell[::2][pairs.rows.test[::2] == pairs.tests.index("antonym_verify_material")]
+    pairs = read_table(Layout(dataset).suite_h5(HOP, "carets", "complex_ood"), PAIRS)
+    cells = pairs.cell[::2][pairs.test[::2] == pairs.tests.index("antonym_verify_material")]
     wanted = [(f"{cell:02b}", f"{(cells == cell).sum():,}") for cell in range(4) if (cells == cell).any()]
     shown = [(row[4], row[5]) for row in rows if row[0] == "antonym_verify_material"]
     assert shown == [("all", f"{len(cells):,}"), *wanted]

@@ -315,11 +315,11 @@ def test_a_question_file_that_would_unpack_to_gigabytes_is_refused_with_little_m
     script = """
         import resource, sys
         from pathlib import Path
-        from clevrhope.dataset.split_reader import SplitReader
+        from clevrhope.dataset.question_table import read_table
         from clevrhope.errors import DatasetError
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         try:
-            SplitReader(Path(sys.argv[1]))
+            read_table(Path(sys.argv[1]))
         except DatasetError as error:
             print(error)
         print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)

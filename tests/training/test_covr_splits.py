@@ -16,15 +16,15 @@ from short_runs import Train
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
 from clevrhope.dataset.covr_description import read_description, rows_sha256
-from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.training import loop, prepared_run
 from clevrhope.training.checkpoints import save_state
-from clevrhope.training.data import Questions, SplitRows
+from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, covr_part_name, default_out
 from clevrhope.training.train_sets import choose_covr_split
@@ -72,7 +72,7 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
     train, dev = (read_description(layout.covr_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
     has = train.has_property("compscope") & train.has_property("has-quant-all")
     assert has.sum() > 50
-    rows = read_set_questions(layout.covr_h5(HOP, "covr_train"))
+    rows = read_table(layout.covr_h5(HOP, "covr_train"), SETS)
     (trained, tuned) = seen
     # Both questions of a pair have this property, or none has it.
     expected = np.sort([*np.flatnonzero(~has), *np.flatnonzero(has)[:8]])
@@ -113,7 +113,7 @@ def test_a_run_of_the_same_size_has_the_property_among_its_questions(
     (trained, tuned) = seen
     assert len(trained) == len(other.train)
     assert len(tuned) == 400
-    first = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train")).answers[: len(trained)]
+    first = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS).answers[: len(trained)]
     np.testing.assert_array_equal(trained.answers, first)
     assert json.loads((tmp_path / "run/run.json").read_text())["covr"]["role"] == "iid_size"
 
@@ -151,7 +151,7 @@ def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: P
 def test_rows_of_a_split_are_a_split(folder: Path) -> None:
     layout = Layout(folder)
     whole = open_split(layout, HOP, "covr_dev", vocab=read_vocab(layout.covr_vocab))
-    part = SplitRows.of(whole).take(np.asarray([3, 5, 399]))
+    part = whole.take(np.asarray([3, 5, 399]))
     assert len(part) == 3
     for k, row in enumerate((3, 5, 399)):
         (one,), (program,) = whole.tokens(row)

@@ -13,12 +13,11 @@ from short_runs import HOP, Train
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.report.setups import dropped, setup_of
-from clevrhope.training.data import SplitRows
 from clevrhope.training.request import parse_drops
 from clevrhope.training.train_sets import kept_rows
 
@@ -81,7 +80,7 @@ def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
     whole = open_split(layout, HOP, "train", vocab=vocab)
     every = [whole.tokens(0, len(whole))]
     rows = kept_rows(every[0][1], {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
-    kept = SplitRows.of(whole).take(rows)
+    kept = whole.take(rows)
     assert 0 < len(kept) == len(rows) < len(whole)
     assert np.array_equal(kept.questions, every[0][0][rows])
     assert np.array_equal(kept.programs, every[0][1][rows])

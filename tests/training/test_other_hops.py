@@ -15,7 +15,7 @@ from short_runs import Train
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.store import open_store

@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from short_runs import HOP, Train, build_demo
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.features.extraction import make_features
@@ -49,7 +49,7 @@ def table(before: list[str], after: dict[str, int]) -> np.ndarray:
 def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> None:
     layout = Layout(dataset)
     here = read_vocab(layout.vocab)
-    reader = SplitReader(layout.questions_h5(HOP, "complex_ood"))
+    reader = read_table(layout.questions_h5(HOP, "complex_ood"))
     ((_, questions, programs),) = reader.blocks()
     maps = (here.question_token_to_idx, here.program_token_to_idx, here.answer_token_to_idx)
     there = Vocab(*(mixed(dict(each), seed) for seed, each in enumerate(maps)))
@@ -110,7 +110,7 @@ def test_closure_is_a_further_test_set(run: Train, closure: Path, tmp_path: Path
     words = read_vocab(closure / "vocab.json").questions()
     used: set[str] = set()
     for split in SPLITS:
-        for _, questions, _ in SplitReader(Layout(closure).questions_h5(HOP, split)).blocks():
+        for _, questions, _ in read_table(Layout(closure).questions_h5(HOP, split)).blocks():
             used |= {words[token] for token in np.unique(questions).tolist()}
     unknown = sorted(used - set(own.questions()))
     told = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"

@@ -22,8 +22,7 @@ from test_runs import StopsAt, log, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import open_split
-from clevrhope.dataset.suite_reader import open_suite
+from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.dataset_folder import open_folder
@@ -32,7 +31,7 @@ from clevrhope.features.weights import weights_digest
 from clevrhope.models.batch import Batch
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
-from clevrhope.training.data import Questions, Split, SplitRows
+from clevrhope.training.data import Questions
 from clevrhope.training.train_sets import kept_rows
 from clevrhope.training.vocab_mapping import map_vocab
 
@@ -173,7 +172,7 @@ def written(path: Path) -> list[str]:
     return [each["question"] for each in json.loads(path.read_text())["questions"]]
 
 
-def texts(reader: Split, folder: Path, *, size: int = 100) -> list[str]:
+def texts(reader: QuestionTable, folder: Path, *, size: int = 100) -> list[str]:
     features = NoFeatures(open_folder(folder)).pool(reader.pool)
     questions = Questions(reader, features, torch.device("cpu"))
     batches = questions.batches(np.arange(len(questions)), size)
@@ -195,7 +194,7 @@ def test_text_of_some_rows_of_a_suite_and_in_another_vocabulary(worded: Path) ->
     layout = Layout(worded)
     vocab = read_vocab(layout.vocab)
     expected = written(layout.questions_json(HOP, "train"))
-    every = SplitRows.of(open_split(layout, HOP, "train", vocab=vocab))
+    every = open_split(layout, HOP, "train", vocab=vocab)
     kept = kept_rows(every.programs, {"count": 1}, seed=1, vocab=vocab)
     found = texts(every.take(kept), worded)
     assert 0 < len(found) < len(expected)
@@ -203,8 +202,8 @@ def test_text_of_some_rows_of_a_suite_and_in_another_vocabulary(worded: Path) ->
     assert found == [each for each in expected if each in set(found)]
 
     there = read_vocab(layout.suite_vocab(HOP, "carets"))
-    suite = open_suite(layout, HOP, "carets", "complex_iid", vocab=there)
-    of_suite = np.asarray(written(layout.suite_json(HOP, "carets", "complex_iid")))[suite.rows].tolist()
+    suite, rows, _ = open_suite(layout, HOP, "carets", "complex_iid", vocab=there)
+    of_suite = np.asarray(written(layout.suite_json(HOP, "carets", "complex_iid")))[rows].tolist()
     assert texts(suite, worded) == of_suite
 
     mapped, unknown = map_vocab(suite, there=there, here=vocab, place="here", may_lack=True)

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from short_runs import HOP
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.features.store import open_store
 from clevrhope.models.batch import Batch

@@ -25,7 +25,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_table import open_split
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
 from clevrhope.report.results import measure

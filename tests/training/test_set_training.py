@@ -11,23 +11,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from made_sets import SETS
+from made_sets import SIZES
 from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.covr_h5 import read_set_questions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import BindingError
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.store import open_store
-from clevrhope.training.data import Questions, SplitRows
+from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
 
-TESTED = tuple(SETS)[1:]
+TESTED = tuple(SIZES)[1:]
 SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
 
 
@@ -38,7 +38,7 @@ def opened(folder: Path, split: str = "covr_train") -> Any:
 
 def test_a_batch_has_each_image_once(folder: Path) -> None:
     reader, of_pool = opened(folder), open_store(folder, kind="attributes").pool("train")
-    rows = read_set_questions(Layout(folder).covr_h5(HOP, "covr_train"))
+    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS)
     questions = Questions(reader, of_pool, torch.device("cpu"))
     order = np.random.default_rng(3).permutation(96)
     batches = list(questions.batches(order, 40))
@@ -69,7 +69,7 @@ def test_features_that_do_not_fit_are_read_batch_by_batch(
 
 def test_types_can_be_dropped(folder: Path) -> None:
     vocab = read_vocab(Layout(folder).covr_vocab)
-    kept = kept_rows(SplitRows.of(opened(folder)).programs, {"count_images": 1.0}, seed=1, vocab=vocab)
+    kept = kept_rows(opened(folder).programs, {"count_images": 1.0}, seed=1, vocab=vocab)
     np.testing.assert_array_equal(kept, np.arange(0, len(opened(folder)), 2))
 
 
@@ -97,10 +97,10 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
     assert best.percent["covr_dev"] == pytest.approx(max(line["accuracy"] for line in tuned))
     rows = [json.loads(line) for line in last.path.read_text().splitlines()]
     assert list(dict.fromkeys(row["split"] for row in rows)) == list(TESTED)
-    assert len(rows) == sum(SETS[split][1] for split in TESTED)
+    assert len(rows) == sum(SIZES[split][1] for split in TESTED)
     answers = read_vocab(layout.covr_vocab).answers()
     for split in TESTED:
-        asked = read_set_questions(layout.covr_h5(HOP, split)).answers
+        asked = read_table(layout.covr_h5(HOP, split), SETS).answers
         given = [row["answer"] for row in rows if row["split"] == split]
         right = np.mean([answers[number] == answer for number, answer in zip(asked, given, strict=True)])
         assert last.percent[split] == pytest.approx(100 * right)

@@ -15,7 +15,7 @@ from short_runs import HOP, Train, build_demo
 from test_runs import StopsAt, log, weights
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features import kinds
@@ -103,7 +103,7 @@ def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: 
         (checkpoint, way) for checkpoint in ("engine", "last") for way in WAYS
     ]
     n = {
-        split: len(SplitReader(Layout(dataset).questions_h5(HOP, split)))
+        split: len(read_table(Layout(dataset).questions_h5(HOP, split)))
         for split in ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
     }
     for each in made:

@@ -15,10 +15,9 @@ from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import PairArrays, read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import QuestionTable, open_suite, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
-from clevrhope.dataset.split_reader import SplitReader
-from clevrhope.dataset.suite_reader import open_suite
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.suites import score_suite
@@ -72,7 +71,7 @@ def test_a_suite_and_the_originals_are_answered_and_scored(
     assert set(made.percent) == {*SPLITS, *(f"carets/{split}" for split in SPLITS)}
     found = places(made.path)
     for split in SPLITS:
-        pairs = read_pairs(Layout(folder).suite_h5(HOP, "carets", split)).rows
+        pairs = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS)
         assert found["carets", split] == np.flatnonzero(pairs.orig_idxs < 0).tolist()
         assert found[None, split] == list(range(len(found[None, split])))
     assert list(rows(made.path)[-1])[:5] == ["hop", "split", "suite", "question_index", "answer"]
@@ -111,7 +110,7 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
 ) -> None:
     (made,) = answer(suite="carets")
     path = Layout(folder).suite_h5(HOP, "carets", "complex_ood")
-    other = read_pairs(Layout(folder).suite_h5(HOP, "rad", "complex_ood"))
+    other = read_table(Layout(folder).suite_h5(HOP, "rad", "complex_ood"), PAIRS)
     assert other.suite == "rad"
     path.write_bytes(Layout(folder).suite_h5(HOP, "rad", "complex_ood").read_bytes())
     with pytest.raises(
@@ -143,11 +142,11 @@ def test_a_file_of_pairs_may_be_large(tmp_path: Path) -> None:
 
 def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:
     path = Layout(folder).suite_h5(HOP, "rad", "complex_ood")
-    pairs = read_pairs(path)
-    none = {name: rows[:0] for name, rows in pairs.rows.arrays().items()}
+    pairs = read_table(path, PAIRS)
+    none = {name: rows[:0] for name, rows in pairs.arrays().items()}
     attributes = {"suite": "rad", "tests": pairs.tests, "types": pairs.types, "n_originals": 0}
     with QuestionWriter(path, hop=HOP, split="complex_ood", pool=pairs.pool, attributes=attributes) as writer:
-        writer.append(PairArrays(**none))
+        writer.append(QuestionTable(PAIRS, none))
     (made,) = answer(suite="rad")
     assert set(made.percent) == {*SPLITS, "rad/complex_iid"}
     (condition,) = score_suite(folder, "rad", made.path, seed=1, bootstrap=0).conditions
@@ -178,7 +177,7 @@ def test_unknown_words_are_read_as_such_and_counted(
     known = read_vocab(tmp_path / "run/vocab.json").question_token_to_idx
     used: set[str] = set()
     for split in SPLITS:
-        rows_of_pairs = read_pairs(layout.suite_h5(HOP, "carets", split)).rows
+        rows_of_pairs = read_table(layout.suite_h5(HOP, "carets", split), PAIRS)
         used |= {names[token] for token in np.unique(rows_of_pairs.questions).tolist()}
     unknown = tuple(sorted(used.difference(known)))
     assert len(unknown) > 1
@@ -206,7 +205,7 @@ def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> Non
     assert unknown
     made = {each.way: each for each in evaluate(tmp_path / "run", suite="carets", device="cpu")}
     for split in SPLITS:
-        of_suite = open_suite(layout, HOP, "carets", split, vocab=vocab)
+        of_suite = open_suite(layout, HOP, "carets", split, vocab=vocab).table
         ((_, _, programs),) = of_suite.blocks()
         has_unknown = np.isin(programs, unknown).any(axis=1)
         has_equivalent = (of_suite.clevr_programs != 0).any(axis=1)
@@ -225,7 +224,7 @@ def test_ways_without_an_answer(run: Train, folder: Path, tmp_path: Path) -> Non
 def test_programs_beyond_clevr_are_read_as_their_equivalents(folder: Path) -> None:
     layout = Layout(folder)
     here, there = read_vocab(layout.vocab), read_vocab(layout.suite_vocab(HOP, "carets"))
-    reader = open_suite(layout, HOP, "carets", "complex_iid", vocab=there)
+    reader = open_suite(layout, HOP, "carets", "complex_iid", vocab=there).table
     made, _ = map_vocab(reader, there=there, here=here, place="", may_lack=True)
     mapped = made.programs
     ((_, _, programs),) = reader.blocks()
@@ -249,7 +248,7 @@ def test_programs_beyond_clevr_are_read_as_their_equivalents(folder: Path) -> No
 def test_an_answer_that_the_model_lacks_is_wrong(dataset: Path) -> None:
     layout = Layout(dataset)
     there = read_vocab(layout.vocab)
-    reader = SplitReader(layout.questions_h5(HOP, "complex_iid"))
+    reader = read_table(layout.questions_h5(HOP, "complex_iid"))
     names = [name for name in there.answer_token_to_idx if name not in (*SPECIAL_TOKENS, "yes")]
     fewer = {name: k for k, name in enumerate([*SPECIAL_TOKENS, *names])}
     here = Vocab(there.question_token_to_idx, there.program_token_to_idx, fewer)

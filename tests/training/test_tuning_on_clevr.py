@@ -13,7 +13,7 @@ from PIL import Image
 from safetensors import safe_open
 from short_runs import Train
 
-from clevrhope.dataset.clevr_questions import ClevrSplit
+from clevrhope.dataset.clevr_questions import read_clevr_questions
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
@@ -48,7 +48,7 @@ def numbers(dataset: Path) -> tuple[Any, Any]:
 
 def test_real_questions_in_the_datasets_numbers(clevr: Path, dataset: Path) -> None:
     vocab, world = numbers(dataset)
-    split = ClevrSplit(clevr, "val", vocab, world["attributes"])
+    split = read_clevr_questions(clevr, "val", vocab, world["attributes"])
     rows = json.loads((clevr / "questions/CLEVR_val_questions.json").read_text())["questions"]
     ((first, questions, programs),) = split.blocks()
     assert (first, len(split), len(rows)) == (0, len(rows), len(questions))
@@ -124,13 +124,13 @@ def test_what_cannot_be_tuned_on(clevr: Path, dataset: Path, run: Train, tmp_pat
     vocab, world = numbers(dataset)
     smaller = {**world["attributes"], "color": ["gray", "red"]}
     with pytest.raises(ClevrhopeError, match=r"CLEVR_val_questions\.json"):
-        ClevrSplit(clevr, "val", vocab, smaller)
+        read_clevr_questions(clevr, "val", vocab, smaller)
     (tmp_path / "broken/questions").mkdir(parents=True)
     (tmp_path / "broken/questions/CLEVR_val_questions.json").write_text(
         '{"questions": [{"question": "Why?"}]}'
     )
     with pytest.raises(DatasetError, match=r"questions\[0\]\.answer is missing"):
-        ClevrSplit(tmp_path / "broken", "val", vocab, world["attributes"])
+        read_clevr_questions(tmp_path / "broken", "val", vocab, world["attributes"])
 
 
 def test_an_image_that_is_missing_is_told(with_features: Path, run: Train, tmp_path: Path) -> None:

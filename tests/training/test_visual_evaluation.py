@@ -14,7 +14,8 @@ from short_runs import HOP, Train
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.pairs_h5 import read_pairs
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_pools import PIXEL_TESTS, VISUAL_TESTS
 from clevrhope.features.extraction import make_features
 from clevrhope.images.settings import NativeSettings
@@ -48,9 +49,9 @@ def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path
     run(dataset=folder, features="pixels-24x16")
     assert run_command(["evaluate", str(tmp_path / "run"), "--suite", "visual", "--device", "cpu"]) == 0
     path = tmp_path / "run/predictions/last.predict.jsonl"
-    pairs = read_pairs(Layout(folder).suite_h5(HOP, "visual", "complex_iid"))
+    pairs = read_table(Layout(folder).suite_h5(HOP, "visual", "complex_iid"), PAIRS)
     answered = [row for row in rows_of_suite(path) if row["split"] == "complex_iid"]
-    assert [row["question_index"] for row in answered] == list(range(1, 2 * len(pairs), 2))
+    assert [row["question_index"] for row in answered] == list(range(1, len(pairs), 2))
     (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
     parts = condition.splits["complex_iid"].by("test")
     assert {name: each.mean.counts["n_missing"] for name, each in parts.items()} == dict.fromkeys(

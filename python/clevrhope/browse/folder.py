@@ -14,10 +14,9 @@ from PIL import Image
 
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.contents import (
+    all_splits_in,
     check_whole,
-    covr_splits_in,
     hops_in,
-    splits_in,
     suite_splits_in,
     suites_in,
 )
@@ -28,8 +27,9 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.passes_h5 import PassesFile
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.scene_lines import SceneLines
-from clevrhope.dataset.split_reader import PairReader, SplitReader, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
@@ -136,7 +136,7 @@ class Folder:
 
     def splits(self, hop: str) -> tuple[str, ...]:
         """The splits of a HOP; splits of questions about sets of images come last."""
-        return (*splits_in(self.layout, hop), *covr_splits_in(self.layout, hop))
+        return all_splits_in(self.layout, hop)
 
     def suites(self, hop: str) -> dict[str, tuple[str, ...]]:
         """Suite of paired tests -> the splits of a HOP on which it was made."""
@@ -182,7 +182,7 @@ class Folder:
             return self.checked(self.layout.questions_h5(place.hop, place.split))
         return self.checked(self.layout.suite_h5(place.hop, place.suite, place.split))
 
-    def _reader(self, place: Place) -> tuple[SplitReader, Vocab]:
+    def _reader(self, place: Place) -> tuple[QuestionTable, Vocab]:
         """The questions of a place, and their vocabulary.
 
         Raises:
@@ -190,7 +190,7 @@ class Folder:
         """
         path, vocab = self.questions_path(place), read_vocab(self.vocab_path(place))
         if place.suite is not None:
-            return PairReader(path, vocab=vocab), vocab
+            return read_table(path, PAIRS, vocab=vocab).check(), vocab
         return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
 
     def program(self, place: Place, row: int) -> list[dict[str, Any]]:

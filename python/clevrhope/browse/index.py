@@ -17,8 +17,9 @@ import numpy.typing as npt
 
 from clevrhope.browse.folder import Folder, Place
 from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
-from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -185,10 +186,10 @@ class _Reader:
         return self.index
 
     def _split(
-        self, number: int, name: str, reader: SplitReader, vocab: Vocab, advance: Advance
+        self, number: int, name: str, reader: QuestionTable, vocab: Vocab, advance: Advance
     ) -> IndexedSplit:
         families = reader.question_families.astype(np.int32)
-        if isinstance(reader, SetReader):
+        if reader.kind is SETS:
             families += FIRST_TEMPLATE
             self.index.families |= {FIRST_TEMPLATE + k: text for k, text in enumerate(reader.templates)}
         tokens, mentioned = self._tokens(name, reader, vocab, advance)
@@ -201,7 +202,7 @@ class _Reader:
         return IndexedSplit(number, name, stacked, tokens, words)
 
     def _tokens(
-        self, split: str, reader: SplitReader, vocab: Vocab, advance: Advance
+        self, split: str, reader: QuestionTable, vocab: Vocab, advance: Advance
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
         """(longest, N) the tokens, and (N,) 1 for questions that mention the pair, 0 for others."""
         hop = self._folder.hop(self._hop)
@@ -224,7 +225,7 @@ class _Reader:
             advance(part.stop - begin)
         return tokens, mentioned
 
-    def _objects(self, reader: SplitReader) -> npt.NDArray[np.int64]:
+    def _objects(self, reader: QuestionTable) -> npt.NDArray[np.int64]:
         """(N,) the number of objects in the image, or in all images of a set."""
         counts = self._scene_counts(reader.pool)
         if counts is None or not len(counts.indices):

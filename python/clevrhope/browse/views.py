@@ -14,8 +14,8 @@ from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS
-from clevrhope.dataset.split_reader import PairReader, SetReader, SplitReader
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SETS, TIERS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -189,7 +189,7 @@ class Views:
         if line.fault:
             raise DatasetError(line.fault)
         reader, _ = self._folder.reader(place)
-        source = int(reader.sources[row]) if isinstance(reader, SetReader) else None
+        source = int(reader.sources[row]) if reader.kind is SETS else None
         images = [
             self.image(reader.pool, index, at, is_source=at == source)
             for at, index in enumerate(image_indices(reader, row))
@@ -201,7 +201,7 @@ class Views:
             line=line,
             pool=reader.pool,
             family=family,
-            template=reader.templates[family] if isinstance(reader, SetReader) else "",
+            template=reader.templates[family] if reader.kind is SETS else "",
             images=images,
             graph=graph,
             graph_fault=fault,
@@ -315,15 +315,15 @@ class Views:
             self.line(place, at + 1),
         )
 
-    def pair_reader(self, place: Place) -> PairReader:
+    def pair_reader(self, place: Place) -> QuestionTable:
         """The questions of a suite's pairs; raises as `Folder.reader` does."""
         reader, _ = self._folder.reader(place)
-        if not isinstance(reader, PairReader):
+        if reader.kind is not PAIRS:
             raise DatasetError(f"{reader.path}: not a file of paired tests")
         return reader
 
 
-def image_indices(reader: SplitReader, row: int) -> list[int]:
+def image_indices(reader: QuestionTable, row: int) -> list[int]:
     """The indices of the scenes that a question is about."""
     return [index for index in np.atleast_1d(reader.image_idxs[row]).tolist() if index >= 0]
 

@@ -83,7 +83,7 @@ def _hops_in(folder: Path | None) -> list[str]:
 
 def _splits_in(ctx: click.Context | None) -> list[str]:
     """The splits of the HOP that the command line names, or of all HOPs of the folder."""
-    from clevrhope.dataset.contents import covr_splits_in, same_hop, splits_in
+    from clevrhope.dataset.contents import all_splits_in, same_hop
     from clevrhope.dataset.layout import Layout
 
     folder = _folder(ctx)
@@ -92,7 +92,7 @@ def _splits_in(ctx: click.Context | None) -> list[str]:
         return []
     layout, wanted = Layout(folder), str(ctx.params.get("hop"))
     chosen = [hop for hop in hops if same_hop(wanted, hop)] or hops
-    there = [split for hop in chosen for split in (*splits_in(layout, hop), *covr_splits_in(layout, hop))]
+    there = [split for hop in chosen for split in all_splits_in(layout, hop)]
     return list(dict.fromkeys(there))
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -10,9 +9,7 @@ from PIL import Image
 
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import ImageSource
-from clevrhope.dataset.memory_split import MemorySplit
-from clevrhope.dataset.split_reader import SetReader, SplitReader
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.programs.text import text_html, text_of_tokens
 
 
@@ -68,22 +65,18 @@ class Cards(tuple[Card, ...]):
 
 
 def make_card(
-    reader: SplitReader | SetReader | MemorySplit,
-    number: int,
-    vocab: Vocab,
-    images: ImageSource | None,
-    indices: Sequence[int],
+    table: QuestionTable, number: int, detokenizer: Detokenizer, images: ImageSource | None
 ) -> Card:
-    """The card of a split's question, with the images that have these indices."""
-    questions, programs = reader.tokens(number)
-    lengths = int(reader.question_lengths[number]), int(reader.program_lengths[number])
-    detokenizer = Detokenizer(vocab)
+    """The card of a split's question, with its images if there is a source of them."""
+    questions, programs = table.tokens(number)
+    lengths = int(table.question_lengths[number]), int(table.program_lengths[number])
+    indices = () if images is None else table.images_of(number)
     return Card(
         question=detokenizer.question(questions[0], lengths[0]),
-        answer=detokenizer.answer(int(reader.answers[number])),
+        answer=detokenizer.answer(int(table.answers[number])),
         program=text_of_tokens(detokenizer.program(programs[0], lengths[1])),
-        images=() if images is None else tuple(Image.fromarray(images.pixels(index)) for index in indices),
-        place=f"{reader.hop}/{reader.split}, question {number}",
+        images=tuple(Image.fromarray(images.pixels(index)) for index in indices) if images else (),
+        place=f"{table.hop}/{table.split}, question {number}",
     )
 
 

@@ -8,14 +8,14 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
+from clevrhope.dataset.question_kinds import KINDS, SINGLE, QuestionKind, kind_of
+from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr.kinds import COVR_SPLITS, is_covr
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
@@ -51,15 +51,16 @@ def check_whole(layout: Layout) -> None:
     check_no_part(read_shard(layout.manifest), layout.root)
 
 
-def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
-    """The finished splits of a HOP: the paper's in its order, then the others by name."""
-    names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
-    return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
+def splits_in(layout: Layout, hop: str, kind: QuestionKind = SINGLE) -> tuple[str, ...]:
+    """The finished splits of a HOP with questions of a kind: those known in order, then others by name."""
+    known = tuple(name for name in kind.splits if kind.h5(layout, hop, name).is_file())
+    names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")} if kind is SINGLE else set()
+    return (*known, *sorted(names.difference(known)))
 
 
-def covr_splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
-    """The finished splits of a HOP whose questions are about sets of images."""
-    return tuple(name for name in COVR_SPLITS if layout.covr_h5(hop, name).is_file())
+def all_splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
+    """The finished splits of a HOP with questions of any kind, by kind."""
+    return tuple(split for kind in KINDS.values() for split in splits_in(layout, hop, kind))
 
 
 def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
@@ -184,16 +185,16 @@ def find_split(layout: Layout, hop: str, name: str) -> str:
     Raises:
         ConfigError: the HOP has no such split in this folder; the message lists the splits that it has.
     """
-    known = covr_splits_in(layout, hop) if is_covr(name) else splits_in(layout, hop)
+    known = splits_in(layout, hop, kind_of(name))
     if name in known:
         return name
     raise _no_split(layout, name, hop, known)
 
 
 def choose(
-    layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
+    layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None, kind: QuestionKind = SINGLE
 ) -> tuple[tuple[str, str], ...]:
-    """The (HOP, split) pairs of the named HOPs and splits; no names mean all that exist.
+    """The (HOP, split) pairs of the named HOPs and splits of a kind; no names mean all that exist.
 
     A split may exist in some of the HOPs only. If no HOP is named, HOPs without the splits are left out.
 
@@ -202,37 +203,19 @@ def choose(
         DatasetError: as for `hops_in`.
     """
     chosen = dict.fromkeys(find_hop(layout, name) for name in hops) if hops else hops_in(layout)
-    if splits is None:
-        return tuple((hop, split) for hop in chosen for split in splits_in(layout, hop))
-    for name in splits:
-        known = tuple(dict.fromkeys(split for hop in chosen for split in splits_in(layout, hop)))
+    there = {hop: splits_in(layout, hop, kind) for hop in chosen}
+    known = tuple(dict.fromkeys(split for of_hop in there.values() for split in of_hop))
+    for name in splits or ():
         if name not in known:
             raise _no_split(layout, name, listed(tuple(chosen), most=MAX_LISTED), known)
-    found = tuple((hop, split) for hop in chosen for split in splits_in(layout, hop) if split in splits)
-    for hop in chosen if hops else ():
-        if hop not in {each for each, _ in found}:
-            find_split(layout, hop, splits[0])
-    return found
-
-
-def choose_covr(
-    layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
-) -> tuple[tuple[str, str], ...]:
-    """As `choose`, for splits whose questions are about sets of images.
-
-    Raises:
-        ConfigError: a HOP does not exist, no HOP has a split, or a named HOP lacks one.
-        DatasetError: as for `hops_in`.
-    """
-    chosen = tuple(dict.fromkeys(find_hop(layout, name) for name in hops)) if hops else hops_in(layout)
-    known = {hop: covr_splits_in(layout, hop) for hop in chosen}
-    there = tuple(dict.fromkeys(split for found in known.values() for split in found))
-    for name in splits or ():
-        if name not in there:
-            raise _no_split(layout, name, listed(chosen, most=MAX_LISTED), there)
-        for hop in chosen if hops else ():
-            find_split(layout, hop, name)
-    return tuple((hop, split) for hop in chosen for split in known[hop] if not splits or split in splits)
+    found = {
+        hop: [split for split in of_hop if splits is None or split in splits] for hop, of_hop in there.items()
+    }
+    if hops and splits:
+        for hop in chosen:
+            if not found[hop]:
+                find_split(layout, hop, splits[0])
+    return tuple((hop, split) for hop, of_hop in found.items() for split in of_hop)
 
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:

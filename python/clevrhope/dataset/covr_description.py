@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_question_blocks
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS
 from clevrhope.splits.covr.description import Description
 
@@ -19,17 +20,10 @@ def read_description(path: Path, *, limit: int | None = None) -> Description:
     Raises:
         DatasetError: the file is missing, or does not hold questions about sets of images.
     """
-    attributes = read_set_attributes(path)
-    properties, terms = [], []
-    for block in read_set_question_blocks(path, n_rows=COLUMN_CHUNK_ROWS):
-        properties.append(block.properties)
-        terms.append(block.terms)
+    table = read_table(path, SETS)
+    rows = slice(limit)
     return Description(
-        attributes.split,
-        np.concatenate(properties)[:limit],
-        np.concatenate(terms)[:limit],
-        attributes.property_names,
-        attributes.term_names,
+        table.split, table.properties[rows], table.terms[rows], table.property_names, table.term_names
     )
 
 
@@ -40,7 +34,7 @@ def rows_sha256(path: Path, n_rows: int) -> str:
         DatasetError: as for `read_description`.
     """
     digest, left = hashlib.sha256(), n_rows
-    for block in read_set_question_blocks(path, n_rows=COLUMN_CHUNK_ROWS):
+    for block in read_table(path, SETS).parts(COLUMN_CHUNK_ROWS):
         for name in _DIGESTED:
             column = np.ascontiguousarray(getattr(block, name)[:left])
             digest.update(column.astype(np.dtype("<i4")).tobytes())

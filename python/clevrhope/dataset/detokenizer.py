@@ -1,8 +1,8 @@
 """Turns rows of token numbers back into English questions, programs and answers."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -44,22 +44,6 @@ class Detokenizer:
             "program_text": " ".join(self.program(program, lengths[1])),
             "answer_text": self.answer(answer),
         }
-
-
-class TokenRows(Protocol):
-    """Questions as tokens, such as a `SplitReader`."""
-
-    question_lengths: Ints
-
-    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in order, in blocks: number of the first row, questions, programs."""
-        ...
-
-
-def all_sentences(rows: TokenRows, vocab: Vocab) -> list[str]:
-    """The sentence of each question, in order."""
-    spoken, lengths = Detokenizer(vocab), iter(rows.question_lengths.tolist())
-    return [spoken.question(row, next(lengths)) for _, questions, _ in rows.blocks() for row in questions]
 
 
 class ProgramNodes:

@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol, overload
+from typing import Any, Protocol, TypedDict, Unpack, overload
 
 import numpy as np
 
-from clevrhope.dataset.card import Card, make_card
+from clevrhope.dataset.card import Card, Cards, make_card
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
@@ -20,18 +20,13 @@ from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.item_sequence import ItemSequence
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.memory_split import MemorySplit
-from clevrhope.dataset.pair_loader import Pairs
-from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
-from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.set_loader import SetQuestions
-from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
+from clevrhope.dataset.question_kinds import PAIRS, kind_of
+from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.torch_dataset import restored, torch_class
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.atomic import record
-from clevrhope.splits.covr.kinds import is_covr
 
 Item = dict[str, Any]
 
@@ -71,9 +66,20 @@ class Split(ItemSequence):
     | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
     | visible_fraction | (objects,) float32: share of the pixels that it would have alone on the ground  |
 
+    Where a question is about a set of images, such as in covr_train, there are lists of one to five elements,
+    one for each image in the order of the question's row, which is random and has no meaning. `image` and
+    `image_index` become `images` and `image_indices`, `family` becomes three other keys, and a torch
+    DataLoader needs a `collate_fn`, because the lists differ in length:
+
+    | key       | value                                                                                 |
+    |-----------|---------------------------------------------------------------------------------------|
+    | template  | name of the template, such as "verify_count"                                          |
+    | structure | form of the subgraph: "single", "edge", "chain" or "v"                                |
+    | source    | int, the position in the lists of the image that the question was made on             |
+
     With `text=True`, an item also has `question_text`, `program_text` (functions in prefix order, separated
-    by blanks) and `answer_text`; with `scenes=True` it also has `scene`, as in the scene file. There is no
-    `image` with `images=False`, nor in a folder without images.
+    by blanks) and `answer_text`; with `scenes=True` it also has `scene`, or the list `scenes`, as in the
+    scene file. There is no image with `images=False`, nor in a folder without images.
 
     A slice, such as `[10:20]`, is again a `Split`.
 
@@ -84,8 +90,7 @@ class Split(ItemSequence):
 
     def __init__(
         self,
-        reader: SplitReader | MemorySplit,
-        vocab: Vocab,
+        table: QuestionTable,
         source: ImageSource | None,
         *,
         text: bool,
@@ -94,56 +99,59 @@ class Split(ItemSequence):
         passes: Sequence[str] = (),
         scenes: SceneSource | None = None,
     ) -> None:
-        """Takes a reader and the sources of images and scenes; a source of None means that items have none.
+        """Takes a table with a vocabulary, and the sources of images and scenes; None leaves these out.
 
         `scenes` provides the split's scenes as JSON, by index. Both sources are asked only for what an item
         is about, when the item is accessed.
         """
-        self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
+        assert table.vocab is not None
+        self.hop, self.split, self.pool = table.hop, table.split, table.pool
         """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
-        self.vocab = vocab
+        self.vocab = table.vocab
         """The meaning of the numbers in the items."""
         self.rendered = source is not None
         """Whether items have images."""
-        self._reader = reader
-        self._rows = range(len(reader))
+        self.table = table
+        self._rows = range(len(table))
         self._source = source
-        self._spoken = Detokenizer(vocab) if text else None
+        self._spoken, self._text = Detokenizer(table.vocab), text
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
         self._scenes = scenes
 
     def _item(self, k: int) -> Item:
-        reader = self._reader
-        questions, programs = reader.tokens(k)
+        table, kind = self.table, self.table.kind
+        questions, programs = table.tokens(k)
+        indices, said = table.images_of(k), table.said(kind.fields, k)
         item: Item = {
             "question": questions[0],
             "program": programs[0],
-            "answer": int(reader.answers[k]),
-            "image_index": int(reader.image_idxs[k]),
+            "answer": int(table.answers[k]),
             "question_index": k,
-            "family": int(reader.question_families[k]),
+            **{field.item or field.name: said[field.name] for field in kind.fields},
         }
+        of_images: dict[str, list[Any]] = {"image_index": indices}
         if self._source is not None:
-            image = self._source.pixels(item["image_index"])
-            item["image"] = image if self._transform is None else self._transform(image)
+            images: list[Any] = [self._source.pixels(index) for index in indices]
+            of_images["image"] = images if self._transform is None else [*map(self._transform, images)]
+        if self._scenes is not None:
+            of_images["scene"] = [json.loads(self._scenes[index]) for index in indices]
+        for name, values in of_images.items():
+            item |= {_PLURAL[name]: values} if kind.of_sets else {name: values[0]}
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
-        if self._scenes is not None:
-            item["scene"] = json.loads(self._scenes[item["image_index"]])
-        if self._spoken:
-            lengths = int(reader.question_lengths[k]), int(reader.program_lengths[k])
+        if self._text:
+            lengths = int(table.question_lengths[k]), int(table.program_lengths[k])
             item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
         return item
 
     def show(self, number: int) -> Card:
-        """A question with its unchanged image, text, program and answer, for a notebook.
+        """A question with its unchanged images, text, program and answer, for a notebook.
 
         Raises:
             IndexError: there is no question with this number.
         """
-        k = self._row(number)
-        return make_card(self._reader, k, self.vocab, self._source, [int(self._reader.image_idxs[k])])
+        return make_card(self.table, self._row(number), self._spoken, self._source)
 
     def __repr__(self) -> str:
         images = "with" if self.rendered else "without"
@@ -158,35 +166,95 @@ class Split(ItemSequence):
         return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
 
 
-@overload
-def load(
-    folder: str | PathLike[str],
-    hop: str,
-    split: str,
-    *,
-    suite: None = None,
-    limit: int | None = None,
-    images: bool | None = None,
-    text: bool = False,
-    transform: Transform | None = None,
-    passes: Sequence[str] = (),
-    scenes: bool = False,
-) -> Split | SetQuestions: ...
+_PLURAL = {"image": "images", "image_index": "image_indices", "scene": "scenes"}
+
+
+class Pairs(ItemSequence):
+    """The K pairs of a suite on a split, by number, as returned by `load(..., suite=...)`.
+
+    Item k is a dictionary:
+
+    | key        | value                                                                             |
+    |------------|-----------------------------------------------------------------------------------|
+    | original   | a dictionary as in `Split`; its question_index is the row in the suite's file     |
+    | partner    | a dictionary of the same form for the partner                                     |
+    | relation   | "same", "flip", "is" or "positive": how the partner's answer follows              |
+    | value      | int, of "is": the number of the original's answer that makes it yes; otherwise -1 |
+    | test       | name of the test                                                                  |
+    | type       | the type of question, by which scores are grouped; "" for none                    |
+    | tier       | "in" or "beyond" the dataset's own words and functions                            |
+    | cell       | "10" if the original mentions the held-out pair and the partner does not          |
+    | pair_index | int, the pair's place in the suite's file: k itself, unless this is a slice       |
+
+    `original` and `partner` also have `original_index`, the question's row in the split's own file, or -1 for
+    a question that the suite made.
+
+    A slice, such as `[10:20]`, is again a `Pairs`.
+
+    A `Pairs` pickles without open files and can be forked. It is a torch Dataset if torch is installed.
+    """
+
+    _unit = "pair"
+
+    def __init__(self, questions: Split, *, sha256: str) -> None:
+        table = questions.table
+        self.suite, self.hop, self.split, self.pool = table.suite, table.hop, table.split, table.pool
+        """The names of the suite, of the HOP, of the split, and of the pool in which `image_index` counts."""
+        self.vocab = questions.vocab
+        """The meaning of the numbers in the items; a suite's vocabulary keeps the dataset's numbers."""
+        self.sha256 = sha256
+        """SHA-256 of the suite's file, for the column `suite_sha256` of predictions."""
+        self._questions = questions
+        self._rows = range(len(questions) // 2)
+
+    def _item(self, k: int) -> Item:
+        table = self._questions.table
+        original, partner = (
+            {**self._questions[row], "original_index": int(table.orig_idxs[row])}
+            for row in (2 * k, 2 * k + 1)
+        )
+        said = table.said(table.kind.pair_fields, 2 * k)
+        of_pair = {name: said[name] for name in ("relation", "test", "type", "tier", "cell")}
+        value = int(table.value[2 * k])
+        return {"original": original, "partner": partner, **of_pair, "value": value, "pair_index": k}
+
+    def show(self, number: int) -> Cards:
+        """Both questions of a pair with image, text, program and answer, for a notebook.
+
+        Raises:
+            IndexError: there is no pair with this number.
+        """
+        k = self._row(number)
+        return Cards(self._questions.show(row) for row in (2 * k, 2 * k + 1))
+
+    def __repr__(self) -> str:
+        images = "with" if self._questions.rendered else "without"
+        return f"<{len(self):,} pairs of {self.suite} on {self.hop}/{self.split}, {images} images>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (Pairs, self.__dict__)
+
+
+class _Choices(TypedDict, total=False):
+    """The keywords of `load` besides `suite`, for type checkers."""
+
+    limit: int | None
+    images: bool | None
+    text: bool
+    transform: Transform | None
+    passes: Sequence[str]
+    scenes: bool
 
 
 @overload
 def load(
-    folder: str | PathLike[str],
-    hop: str,
-    split: str,
-    *,
-    suite: str,
-    limit: int | None = None,
-    images: bool | None = None,
-    text: bool = False,
-    transform: Transform | None = None,
-    passes: Sequence[str] = (),
-    scenes: bool = False,
+    folder: str | PathLike[str], hop: str, split: str, *, suite: None = None, **choices: Unpack[_Choices]
+) -> Split: ...
+
+
+@overload
+def load(
+    folder: str | PathLike[str], hop: str, split: str, *, suite: str, **choices: Unpack[_Choices]
 ) -> Pairs: ...
 
 
@@ -202,10 +270,9 @@ def load(
     transform: Transform | None = None,
     passes: Sequence[str] = (),
     scenes: bool = False,
-) -> Split | SetQuestions | Pairs:
+) -> Split | Pairs:
     """Loads a split's questions as a sequence of dictionaries (see `Split`), if possible a torch Dataset.
 
-    Questions of a split about sets of images, such as covr_train, have lists of images (see `SetQuestions`).
     With a suite of paired tests, the items are the suite's pairs on the split (see `Pairs`).
 
     Args:
@@ -230,82 +297,52 @@ def load(
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
-    if suite is None and is_covr(split):
-        if passes:
+    if suite is None:
+        if kind_of(split).of_sets and passes:
             raise ConfigError(
                 f"passes: {', '.join(passes)}, which questions about sets of images do not give"
             )
-        return _set_questions(
-            layout, hop, split, limit=limit, images=images, text=text, transform=transform, scenes=scenes
-        )
-    if suite is None:
         split = find_split(layout, hop, split)
-        vocab = read_vocab(layout.vocab)
-        reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
+        vocab = read_vocab(kind_of(split).vocab(layout, split))
+        table = open_split(layout, hop, split, limit=limit, vocab=vocab)
     else:
         ((_, split),) = choose_suite(layout, suite, [hop], [split])
         path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
-        pairs = read_pairs(path)
-        check_pairs(path, pairs, n_answers=len(vocab.answers()))
-        if limit is not None and not 1 <= limit <= len(pairs):
-            raise ConfigError(f"{path}: it has {len(pairs):,} pairs, but the first {limit:,} were asked for")
-        reader = SplitReader(path, limit=None if limit is None else 2 * limit, vocab=vocab)
-    source = _source(layout, reader, images=images)
-    annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
+        table = read_table(path, PAIRS, vocab=vocab).check()
+        if limit is not None:
+            if not 1 <= limit <= len(table) // 2:
+                raise ConfigError(
+                    f"{path}: it has {len(table) // 2:,} pairs, but the first {limit:,} were asked for"
+                )
+            table = table.part(0, 2 * limit)
     questions: Split = torch_class(Split)(
-        reader,
-        vocab,
-        source,
+        table,
+        _source(layout, table, images=images),
         text=text,
         transform=transform,
-        annotations=annotations,
+        annotations=find_passes(layout, table.pool, table.scenes, passes) if passes else None,
         passes=passes,
-        scenes=_scenes(layout, reader.pool, reader.image_idxs) if scenes else None,
+        scenes=_scenes(layout, table) if scenes else None,
     )
     if suite is None:
         return questions
-    made: Pairs = torch_class(Pairs)(questions, pairs, sha256=record(path).sha256)
+    made: Pairs = torch_class(Pairs)(questions, sha256=record(path).sha256)
     return made
 
 
-def _set_questions(
-    layout: Layout,
-    hop: str,
-    split: str,
-    *,
-    limit: int | None,
-    images: bool | None,
-    scenes: bool,
-    **choices: Any,
-) -> SetQuestions:
-    split = find_split(layout, hop, split)
-    vocab = read_vocab(layout.vocab_of(split))
-    reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
-    wanted = reader.image_idxs[reader.image_idxs >= 0]
-    made: SetQuestions = torch_class(SetQuestions)(
-        reader,
-        vocab,
-        _source(layout, reader, images=images),
-        scenes=_scenes(layout, reader.pool, wanted) if scenes else None,
-        **choices,
-    )
-    return made
-
-
-def _source(layout: Layout, reader: SplitReader | SetReader, *, images: bool | None) -> Images | None:
+def _source(layout: Layout, table: QuestionTable, *, images: bool | None) -> Images | None:
     """The images of a split; None if they are not wanted, or if they are missing but not required."""
     if images is False:
         return None
-    wanted = reader.image_idxs[reader.image_idxs >= 0]
-    found = find_images(layout, reader.pool, wanted, prefer="h5")
+    found = find_images(layout, table.pool, table.scenes, prefer="h5")
     if found is None and images:
         raise DatasetError(
-            f"{layout.images(reader.pool)}: images=True, but the images of {reader.hop}/{reader.split} are "
+            f"{layout.images(table.pool)}: images=True, but the images of {table.hop}/{table.split} are "
             "not rendered; run the dataset's build again without --no-render, or leave images=True out"
         )
     return found
 
 
-def _scenes(layout: Layout, pool: str, indices: Ints) -> dict[int, str]:
-    """The scenes of a pool with these indices as JSON, which takes less memory than parsed scenes."""
-    return {scene["image_index"]: json.dumps(scene) for scene in scenes_of(layout, pool, np.unique(indices))}
+def _scenes(layout: Layout, table: QuestionTable) -> dict[int, str]:
+    """The scenes of a table's questions as JSON, which takes less memory than parsed scenes."""
+    return {scene["image_index"]: json.dumps(scene) for scene in scenes_of(layout, table.pool, table.scenes)}

@@ -18,6 +18,7 @@ from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.folder_check import no_dataset
+from clevrhope.dataset.question_kinds import KINDS
 from clevrhope.errors import DatasetError, shown
 from clevrhope.images.renderers import DEFAULT_RENDERER
 from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
@@ -43,9 +44,7 @@ from clevrhope.runtime.forms import (
 )
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import NAME_ORDER, name_order
-from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
 """The most bytes of a manifest or its table; all pairs at the paper's sizes need half of it."""
@@ -187,7 +186,8 @@ def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
             f"{remedy}"
         )
     check_form(raw, MANIFEST, path)
-    for key, known in (("splits", SPLITS), ("covr", COVR_KINDS)):
+    for key in ("splits", "covr"):
+        known = [name for kind in KINDS.values() if kind.listed == key for name in kind.splits]
         for hop, splits in raw.get(key, {}).items():
             for split in splits:
                 if split not in known:

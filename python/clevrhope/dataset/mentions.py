@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader, AuditScenes, AuditSetReader, Vocabulary
-from clevrhope.dataset.covr_h5 import MAX_IMAGES
 from clevrhope.dataset.native_reader import vocabulary_of
+from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
 from clevrhope.dataset.vocab import Vocab as Numbers

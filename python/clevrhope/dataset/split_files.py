@@ -15,12 +15,9 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.augmented_h5 import AUGMENTED, AUGMENTED_COLUMNS
-from clevrhope.dataset.covr_h5 import SET_QUESTIONS
-from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, hdf5_words, open_hdf5
+from clevrhope.dataset.hdf5 import MAX_ROWS, damage, hdf5_words, open_hdf5
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
-from clevrhope.dataset.pairs_h5 import PAIRS
-from clevrhope.dataset.questions_h5 import QUESTIONS
+from clevrhope.dataset.question_kinds import ADDED, PAIRS, SETS, SINGLE, QuestionKind
 from clevrhope.dataset.vocab import VOCAB
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
@@ -37,9 +34,6 @@ COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_
 
 WIDE = ("questions", "programs")
 """Arrays with one row of tokens per question."""
-
-PAIR_COLUMNS = ("pair_idxs", "role", "test", "tier", "cell", "touches", "relation", "value")
-"""Further arrays with one number per question in files of paired tests."""
 
 RELATIONS = "relation_needed"
 """The array with one row of relations per question, which the audit does not require."""
@@ -73,8 +67,7 @@ def prefix(steps: Sequence[Step]) -> list[str]:
 class SplitArrays:
     """A split's open HDF5 file: its columns are in memory, its rows of tokens are read on demand."""
 
-    _schema: ClassVar[Schema] = QUESTIONS
-    _names: ClassVar[Sequence[str]] = COLUMNS
+    _kind: ClassVar[QuestionKind] = SINGLE
 
     def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
         """Opens the file; `max_rows` is the number of questions in the manifest, if a manifest was read.
@@ -83,6 +76,7 @@ class SplitArrays:
             DatasetError: as for `open_hdf5`.
         """
         self._path = path
+        self._schema = self._kind.schema
         self._file = open_hdf5(path, self._schema, max_rows=max_rows)
         try:
             with damage(path, self._schema):
@@ -94,8 +88,11 @@ class SplitArrays:
     def _read(self) -> None:
         self.attributes: Mapping[str, Any] = dict(self._file.attrs)
         self.pool = str(self.attributes["pool"])
-        self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in self._names}
-        self._wide = {name: self._file[name] for name in (*WIDE, RELATIONS) if name in self._file}
+        wide = {name for name, column in self._kind.columns.items() if column.row and name != "image_idxs"}
+        self.columns: Mapping[str, npt.NDArray[Any]] = {
+            name: self._file[name][:] for name in self._kind.columns if name not in wide
+        }
+        self._wide = {name: self._file[name] for name in wide if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the images that the split uses, sorted, each once."""
 
@@ -125,12 +122,10 @@ class SplitArrays:
 class PairArrays(SplitArrays):
     """The open HDF5 file of a suite's pairs on a split, with two rows per pair."""
 
-    _schema = PAIRS
-    _names: ClassVar[Sequence[str]] = (*COLUMNS, *PAIR_COLUMNS)
+    _kind = PAIRS
 
     def _read(self) -> None:
         super()._read()
-        self._wide["clevr_programs"] = self._file["clevr_programs"]
         self.tests = tuple(map(str, self.attributes["tests"]))
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))
@@ -150,12 +145,10 @@ class AddedPairs(PairArrays):
     original that the file does not have.
     """
 
-    _schema = AUGMENTED
-    _names = (*COLUMNS, *AUGMENTED_COLUMNS)
+    _kind = ADDED
 
     def _read(self) -> None:
         SplitArrays._read(self)
-        self._wide["clevr_programs"] = self._file["clevr_programs"]
         self.tests = tuple(map(str, self.attributes["tests"]))
         self.types = tuple(map(str, self.attributes["types"]))
         self.controls = tuple(map(str, self.attributes["controls"]))
@@ -196,8 +189,7 @@ class AddedPairs(PairArrays):
 class SetArrays(SplitArrays):
     """The open HDF5 file of questions over several images; `image_idxs` are (N, 5), padded with -1."""
 
-    _schema = SET_QUESTIONS
-    _names = (*COLUMNS, "structures", "sources", "cut", "pair_places")
+    _kind = SETS
 
     def _read(self) -> None:
         super()._read()

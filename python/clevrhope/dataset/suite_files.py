@@ -4,11 +4,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.contents import suite_splits_in, suites_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import SuitePool
+from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.runtime.atomic import disk_errors, record
 from clevrhope.splits.kinds import TRAIN
 

@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.covr_h5 import (
-    PAIR_PLACES,
-    STRUCTURES,
-    SetAttributes,
-    SetQuestionArrays,
-    read_set_attributes,
-    read_set_question_blocks,
-)
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.splits.covr.kinds import COVR_SPLITS
@@ -91,7 +85,7 @@ def _most_frequent(answers: Mapping[str, int]) -> str:
 class CovrTally:
     """Counts the properties of questions over several images, which are added in blocks."""
 
-    def __init__(self, attributes: SetAttributes, vocab: Vocab) -> None:
+    def __init__(self, attributes: QuestionTable, vocab: Vocab) -> None:
         self._attributes, self._vocab, self._answers = attributes, vocab, vocab.answers()
         self._choices: Counter[tuple[int, int, int, int]] = Counter()
         self._images: set[int] = set()
@@ -104,7 +98,7 @@ class CovrTally:
         self._functions: Counter[int] = Counter()
         self._properties = np.zeros(len(attributes.property_names), np.int64)
 
-    def add(self, rows: SetQuestionArrays) -> None:
+    def add(self, rows: QuestionTable) -> None:
         """Counts a block of questions.
 
         Raises:
@@ -183,8 +177,8 @@ def measure_covr(
 def measure_covr_split(layout: Layout, hop: str, split: str) -> CovrStats:
     """The measurements of one split; raises as `measure_covr` does."""
     path = layout.covr_h5(hop, split)
-    tally = CovrTally(read_set_attributes(path), read_vocab(layout.covr_vocab))
-    for rows in read_set_question_blocks(path, n_rows=_ROWS_A_BLOCK):
+    tally = CovrTally(read_table(path, SETS), read_vocab(layout.covr_vocab))
+    for rows in read_table(path, SETS).parts(_ROWS_A_BLOCK):
         try:
             tally.add(rows)
         except (IndexError, ValueError) as error:

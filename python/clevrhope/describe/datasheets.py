@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr_paper import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
 from clevrhope.describe.measured import KINDS_OF_FILES, objects_by_values
 from clevrhope.describe.order import RELATION_ORDER, ordered

@@ -20,7 +20,8 @@ import numpy.typing as npt
 
 from clevrhope._core import AuditScenes
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError, SceneError
 
@@ -207,7 +208,7 @@ class QuestionTally:
         self._images: Counter[int] = Counter()
         self._n_all_needed: int | None = None
 
-    def add_arrays(self, rows: QuestionArrays, vocab: Vocab) -> None:
+    def add_arrays(self, rows: QuestionTable, vocab: Vocab) -> None:
         """Counts questions from a dataset's HDF5 files."""
         if not len(rows):
             return
@@ -361,7 +362,7 @@ def _object_places(
 
 
 def measure_split(
-    split: str, pool: str, rows: QuestionArrays, *, vocab: Vocab, scenes: SceneCounts
+    split: str, pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts
 ) -> SplitStats:
     """The statistics of a split; `scenes` are those of its pool."""
     tally = QuestionTally()

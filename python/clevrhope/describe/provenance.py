@@ -59,7 +59,7 @@ def balancing(splits: Collection[str]) -> str:
 
 def _selection(splits: Collection[str]) -> dict[str, Any]:
     """The splits whose questions are balanced, if there are any, and those with groups of images."""
-    grouped = sorted(name for name in splits if SPLITS[name].drawn != "stream")
+    grouped = sorted(name for name in splits if name in SPLITS and SPLITS[name].drawn != "stream")
     return {"streamed": len(splits) > len(grouped), "grouped": grouped}
 
 
@@ -71,7 +71,7 @@ def _splits(manifest: Manifest) -> set[str]:
 def _settings(manifest: Manifest) -> list[str]:
     """The settings that determine the content: those for pairs or several images only if there are any."""
     left_out = [] if manifest.covr else manifest.settings.names_of_sets()
-    has_places = any(SPLITS[name].drawn == "places" for name in _splits(manifest))
+    has_places = any(name in SPLITS and SPLITS[name].drawn == "places" for name in _splits(manifest))
     left_out += [] if has_places else manifest.settings.names_of_pairs()
     return [name for name in manifest.settings.choices() if name not in left_out]
 

@@ -10,14 +10,14 @@ import numpy as np
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import find_hop, find_split
-from clevrhope.dataset.covr_h5 import STRUCTURES
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_summary
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
+from clevrhope.dataset.question_kinds import SETS, STRUCTURES
+from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
@@ -196,10 +196,10 @@ def _sorted(indices: Sequence[int]) -> Any:
     return np.asarray(sorted(indices), dtype=np.int32)
 
 
-def _family(manifest: Manifest, vocabulary: Vocabulary, reader: SplitReader, number: int) -> str:
+def _family(manifest: Manifest, vocabulary: Vocabulary, reader: QuestionTable, number: int) -> str:
     """The family's name, as `clevrhope families` lists it; its number if the templates are not ours."""
     family = int(reader.question_families[number])
-    if isinstance(reader, SetReader):
+    if reader.kind is SETS:
         return f"{reader.templates[family]} ({STRUCTURES[int(reader.structures[number])]})"
     templates = read_templates(vocabulary)
     if templates.fingerprint != manifest.templates["fingerprint"]:

@@ -10,7 +10,8 @@ import numpy as np
 from clevrhope.dataset.contents import check_suite
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.pairs_h5 import RELATIONS, TIERS, PairFile, check_pairs, read_pairs
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
@@ -94,18 +95,16 @@ def _measure_suite(
 ) -> Iterator[SuiteStats]:
     of_suite = manifest.suites[hop][suite]
     check_suite(layout, manifest, hop, suite)
-    numbers = read_vocab(layout.suite_vocab(hop, suite)).answer_token_to_idx
+    vocab = read_vocab(layout.suite_vocab(hop, suite))
     for split in SPLITS:
         if split in of_suite and (splits is None or split in splits):
             path = layout.suite_h5(hop, suite, split)
-            pairs = read_pairs(path)
-            check_pairs(path, pairs, n_answers=max(numbers.values(), default=-1) + 1)
-            yield measure_pairs(pairs, numbers)
+            yield measure_pairs(read_table(path, PAIRS, vocab=vocab), vocab.answer_token_to_idx)
 
 
-def measure_pairs(pairs: PairFile, answers: Mapping[str, int]) -> SuiteStats:
+def measure_pairs(pairs: QuestionTable, answers: Mapping[str, int]) -> SuiteStats:
     """The measurements of a file of pairs; `answers` has the number of each answer."""
-    rows = pairs.rows
+    rows = pairs
     tests, tiers, relations = rows.test[::2], rows.tier[::2], rows.relation[::2]
     cells, given = rows.cell[::2], rows.answers[1::2]
     yes, no = (given == answers.get(name, -1) for name in ("yes", "no"))

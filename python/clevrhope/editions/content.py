@@ -32,18 +32,18 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_numbered_rows, scene_index
-from clevrhope.dataset.covr_h5 import ABSENT, SET_COLUMNS, read_set_attributes, read_set_question_blocks
 from clevrhope.dataset.identity import vocab_digest
 from clevrhope.dataset.image_source import H5Images, PngImages, png_indices
 from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import Ints, QuestionRows, read_question_blocks, read_scenes_in_use
+from clevrhope.dataset.question_kinds import ABSENT, SETS, kind_of
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.splits.covr.kinds import is_covr
 
 PARTS = ("questions", "scenes", "images")
 """The parts of a split that have a digest."""
@@ -213,36 +213,34 @@ def _read_questions(
 
 def _read_split(path: Path, split: str, vocab: str) -> _Split:
     """Computes the digest of a split's questions; raises the errors of `open_hdf5`."""
-    blocks: Iterable[QuestionRows]
-    names: tuple[str, ...] = _COLUMNS
-    if is_covr(split):
-        names, pool = (*_COLUMNS, *SET_COLUMNS), read_set_attributes(path).pool
-        blocks = read_set_question_blocks(path, n_rows=_ROWS)
-    else:
-        pool = read_scenes_in_use(path)[0]
-        blocks = read_question_blocks(path, n_rows=_ROWS)
+    table = read_table(path, kind_of(split))
+    names = (*_COLUMNS, *(("structures", "sources") if table.kind is SETS else ()))
     sums = {name: hashlib.sha256() for name in (*names, *_TOKENS)}
-    used, n = [], 0
-    for block in blocks:
-        rows = block.arrays()
+    used = []
+    for rows in table.parts(_ROWS):
         for name in names:
-            sums[name].update(_bytes(rows[name]))
+            sums[name].update(_bytes(getattr(rows, name)))
         for name, lengths in _TOKENS.items():
-            width = rows[name].shape[1]
-            if len(block) and rows[lengths].max() > width:
-                raise DatasetError(
-                    f"{path}: {lengths} has {rows[lengths].max()}, but {name} have {width} tokens"
-                )
-            there = np.arange(width) < rows[lengths][:, None]
-            sums[name].update(_bytes(rows[name][there]))
-        used.append(np.unique(rows["image_idxs"]))
-        n += len(block)
+            tokens, n_tokens = getattr(rows, name), getattr(rows, lengths)
+            width = tokens.shape[1]
+            if n_tokens.max() > width:
+                raise DatasetError(f"{path}: {lengths} has {n_tokens.max()}, but {name} have {width} tokens")
+            sums[name].update(_bytes(tokens[np.arange(width) < n_tokens[:, None]]))
+        used.append(np.unique(rows.image_idxs))
     indices = np.unique(np.concatenate(used)) if used else np.zeros(0, dtype=np.int32)
     columns = {name: each.hexdigest() for name, each in sums.items()}
     digest = digest_of(
-        {"format": "clevrhope questions 1", "vocab": vocab, "pool": pool, "n": n, "columns": columns}
+        {
+            "format": "clevrhope questions 1",
+            "vocab": vocab,
+            "pool": table.pool,
+            "n": len(table),
+            "columns": columns,
+        }
     )
-    return _Split(digest if vocab else "", pool, indices[indices != ABSENT].astype(np.int32), n)
+    return _Split(
+        digest if vocab else "", table.pool, indices[indices != ABSENT].astype(np.int32), len(table)
+    )
 
 
 def _bytes(numbers: npt.NDArray[Any]) -> memoryview:

@@ -8,7 +8,7 @@ from clevrhope.dataset.vocab import Vocab
 from clevrhope.export.columns import LABEL, OF_PAIRS, Column, columns_of
 from clevrhope.export.figures import Figures
 from clevrhope.export.readme import TITLE, readme
-from clevrhope.export.source import SetSource, Source, SplitSource
+from clevrhope.export.source import Source, SplitSource
 from clevrhope.splits.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -90,8 +90,8 @@ def _feature(column: Column, vocab: Vocab) -> Iterator[str]:
 
 
 def _body(source: Source, figures: Figures) -> str:
-    of_one = next((each for each in source.splits if not isinstance(each, SetSource)), None)
-    of_sets = next((each for each in source.splits if isinstance(each, SetSource)), None)
+    of_one = next((each for each in source.splits if not each.kind.of_sets), None)
+    of_sets = next((each for each in source.splits if each.kind.of_sets), None)
     return readme(
         source,
         "parquet",

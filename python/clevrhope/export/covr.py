@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from clevrhope._core import Programs, ProgramTokens
-from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_question_blocks
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.native_reader import vocabulary_with
@@ -102,28 +101,23 @@ def _write_images(split: SplitSource, folder: Path) -> None:
 
 def _lines(source: Source, split: SplitSource) -> Iterator[dict[str, Any]]:
     reader, detokenizer = split.reader, Detokenizer(split.vocab)
-    attributes = read_set_attributes(reader.path)
     tokens = ProgramTokens(vocabulary_with(source.manifest.world["attributes"]), split.vocab.programs())
-    names = [PROPERTIES.get(name) for name in attributes.property_names]
+    names = [PROPERTIES.get(name) for name in reader.property_names]
     first = 0
-    for block in read_set_question_blocks(reader.path, n_rows=_ROWS_A_BLOCK):
-        n = min(len(block), len(reader) - first)
-        programs = Programs.from_tokens(tokens, np.ascontiguousarray(block.programs[:n]))
-        for k in range(n):
-            images = [index for index in block.image_idxs[k].tolist() if index >= 0]
+    for block in reader.parts(_ROWS_A_BLOCK):
+        programs = Programs.from_tokens(tokens, np.ascontiguousarray(block.programs))
+        for k in range(len(block)):
             has = block.properties[k]
             yield {
                 "qid": f"{reader.hop}-{_file(reader.split)}-{first + k}",
                 "utterance": detokenizer.question(block.questions[k], int(block.question_lengths[k])),
-                "scenes": [Path(image_filename(reader.pool, index)).stem for index in images],
+                "scenes": [Path(image_filename(reader.pool, index)).stem for index in block.images_of(k)],
                 "answer": _answer(detokenizer.answer(int(block.answers[k]))),
                 "program": json.loads(programs.to_covr_json(k)),
-                "pattern_name": PATTERNS[attributes.templates[int(block.question_families[k])]],
+                "pattern_name": PATTERNS[reader.templates[int(block.question_families[k])]],
                 "properties": [name for name, one in zip(names, has, strict=True) if name and one == 1],
             }
-        first += n
-        if first == len(reader):
-            return
+        first += len(block)
 
 
 def _answer(text: str) -> bool | int | str:

@@ -18,13 +18,12 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.export.card import TableSize, dataset_card
 from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.figures import write_figures
-from clevrhope.export.source import Sample, SetSource, Source, SplitSource, SuiteSource
+from clevrhope.export.source import Sample, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
 if TYPE_CHECKING:
@@ -59,7 +58,7 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
     schema = _schema(split, columns)
     repeated = [path for column in columns for path in _repeated(column)]
     samples = split.samples(whole=False)
-    a_group = SETS_A_GROUP if isinstance(split, SetSource) else IMAGES_A_GROUP
+    a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
     n_files = -(-split.n_copies // IMAGES_A_FILE)
     n_rows = n_bytes = n_bytes_of_files = 0
     for number in range(n_files):
@@ -135,8 +134,9 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
         "program": [question.program for _, question in rows],
         "question_index": [question.index for _, question in rows],
     }
-    columns |= {name: [question.kind[name] for _, question in rows] for name in rows[0][1].kind}
-    if isinstance(split, SetSource):
+    for field in split.kind.fields:
+        columns[field.name] = [question.about[field.name] for _, question in rows]
+    if split.kind.of_sets:
         columns |= {"images": images, "masks": masks, "image_indices": indices}
     else:
         columns |= {
@@ -144,28 +144,6 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
             "mask": [mask for (mask,) in masks],
             "image_index": [index for (index,) in indices],
         }
-    if isinstance(split, SuiteSource):
-        columns |= _columns_of_pairs(split, columns["question_index"])
+    said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
+    columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
-
-
-def _columns_of_pairs(suite: SuiteSource, index: Sequence[int]) -> dict[str, list[Any]]:
-    """The columns that only suites have, for the given rows of a suite's file."""
-    pairs, answers = suite.pairs, suite.vocab.answers()
-    rows = {name: getattr(pairs.rows, name)[index].tolist() for name in _COLUMNS_OF_PAIRS}
-    return {
-        "suite": [pairs.suite] * len(index),
-        "test": [pairs.tests[test] for test in rows["test"]],
-        "type": [pairs.types[test] for test in rows["test"]],
-        "tier": [TIERS[tier] for tier in rows["tier"]],
-        "cell": [f"{cell:02b}" for cell in rows["cell"]],
-        "role": [ROLES[role] for role in rows["role"]],
-        "pair_index": rows["pair_idxs"],
-        "original_index": [None if place < 0 else place for place in rows["orig_idxs"]],
-        "relation": [RELATIONS[relation] for relation in rows["relation"]],
-        "value": [None if value < 0 else answers[value] for value in rows["value"]],
-    }
-
-
-_COLUMNS_OF_PAIRS = ("test", "tier", "cell", "role", "pair_idxs", "orig_idxs", "relation", "value")
-"""The columns of a suite's HDF5 file from which the pairs' columns are made."""

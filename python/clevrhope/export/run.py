@@ -14,26 +14,26 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.contents import choose, choose_covr, suite_command
+from clevrhope.dataset.contents import choose, suite_command
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest
-from clevrhope.dataset.pairs_h5 import check_pairs, read_pairs
 from clevrhope.dataset.passes_h5 import find_passes
+from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, kind_of
+from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SetReader, SplitReader, open_split
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import SetSource, Source, SplitSource, SuiteSource, source_json
+from clevrhope.export.source import Source, SplitSource, source_json
 from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
@@ -141,7 +141,7 @@ def export(
         n_copies=n_copies if chosen.copies else n_images,
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
-        n_pairs=sum(len(each.pairs) for each in source.suites),
+        n_pairs=sum(len(each.reader) for each in source.suites) // 2,
     )
 
 
@@ -162,21 +162,24 @@ def _names(
     Raises:
         ConfigError: a split is of another kind; also as `choose` raises it.
     """
-    of_sets = [split for split in splits or () if is_covr(split)]
-    of_one = [split for split in splits or () if not is_covr(split)]
-    if of_one and not chosen.single:
-        raise ConfigError(f"--format {name} holds questions over several images, and {of_one[0]} has none")
-    if of_sets and not chosen.sets:
-        *others, last = (other for other, each in FORMATS.items() if each.sets)
-        raise ConfigError(
-            f"--format {name} has no place for sets of images, which the questions of {of_sets[0]} are "
-            f"about; take --format {', '.join(others)} or {last}"
-        )
+    named = {
+        kind.name: [split for split in splits or () if kind_of(split) is kind] for kind in KINDS.values()
+    }
+    by_kind = {kind: of_kind for kind, of_kind in named.items() if of_kind}
+    for kind, of_kind in by_kind.items():
+        if not KINDS[kind].of_sets and not chosen.single:
+            raise ConfigError(
+                f"--format {name} holds questions over several images, and {of_kind[0]} has none"
+            )
+        if KINDS[kind].of_sets and not chosen.sets:
+            *others, last = (other for other, each in FORMATS.items() if each.sets)
+            raise ConfigError(
+                f"--format {name} has no place for sets of images, which the questions of {of_kind[0]} are "
+                f"about; take --format {', '.join(others)} or {last}"
+            )
     names: list[tuple[str, str]] = []
-    if of_one or (chosen.single and not of_sets):
-        names += choose(layout, hops, of_one or None)
-    if of_sets or not chosen.single:
-        names += choose_covr(layout, hops, of_sets or None)
+    for kind, of_kind in (by_kind or {(SINGLE if chosen.single else SETS).name: []}).items():
+        names += choose(layout, hops, of_kind or None, KINDS[kind])
     if not names:
         raise ConfigError(
             f"{layout.root}: it has no questions over several images, which --format {name} holds; run the "
@@ -211,11 +214,11 @@ def _source(
     splits: list[SplitSource] = []
     for hop, split in names:
         limit = train_questions if split in (TRAIN.name, COVR_TRAIN) else None
-        listed = manifest.covr if is_covr(split) else manifest.splits
-        entry = listed.get(hop, {}).get(split)
+        kind = kind_of(split)
+        entry = getattr(manifest, kind.listed).get(hop, {}).get(split)
         if entry is None:
             raise DatasetError(f"{layout.manifest}: {hop}.{split} is missing; run the dataset's build again")
-        vocab = read_vocab(layout.vocab_of(split))
+        vocab = read_vocab(kind.vocab(layout, split))
         reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
         if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
             raise DatasetError(
@@ -226,12 +229,7 @@ def _source(
         images = _images(layout, manifest, reader.pool, image_idxs, chosen) if wants_images else None
         indices, counts = np.unique(image_idxs, return_counts=True)
         masks = find_passes(layout, reader.pool, indices, ("mask",)) if wants_masks and images else None
-        rest = (vocab, images, indices, counts)
-        splits.append(
-            SetSource(reader, *rest, masks=masks)
-            if isinstance(reader, SetReader)
-            else SplitSource(reader, *rest, masks=masks)
-        )
+        splits.append(SplitSource(reader, images, indices, counts, masks=masks))
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(
@@ -253,7 +251,7 @@ def _images(layout: Layout, manifest: Manifest, pool: str, image_idxs: Ints, cho
     return images
 
 
-def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -> Iterator[SuiteSource]:
+def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -> Iterator[SplitSource]:
     """The suites that have pairs on the splits, with their images: those of the splits, or their own.
 
     Raises:
@@ -268,23 +266,21 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             if split.hop != hop or not entry or not entry["pairs"]:
                 continue
             path = layout.suite_h5(hop, suite, split.split)
-            reader = SplitReader(path, max_rows=2 * int(entry["pairs"]), vocab=vocab)
-            pairs = read_pairs(path)
-            check_pairs(path, pairs, n_answers=len(vocab.answers()))
+            pairs = read_table(path, PAIRS, max_rows=2 * int(entry["pairs"]), vocab=vocab).check()
             own_pool = SuitePool(hop, suite, split.split).name if entry.get("pictures") else ""
-            found = (pairs.hop, pairs.suite, pairs.split, pairs.pool, len(pairs.rows))
+            found = (pairs.hop, pairs.suite, pairs.split, pairs.pool, len(pairs))
             pool = own_pool or split.reader.pool
             if found != (hop, suite, split.split, pool, 2 * int(entry["pairs"])):
                 raise DatasetError(
-                    f"{path}: it holds {len(pairs):,} pairs of {pairs.suite} on {pairs.hop}/{pairs.split}, "
-                    f"but the manifest lists {entry['pairs']:,} of {suite} on {hop}/{split.split} there; "
-                    f"make it again: {suite_command(layout.root, suite, hop)}"
+                    f"{path}: it holds {len(pairs) // 2:,} pairs of {pairs.suite} on {pairs.hop}/"
+                    f"{pairs.split}, but the manifest lists {entry['pairs']:,} of {suite} on {hop}/"
+                    f"{split.split} there; make it again: {suite_command(layout.root, suite, hop)}"
                 )
-            indices, counts = np.unique(reader.image_idxs, return_counts=True)
+            indices, counts = np.unique(pairs.image_idxs, return_counts=True)
             images = split.images
             if own_pool and images is not None:
                 images = find_images(layout, own_pool, indices, prefer="png")
-            yield SuiteSource(reader, vocab, images, indices, counts, pairs)
+            yield SplitSource(pairs, images, indices, counts)
 
 
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:

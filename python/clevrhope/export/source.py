@@ -14,17 +14,15 @@ import numpy.typing as npt
 import PIL.Image
 
 from clevrhope.dataset.clevr_json import scenes_of
-from clevrhope.dataset.covr_h5 import STRUCTURES
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.pairs_h5 import PairFile
 from clevrhope.dataset.passes_h5 import PassesFile
+from clevrhope.dataset.question_kinds import QuestionKind
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SetReader, SplitReader
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.questions.suites import OF_SETS
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
@@ -39,8 +37,8 @@ class Question:
     program: list[str]
     """Functions in prefix order, such as `filter_color[red]`."""
     answer: str
-    kind: Mapping[str, int | str]
-    """Columns that describe its template; they differ between questions about one image and about a set."""
+    about: Mapping[str, int | str | None]
+    """The fields of its kind, which describe its template."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +65,31 @@ class Sample:
 
 @dataclass(frozen=True)
 class SplitSource:
-    """A split to be exported."""
+    """Questions to be exported: those of a split, or the pairs of a suite on it.
 
-    reader: SplitReader
-    vocab: Vocab
-    """The vocabulary of the reader's numbers."""
+    The vocabulary of a suite has the dataset's numbers, followed by its own.
+    """
+
+    reader: QuestionTable
     images: Images | None
     """None in an export of text only."""
     indices: Ints
     """(images,) the distinct scenes that are asked about, sorted."""
     counts: Ints
-    """(images,) the number of questions about each scene."""
+    """(images,) the number of questions about each scene; of sets, whose sets contain it."""
     masks: PassesFile | None = field(default=None, kw_only=True)
     """The masks; None if they are not exported."""
+
+    @property
+    def kind(self) -> QuestionKind:
+        """The kind of its questions."""
+        return self.reader.kind
+
+    @property
+    def vocab(self) -> Vocab:
+        """The vocabulary of the reader's numbers."""
+        assert self.reader.vocab is not None
+        return self.reader.vocab
 
     @property
     def hop(self) -> str:
@@ -93,18 +103,21 @@ class SplitSource:
 
     @property
     def config(self) -> str:
-        """The name of the table that this split is part of; splits with other columns are in other tables."""
-        return self.hop
+        """The name of the table that this split is part of, such as `rubber_cylinder.covr`.
+
+        Splits with other columns are in other tables.
+        """
+        return self.kind.table.format(**self.reader.attributes)
 
     @property
     def n_samples(self) -> int:
-        """Number of samples, if each has all questions about its image."""
-        return len(self.indices)
+        """Number of samples: of images with all questions about each, or of sets with one question each."""
+        return len(self.reader) if self.kind.of_sets else len(self.indices)
 
     @property
     def n_copies(self) -> int:
         """Number of images in all of these samples."""
-        return len(self.indices)
+        return int(self.counts.sum()) if self.kind.of_sets else len(self.indices)
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
         """The scenes that are asked about; order and errors are those of `scenes_of`."""
@@ -128,12 +141,15 @@ class SplitSource:
 
         With `whole`, a sample has all questions about its image, in the order of the images' first questions.
         Without it, questions keep their order, and a sample has consecutive questions about one image; if
-        questions are grouped by sentence, an image occurs in several samples.
+        questions are grouped by sentence, an image occurs in several samples. A set of images is a sample
+        with one question.
 
         Raises:
             DatasetError: a file is broken or missing.
         """
         images = self.reader.image_idxs
+        if self.kind.of_sets:
+            return self._samples(images, np.ones(len(images), dtype=np.int32), None)
         order = _by_first_question(images) if whole else None
         if order is not None:
             images = images[order]
@@ -169,61 +185,8 @@ class SplitSource:
                     text=detokenizer.question(question, int(reader.question_lengths[k])),
                     program=detokenizer.program(program, int(reader.program_lengths[k])),
                     answer=detokenizer.answer(int(reader.answers[k])),
-                    kind=self._kind(k),
+                    about=reader.said(reader.kind.fields, k),
                 )
-
-    def _kind(self, k: int) -> Mapping[str, int | str]:
-        return {"question_family_index": int(self.reader.question_families[k])}
-
-
-@dataclass(frozen=True)
-class SetSource(SplitSource):
-    """A split of questions about sets of images; `counts` has how many questions' sets contain the image."""
-
-    reader: SetReader
-
-    @property
-    def config(self) -> str:
-        """The name of the table, such as `rubber_cylinder.covr`."""
-        return f"{self.hop}.{OF_SETS}"
-
-    @property
-    def n_samples(self) -> int:
-        """Number of questions, each of which is a sample of its own."""
-        return len(self.reader)
-
-    @property
-    def n_copies(self) -> int:
-        """Number of images of all sets."""
-        return int(self.counts.sum())
-
-    def samples(self, *, whole: bool) -> Iterator[Sample]:
-        """The questions in their order, each with its set of images; raises as in `SplitSource`."""
-        image_idxs = self.reader.image_idxs
-        return self._samples(image_idxs, np.ones(len(image_idxs), dtype=np.int32), None)
-
-    def _kind(self, k: int) -> Mapping[str, int | str]:
-        reader = self.reader
-        return {
-            "template": reader.templates[int(reader.question_families[k])],
-            "structure": STRUCTURES[int(reader.structures[k])],
-            "source": int(reader.sources[k]),
-        }
-
-
-@dataclass(frozen=True)
-class SuiteSource(SplitSource):
-    """The pairs of a suite on a split; the reader's questions are the rows of the suite's file.
-
-    Its vocabulary has the dataset's numbers, followed by its own.
-    """
-
-    pairs: PairFile
-
-    @property
-    def config(self) -> str:
-        """The joint name of this HOP and suite, such as `rubber_cylinder.carets`."""
-        return f"{self.hop}.{self.pairs.suite}"
 
 
 def _png_of_mask(mask: npt.NDArray[np.uint8]) -> bytes:
@@ -239,7 +202,7 @@ def _by_first_question(images: Ints) -> Ints | None:
     return None if (order[:-1] < order[1:]).all() else order
 
 
-def _rows(reader: SplitReader, order: Ints | None) -> Iterator[tuple[Ints, Ints, Ints]]:
+def _rows(reader: QuestionTable, order: Ints | None) -> Iterator[tuple[Ints, Ints, Ints]]:
     """Numbers, words and programs of questions in blocks; a reordered split is small, and forms one block."""
     if order is not None:
         questions, programs = reader.tokens(0, len(reader))
@@ -257,7 +220,7 @@ class Source:
     manifest: Manifest
     splits: tuple[SplitSource, ...]
     """The splits, grouped by HOP."""
-    suites: tuple[SuiteSource, ...] = ()
+    suites: tuple[SplitSource, ...] = ()
     """Suites that have pairs on these splits, grouped by HOP and suite; none if the format does not support
     them."""
 
@@ -275,7 +238,7 @@ class Source:
         tables = groupby((*self.splits, *self.suites), lambda each: each.config)
         return {name: [*splits] for name, splits in tables}
 
-    def by_suite(self) -> dict[str, list[SuiteSource]]:
+    def by_suite(self) -> dict[str, list[SplitSource]]:
         """Name of a HOP and suite -> its splits, in order."""
         return {name: [*suites] for name, suites in groupby(self.suites, lambda each: each.config)}
 
@@ -298,7 +261,9 @@ def source_json(source: Source, format_name: str) -> bytes:
     }
     if source.suites:
         content["suites"] = {
-            name: {each.split: {"pairs": len(each.pairs), "scenes": len(each.indices)} for each in suites}
+            name: {
+                each.split: {"pairs": len(each.reader) // 2, "scenes": len(each.indices)} for each in suites
+            }
             for name, suites in source.by_suite().items()
         }
     return (json.dumps(content, indent=1) + "\n").encode()

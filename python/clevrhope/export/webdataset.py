@@ -19,9 +19,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.covr_h5 import MAX_IMAGES
+from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Sample, SetSource, Source, SplitSource
+from clevrhope.export.source import Sample, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
@@ -40,20 +40,20 @@ def write(source: Source, out: Path, advance: Advance) -> None:
             "samples": split.n_samples,
             "questions": len(split.reader),
         }
-        of_sets = isinstance(split, SetSource)
+        of_sets = split.kind.of_sets
         vocab = out / ("covr_vocab.json" if of_sets else "vocab.json")
         shutil.copyfile(source.layout.vocab_of(split.split), vocab)
     (out / "shards.json").write_text(json.dumps(shards, indent=1) + "\n", "utf-8")
     first = source.splits[0]
     pattern = shards[first.hop][first.split]["shards"]
-    write_readme(source, out, "webdataset", shards=pattern, first_of_sets=isinstance(first, SetSource))
+    write_readme(source, out, "webdataset", shards=pattern, first_of_sets=first.kind.of_sets)
 
 
 def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:
     (out / split.hop).mkdir(exist_ok=True)
     name = f"{split.hop}/{split.split}"
     samples = split.samples(whole=True)
-    a_shard = SETS_A_SHARD if isinstance(split, SetSource) else IMAGES_A_SHARD
+    a_shard = SETS_A_SHARD if split.kind.of_sets else IMAGES_A_SHARD
     n_shards = -(-split.n_samples // a_shard)
     for number in range(n_shards):
         path = out / f"{name}-{number:06d}.tar"
@@ -77,11 +77,11 @@ def _entries(split: SplitSource, sample: Sample) -> Iterator[tuple[str, bytes]]:
             "question": question.text,
             "program": question.program,
             "answer": question.answer,
-            **question.kind,
+            **question.about,
         }
         for question in sample.questions
     ]
-    if isinstance(split, SetSource):
+    if split.kind.of_sets:
         (question,) = questions
         key = f"HOPE_{split.split}_{question['question_index']:06d}"
         names = [f"{key}.{place}.png" for place in range(len(sample.images))]

@@ -16,8 +16,9 @@ from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference, whole_manifest
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.pairs_h5 import PairFile, check_pairs, read_pairs
-from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
@@ -95,7 +96,7 @@ class AnswerKey:
         }
         """HOP -> its splits but train."""
         self._test_sets: dict[tuple[str, str], TestSet] = {}
-        self._pairs: dict[tuple[str, str, str], PairFile] = {}
+        self._pairs: dict[tuple[str, str, str], QuestionTable] = {}
         self._suite_files: dict[tuple[str, str, str], str] = {}
         self._scenes: dict[str, SceneCounts] = {}
         self._families: dict[int, str] = {}
@@ -117,10 +118,11 @@ class AnswerKey:
         if (hop, split) not in self._test_sets:
             path = self._layout.questions_h5(hop, split)
             n = int(self._manifest.splits[hop][split]["questions"])
-            columns = read_columns(path, ("answers", "image_idxs", "question_families"), max_rows=n)
-            check_numbers(path, "answers", columns["answers"], len(self._vocab.answers()))
+            table = read_table(path, max_rows=n, vocab=self._vocab)
             pool = str(self._manifest.splits[hop][split]["pool"])
-            self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
+            self._test_sets[hop, split] = TestSet(
+                hop, split, pool, table.answers, table.image_idxs, table.question_families
+            )
         return self._test_sets[hop, split]
 
     def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
@@ -137,7 +139,7 @@ class AnswerKey:
         """The functions of a suite's programs by number; those of the dataset have the same numbers."""
         return read_vocab(self._layout.suite_vocab(hop, suite)).programs()
 
-    def pairs(self, hop: str, suite: str, split: str) -> PairFile:
+    def pairs(self, hop: str, suite: str, split: str) -> QuestionTable:
         """The pairs of a suite on a split.
 
         Raises:
@@ -146,17 +148,12 @@ class AnswerKey:
         """
         if (hop, suite, split) not in self._pairs:
             path = self._layout.suite_h5(hop, suite, split)
-            pairs = read_pairs(path)
-            check_pairs(path, pairs, n_answers=len(self._vocab.answers()))
-            rows, answers = pairs.rows, self.test_set(hop, split).answers
-            is_own = rows.orig_idxs >= 0
-            places = rows.orig_idxs[is_own]
-            fit = (
-                len(rows) % 2 == 0
-                and len(pairs.types) == len(pairs.tests)
-                and places.max(initial=-1) < len(answers)
-            )
-            if not (fit and np.array_equal(answers[places], rows.answers[is_own])):
+            pairs = read_table(path, PAIRS)
+            check_numbers(path, "answers", pairs.check().answers, len(self._vocab.answers()))
+            answers, is_own = self.test_set(hop, split).answers, pairs.orig_idxs >= 0
+            places = pairs.orig_idxs[is_own]
+            fit = len(pairs) % 2 == 0 and places.max(initial=-1) < len(answers)
+            if not (fit and np.array_equal(answers[places], pairs.answers[is_own])):
                 raise DatasetError(
                     f"{path}: made of other questions than the split has now; make it again: "
                     f"{suite_command(self.folder, suite, hop)}"

@@ -15,9 +15,10 @@ from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_i
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.pairs_h5 import ROLES, read_pairs, suite_columns
-from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
-from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.question_kinds import PAIRS, ROLES
+from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.progress import Progress, Silent
@@ -95,59 +96,58 @@ def _rows_of_split(
         reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
     else:
         path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
-        reader, of_suite = SplitReader(path, vocab=vocab), suite_columns(suite, path)
+        reader, of_suite = read_table(path, PAIRS, vocab=vocab).check(), suite_columns(suite, path)
     names = vocab.answers()
     learned: dict[str, Any] = {}
     if kind in _LEARN:
-        learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
+        learned["train_size"] = len(_train(layout, vocab, hop, size))
     place = {"hop": hop, "split": split, **of_suite}
     for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
         answer = names[number] if number >= 0 else NO_ANSWER
         yield place | {"question_index": k, "answer": answer} | learned | {"model": kind}
 
 
-def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:
-    """Answers and families of the first `size` questions of train."""
+def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> QuestionTable:
+    """The first `size` questions of train."""
     path = layout.questions_h5(hop, TRAIN.name)
     if not path.is_file():
         raise DatasetError(f"{path}: no such file, but this baseline learns from it; build train first")
-    columns = read_columns(path, ("answers", "question_families"))
-    check_numbers(path, "answers", columns["answers"], len(vocab.answers()))
-    n = len(columns["answers"])
+    table = read_table(path, vocab=vocab)
+    n = len(table)
     if size is not None and not 1 <= size <= n:
         raise ConfigError(
             f"{path}: it has {n:,} questions, but the first {size:,} were asked for; ask for 1 to "
             f"{n:,}, or add more by clevrhope build --hop {hop} --train-questions {size} "
             f"--out {layout.root}"
         )
-    return {name: column[:size] for name, column in columns.items()}
+    return table if size is None else table.part(0, size)
 
 
-def _majority(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _majority(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     """The most frequent answer in train; in a tie, the first in vocab.json."""
-    most = int(np.bincount(_train(layout, vocab, reader.hop, size)["answers"]).argmax())
+    most = int(np.bincount(_train(layout, vocab, reader.hop, size).answers).argmax())
     return _always(reader, most)
 
 
-def _majority_by_family(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _majority_by_family(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     """The most frequent answer of each family; for a family that is not in train, that of all families."""
     train = _train(layout, vocab, reader.hop, size)
     families = reader.question_families
-    n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
+    n_families = int(max(families.max(initial=0), train.question_families.max(initial=0))) + 1
     counts = np.zeros((n_families, len(vocab.answers())), dtype=np.int64)
-    np.add.at(counts, (train["question_families"], train["answers"]), 1)
+    np.add.at(counts, (train.question_families, train.answers), 1)
     most = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
     found: Ints = most[families].astype(np.int32)
     return found
 
 
-def _always_no(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _always_no(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     if "no" not in vocab.answer_token_to_idx:
         raise DatasetError(f'{layout.vocab}: it has no answer "no", so always_no cannot give it')
     return _always(reader, vocab.answer_token_to_idx["no"])
 
 
-def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _coin(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     """Yes or no at random, depending only on the dataset's seed, the question's tokens and its image.
 
     So a question that is in several pairs always gets the same answer.
@@ -162,11 +162,10 @@ def _coin(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -
     return np.asarray(sides, dtype=np.int32)[np.asarray(said, dtype=np.intp)]
 
 
-def _majority_by_value(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _majority_by_value(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     """The most frequent answer to the pairs' questions with the same test, side and (for partners) value."""
-    pairs = read_pairs(reader.path).rows
-    named = np.where(pairs.role == ROLES.index("partner"), pairs.value, -1)
-    _, groups = np.unique(np.stack([pairs.test, pairs.role, named]), axis=1, return_inverse=True)
+    named = np.where(reader.role == ROLES.index("partner"), reader.value, -1)
+    _, groups = np.unique(np.stack([reader.test, reader.role, named]), axis=1, return_inverse=True)
     groups = groups.reshape(-1)
     counts = np.zeros((groups.max(initial=-1) + 1, len(vocab.answers())), dtype=np.int64)
     np.add.at(counts, (groups, reader.answers), 1)
@@ -174,16 +173,16 @@ def _majority_by_value(layout: Layout, vocab: Vocab, reader: SplitReader, size: 
     return found
 
 
-def _symbolic(layout: Layout, vocab: Vocab, reader: SplitReader, size: int | None) -> Ints:
+def _symbolic(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     _, programs = reader.tokens(0, len(reader))
     return execute_programs(programs, reader.image_idxs, layout=layout, pool=reader.pool, vocab=vocab)
 
 
-def _always(reader: SplitReader, number: int) -> Ints:
+def _always(reader: QuestionTable, number: int) -> Ints:
     return np.full(len(reader), number, dtype=np.int32)
 
 
-_Guess = Callable[[Layout, Vocab, SplitReader, int | None], Ints]
+_Guess = Callable[[Layout, Vocab, QuestionTable, int | None], Ints]
 
 BASELINES: Mapping[str, _Guess] = {
     "majority": _majority,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.pairs_h5 import DIGITS
+from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.predictions import read_origin, read_predictions
@@ -172,7 +172,7 @@ class Collector:
         if target.suite is None:
             n, name = len(self._key.test_set(target.hop, target.split)), f"{target.hop} {target.split}"
         else:
-            n = len(self._key.pairs(target.hop, target.suite, target.split).rows)
+            n = len(self._key.pairs(target.hop, target.suite, target.split))
             name = f"{target.hop} {target.split} of suite {target.suite}"
         given = self.given.setdefault(target, np.full(n, NOT_GIVEN, dtype=np.int16))
         index = block.question_index[rows]

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.contents import choose, choose_covr, choose_suite
+from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.pairs_h5 import suite_columns
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader, open_split
-from clevrhope.dataset.suite_reader import SuiteReader, open_suite
+from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.asked_answers import asked_answers
@@ -120,7 +120,7 @@ def _chosen(layout: Layout, hops: Sequence[str], splits: Sequence[str]) -> tuple
     several = [name for name in splits if is_covr(name)]
     single = [name for name in splits if not is_covr(name)]
     there = choose(layout, hops or None, single or None) if single or not several else ()
-    return (*there, *(choose_covr(layout, hops or None, several) if several else ()))
+    return (*there, *(choose(layout, hops or None, several, SETS) if several else ()))
 
 
 def _requests(
@@ -135,20 +135,19 @@ def _requests(
     draw = {} if limit is None else {"seed": seed}
     attributes = existing_manifest(layout.manifest).world["attributes"]
     for hop, split in chosen:
-        reader: SplitReader | SuiteReader
         vocab = read_vocab(layout.vocab_of(split))
         answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
         if suite is None:
             reader = open_split(layout, hop, split, vocab=vocab)
-            place, rows = {"hop": hop, "split": split, **draw}, range(len(reader))
+            place, rows = {"hop": hop, "split": split, **draw}, [*range(len(reader))]
             tests = np.zeros(len(reader), dtype=np.int16)
             name = f"{hop}/{split}"
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
-            reader = open_suite(layout, hop, suite, split, vocab=vocab)
+            reader, of_file, _ = open_suite(layout, hop, suite, split, vocab=vocab)
             of_suite = suite_columns(suite, layout.suite_h5(hop, suite, split))
-            place, rows = {"hop": hop, "split": split, **of_suite, **draw}, reader.rows.tolist()
-            tests = reader.tests
+            place, rows = {"hop": hop, "split": split, **of_suite, **draw}, of_file.tolist()
+            tests = reader.test
             name = f"{hop}/{suite}/{split}"
         detokenizer = Detokenizer(vocab)
         if not rows:  # a suite may lack pairs on a split
@@ -201,9 +200,7 @@ def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) 
     return np.sort(np.lexsort((tests, turns))[:n])
 
 
-def _image_paths(
-    layout: Layout, reader: SplitReader | SuiteReader, indices: Ints, out: Path
-) -> Callable[[int], Path]:
+def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path) -> Callable[[int], Path]:
     """A function that returns the path of an image; it writes an image stored only in HDF5 on first use."""
     pool = reader.pool
     images = find_images(layout, pool, indices, prefer="png")

@@ -7,16 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope._core import Pairs
-from clevrhope.dataset.augmented_h5 import (
-    EVERY,
-    AugmentedArrays,
-    augmented_split,
-    n_augmented,
-    rows_of_added,
-    rows_of_own,
-)
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import QuestionArrays
+from clevrhope.dataset.question_kinds import ADDED
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.suite_questions import EVERY, augmented_split, n_augmented, rows_of_added, rows_of_own
 from clevrhope.pipeline.engine import encoded
 from clevrhope.pipeline.suites import SuiteMaker, SuiteSplit, make_with
 from clevrhope.runtime.progress import Progress
@@ -53,7 +47,7 @@ class _TrainMaker(SuiteMaker):
     role, every = "train", EVERY
 
     def write(
-        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionTable, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
         """Writes a train set's own and added questions; returns what `SuiteMaker.write` returns."""
         name = augmented_split(self._name)
@@ -63,7 +57,7 @@ class _TrainMaker(SuiteMaker):
         manifest = self._written(manifest, hop, name, blocks, entry, source=split)
         return manifest, self._made(hop, name, len(rows), pairs)
 
-    def _arrays(self, pairs: Pairs, own: QuestionArrays, first: int) -> AugmentedArrays:
+    def _arrays(self, pairs: Pairs, own: QuestionTable, first: int) -> QuestionTable:
         """The rows of one block, whose first row is `first`."""
         n, n_all = len(own), n_augmented(len(own))
         some = slice(first, min(first + ROWS_A_BLOCK, n_all))
@@ -75,19 +69,20 @@ class _TrainMaker(SuiteMaker):
         test[added], tier[added] = pairs.tests, self._tiers()[pairs.tests]
         relation[added], value[added] = pairs.relations, self._values(pairs)
         source[rows_of_own(n)], source[added] = np.arange(n), pairs.rows
-        return AugmentedArrays(
+        columns = {
             **encoded(batch, self._vocab.questions(), self._tokens, self._answers, self._widths(own)),
-            test=test[some],
-            tier=tier[some],
-            relation=relation[some],
-            value=value[some],
-            source_idxs=source[some],
-            clevr_programs=batch.clevr_program_tokens(self._tokens, self._widths(own)[1] + 1)[0],
-        )
+            "test": test[some],
+            "tier": tier[some],
+            "relation": relation[some],
+            "value": value[some],
+            "source_idxs": source[some],
+            "clevr_programs": batch.clevr_program_tokens(self._tokens, self._widths(own)[1] + 1)[0],
+        }
+        return QuestionTable(ADDED, columns)
 
     def _block(
-        self, pairs: Pairs, arrays: AugmentedArrays, first: int, name: str
-    ) -> tuple[AugmentedArrays, list[bytes]]:
+        self, pairs: Pairs, arrays: QuestionTable, first: int, name: str
+    ) -> tuple[QuestionTable, list[bytes]]:
         """Arrays with their rows of JSON, in which an added question has its test and its original."""
         batch = pairs.questions.take(first, first + len(arrays))
         columns = zip(

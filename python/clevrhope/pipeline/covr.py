@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope._core import (
     Phrasings,
@@ -22,9 +23,10 @@ from clevrhope._core import (
 )
 from clevrhope.config.presets import Config
 from clevrhope.dataset.clevr_json import question_info, rows_file
-from clevrhope.dataset.covr_h5 import MAX_IMAGES, SetQuestionArrays, read_set_scenes_in_use
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.question_kinds import MAX_IMAGES, SETS
+from clevrhope.dataset.question_table import QuestionTable, read_scenes_in_use
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.vocab import Vocab, extended_vocab, write_vocab
 from clevrhope.errors import ConfigError
@@ -94,7 +96,7 @@ def expand_covr_jobs(
 
 
 @dataclass(frozen=True)
-class SetBatch(Questions[SetQuestionArrays]):
+class SetBatch(Questions):
     """A batch of questions over several images."""
 
     skipped: tuple[int, ...]
@@ -178,25 +180,26 @@ class CovrMaker:
             )
             done += len(batch)
 
-    def _arrays(self, batch: SetQuestions, first: int) -> SetQuestionArrays:
+    def _arrays(self, batch: SetQuestions, first: int) -> QuestionTable:
         questions, question_lengths = batch.question_tokens(self._words, self.phrasings.question_width)
         programs, program_lengths = batch.program_tokens(self._tokens, self.phrasings.program_width)
-        return SetQuestionArrays(
-            questions=questions,
-            question_lengths=question_lengths,
-            programs=programs,
-            program_lengths=program_lengths,
-            answers=self._answers[batch.answers],
-            image_idxs=batch.image_idxs,
-            question_families=batch.templates,
-            orig_idxs=np.arange(first, first + len(batch), dtype=np.int32),
-            structures=batch.structures,
-            sources=batch.sources,
-            cut=batch.cut,
-            pair_places=batch.pair_places,
-            properties=batch.properties,
-            terms=batch.terms,
-        )
+        columns: dict[str, npt.NDArray[Any]] = {
+            "questions": questions,
+            "question_lengths": question_lengths,
+            "programs": programs,
+            "program_lengths": program_lengths,
+            "answers": self._answers[batch.answers],
+            "image_idxs": batch.image_idxs,
+            "question_families": batch.templates,
+            "orig_idxs": np.arange(first, first + len(batch), dtype=np.int32),
+            "structures": batch.structures,
+            "sources": batch.sources,
+            "cut": batch.cut,
+            "pair_places": batch.pair_places,
+            "properties": batch.properties,
+            "terms": batch.terms,
+        }
+        return QuestionTable(SETS, columns)
 
     def images_of(self, job: CovrJob) -> Ints:
         """The images of a split, sorted, each once; makes its questions to find them."""
@@ -263,4 +266,4 @@ def covr_scenes_in_use(manifest: Manifest, layout: Layout) -> Iterator[tuple[str
     """For each split, yields its pool and the scenes of its sets, sorted, each once."""
     for hop, splits in manifest.covr.items():
         for split in splits:
-            yield read_set_scenes_in_use(layout.questions_h5(hop, split))
+            yield read_scenes_in_use(layout.questions_h5(hop, split), SETS)

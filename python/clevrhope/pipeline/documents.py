@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import scenes_of
-from clevrhope.dataset.covr_h5 import read_set_scenes_in_use
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import read_scenes_in_use, read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
@@ -70,7 +71,7 @@ def write_documents(
             for split in splits
         }
         images_of_sets = {
-            (hop, split): read_set_scenes_in_use(layout.covr_h5(hop, split))
+            (hop, split): read_scenes_in_use(layout.covr_h5(hop, split), SETS)
             for hop, splits in manifest.covr.items()
             for split in splits
         }
@@ -120,7 +121,7 @@ def _measured(
     splits, shared = [], {}
     from_clevr: dict[int, tuple[int, int]] = {}
     for split, entry in manifest.splits[hop.name].items():
-        rows = read_questions(layout.questions_h5(hop.name, split))
+        rows = read_table(layout.questions_h5(hop.name, split))
         stats = measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]])
         splits.append(Measured(stats, families))
         pool, mine = images[hop.name, split]
@@ -211,7 +212,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
     by_image: dict[int, list[CardQuestion]] = {}
-    rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
+    rows = next(read_table(layout.questions_h5(hop.name, split)).parts(50 * n_shown))
     for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from clevrhope._core import (
 )
 from clevrhope.config.presets import WINDOW, Config
 from clevrhope.config.question_settings import Strictness
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionRows
+from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.look.definition import read_look
@@ -58,14 +60,11 @@ CLEVR_RANGE, MOST_RANGE = 3.0, 1000.0
 """CLEVR's `position_range`, and the largest one that a world may have."""
 
 
-Rows = TypeVar("Rows", bound=QuestionRows)
-
-
 @dataclass(frozen=True)
-class Questions(Generic[Rows]):
+class Questions:
     """A batch of questions."""
 
-    arrays: Rows
+    arrays: QuestionTable
     rows: list[bytes]
     """The same questions as rows of CLEVR's JSON; empty if no JSON is wanted."""
 
@@ -102,9 +101,7 @@ class Engine:
         answers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
-    def stream(
-        self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool
-    ) -> Iterator[Questions[QuestionArrays]]:
+    def stream(self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool) -> Iterator[Questions]:
         """The first n questions of a streamed split; the last image may not have all of its questions.
 
         Raises:
@@ -133,7 +130,7 @@ class Engine:
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
-    ) -> Iterator[Questions[QuestionArrays]]:
+    ) -> Iterator[Questions]:
         """The questions of a minimal or existence split about some places, in the order of the places."""
         done = 0
         kind: Literal["iid", "ood"] = "iid" if SPLITS[split].asked == "never" else "ood"
@@ -143,9 +140,7 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def counting(
-        self, split: str, pool: CountingPool, n_sets: int, *, rows: bool
-    ) -> Iterator[Questions[QuestionArrays]]:
+    def counting(self, split: str, pool: CountingPool, n_sets: int, *, rows: bool) -> Iterator[Questions]:
         """The questions of a value's first counting sets, in order."""
         for first in range(0, n_sets, SETS_A_BATCH):
             n = min(SETS_A_BATCH, n_sets - first)
@@ -239,12 +234,10 @@ class Engine:
             self._pool_scenes[pool] = PoolScenes(self.world_of(pool), seed=self.seed, pool=pool)
         return self._pool_scenes[pool]
 
-    def _questions(
-        self, batch: QuestionBatch, *, split: str, first: int, rows: bool
-    ) -> Questions[QuestionArrays]:
+    def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:
         """A batch in the form of the files; its first question has number `first` in its split."""
         widths = (self.templates.question_width, self.templates.program_width)
-        arrays = QuestionArrays(**encoded(batch, self._words, self._tokens, self._answers, widths))
+        arrays = QuestionTable(SINGLE, encoded(batch, self._words, self._tokens, self._answers, widths))
         return Questions(arrays, batch.json_rows(split=split, start_index=first) if rows else [])
 
 
@@ -255,7 +248,7 @@ def encoded(
     answers: Ints,
     widths: tuple[int, int],
 ) -> dict[str, Any]:
-    """The fields of `QuestionArrays` for a batch.
+    """The columns of a batch, without those of some kinds alone.
 
     Args:
         batch: the questions.

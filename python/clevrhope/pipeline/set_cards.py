@@ -8,14 +8,9 @@ import numpy as np
 
 from clevrhope._core import Programs, ProgramTokens
 from clevrhope.dataset.clevr_json import scenes_of
-from clevrhope.dataset.covr_h5 import (
-    PAIR_PLACES,
-    STRUCTURES,
-    SetQuestionArrays,
-    read_set_attributes,
-    read_set_question_blocks,
-)
 from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.boxes import Box
 from clevrhope.describe.set_cards import (
@@ -42,8 +37,8 @@ def set_split_cards(
 ) -> SetSplitCards:
     """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
     path = resolved.layout.covr_h5(hop, split)
-    rows = next(read_set_question_blocks(path, n_rows=2 * n_shown))
-    templates = read_set_attributes(path).templates
+    rows = read_table(path, SETS).part(0, 2 * n_shown)
+    templates = read_table(path, SETS).templates
     vocab = read_vocab(resolved.layout.covr_vocab)
     sets = list(_sets(rows, entry["pool"], vocab, resolved, thumbnails))
     detokenizer = Detokenizer(vocab)
@@ -61,7 +56,7 @@ def set_split_cards(
 
 
 def _sets(
-    rows: SetQuestionArrays, pool: str, vocab: Vocab, resolved: Resolved, thumbnails: Thumbnails
+    rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved, thumbnails: Thumbnails
 ) -> Iterator[AnsweredSet]:
     """The set of each question, with its answer."""
     vocabulary = resolved.world.vocabulary

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from clevrhope.config.presets import Config
-from clevrhope.dataset.memory_split import MemorySplit
-from clevrhope.dataset.questions_h5 import QuestionRows
+from clevrhope.dataset.question_kinds import QUESTIONS, SINGLE
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.binding import open_inputs
@@ -51,11 +51,11 @@ class SplitSource:
         """The engine that makes the split's questions and the scenes of its pool."""
         return open_engine(open_inputs(self.request, None), seed=self.seed, palettes=self.palettes)
 
-    def make(self, engine: Engine, limit: int | None) -> tuple[MemorySplit, Vocab, dict[str, Any]]:
+    def make(self, engine: Engine, limit: int | None) -> tuple[QuestionTable, dict[str, Any]]:
         """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
 
         Returns:
-            The questions; the vocabulary of their tokens; and everything that decides them, as in a manifest.
+            The questions, and everything that decides them, as in a manifest.
 
         Raises:
             ConfigError: the split has fewer questions than `limit`.
@@ -65,7 +65,7 @@ class SplitSource:
         if limit is not None and job.kind.unit == "questions":
             job = replace(job, goal=limit)
         vocab = vocabulary(engine.world, engine.templates)
-        made: list[QuestionRows] = []
+        made: list[QuestionTable] = []
         n = 0
         for batch in questions_of(job, engine):
             made.append(_narrow(batch.arrays, vocab))
@@ -76,11 +76,9 @@ class SplitSource:
             raise ConfigError(
                 f"limit is {limit:,}, but {job.split} of {job.hop.name} has {n:,} questions; take fewer"
             )
-        names = ("hop", "split", "pool")
         binding = {**self.binding(engine), "templates": engine.templates.fingerprint}
         binding |= {"hop": job.hop.name, "split": job.split, "questions": self.config.changed_settings()}
-        rows = _joined(made, limit)
-        return MemorySplit(rows, **{name: binding[name] for name in names}), vocab, binding
+        return _joined(made, limit, vocab, job), binding
 
     def binding(self, engine: Engine) -> dict[str, Any]:
         """Everything that decides the scenes of the split's pool."""
@@ -112,19 +110,14 @@ def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits
     return SplitSource(request, seed, palettes, new_job(found, split, config.sizes, engine, second))
 
 
-def _narrow(rows: QuestionRows, vocab: Vocab) -> QuestionRows:
-    """Converts tokens to the narrowest type: one byte each with CLEVR's vocabulary."""
-    columns = {name: each for name, each in rows.arrays().items() if name in _NAMES}
-    words, functions = (np.min_scalar_type(len(each())) for each in (vocab.questions, vocab.programs))
-    columns["questions"] = columns["questions"].astype(words)
-    columns["programs"] = columns["programs"].astype(functions)
-    return QuestionRows(**columns)
+def _narrow(rows: QuestionTable, vocab: Vocab) -> QuestionTable:
+    """Only the common columns, with tokens of the narrowest type: one byte each with CLEVR's vocabulary."""
+    columns = {name: each for name, each in rows.arrays().items() if name in QUESTIONS}
+    for name, tokens in (("questions", vocab.questions()), ("programs", vocab.programs())):
+        columns[name] = columns[name].astype(np.min_scalar_type(len(tokens)))
+    return QuestionTable(SINGLE, columns)
 
 
-def _joined(parts: list[QuestionRows], limit: int | None) -> QuestionRows:
-    return QuestionRows(
-        **{name: np.concatenate([getattr(each, name) for each in parts])[:limit] for name in _NAMES}
-    )
-
-
-_NAMES = tuple(QuestionRows.__dataclass_fields__)
+def _joined(parts: list[QuestionTable], limit: int | None, vocab: Vocab, job: Job) -> QuestionTable:
+    columns = {name: np.concatenate([getattr(each, name) for each in parts])[:limit] for name in QUESTIONS}
+    return QuestionTable(SINGLE, columns, vocab=vocab, hop=job.hop.name, split=job.split, pool=job.pool)

@@ -20,8 +20,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
 from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.pairs_h5 import RELATIONS, ROLES, TIERS, PairArrays
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_questions
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, ROLES, TIERS
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import Vocab, extended_vocab, read_vocab, write_vocab
 from clevrhope.describe.datasheets import write_datasheet
@@ -305,7 +306,7 @@ class SuiteMaker:
         self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}
 
     def write(
-        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionArrays, pairs: Pairs
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionTable, pairs: Pairs
     ) -> tuple[Manifest, SuiteSplit]:
         """Writes the result of `make` for a split; returns the manifest that lists it, and the counts."""
         manifest = self._written(
@@ -371,7 +372,7 @@ class SuiteMaker:
         counts = tuple(_counts(self._suite, pairs))
         return SuiteSplit(hop.name, split, n_originals, counts, self._per_cell, self._origin)
 
-    def make(self, hop: Hop, split: str) -> tuple[QuestionArrays, Pairs]:
+    def make(self, hop: Hop, split: str) -> tuple[QuestionTable, Pairs]:
         """Makes the questions of a split, and the pairs from them, without writing anything."""
         self._check_vocabulary(self._manifest, hop)
         path = self._layout.questions_h5(hop.name, split)
@@ -380,11 +381,11 @@ class SuiteMaker:
             raise DatasetError(
                 f"{path}: not the file that the manifest lists; restore it, or run the dataset's build again"
             )
-        rows = read_questions(path)
+        rows = read_table(path)
         pool = str(self._manifest.splits[hop.name][split]["pool"])
         return rows, self._pairs(rows, hop, split, pool)
 
-    def _pairs(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> Pairs:
+    def _pairs(self, rows: QuestionTable, hop: Hop, split: str, pool: str) -> Pairs:
         graphs, indices = self._pool(pool)
         places = np.searchsorted(indices, rows.image_idxs)
         places = np.minimum(places, len(indices) - 1)
@@ -447,19 +448,19 @@ class SuiteMaker:
         """(K,) the number of the answer that a relation refers to; -1 for none."""
         return np.where(pairs.values >= 0, self._answers[pairs.values], -1).astype(np.int32)
 
-    def _widths(self, rows: QuestionArrays) -> tuple[int, int]:
+    def _widths(self, rows: QuestionTable) -> tuple[int, int]:
         """Tokens in a row of questions and of programs, of a split and of the suite."""
         templates = self._suite.templates
         return (
-            max(rows.questions.shape[1], templates.question_width),
-            max(rows.programs.shape[1], templates.program_width),
+            max(rows.widths[0], templates.question_width),
+            max(rows.widths[1], templates.program_width),
         )
 
     def _palette(self, pool: str) -> bytes | None:
         _, name = parse_pool_name(pool)
         return palette_from_json(self._manifest.palettes[name]).data(pool) if name else None
 
-    def _blocks(self, pairs: Pairs, rows: QuestionArrays, split: str) -> "Blocks":
+    def _blocks(self, pairs: Pairs, rows: QuestionTable, split: str) -> "Blocks":
         """The pairs in the form of the files, in blocks; one empty block if there are no pairs."""
         widths = self._widths(rows)
         tiers = self._tiers()
@@ -478,14 +479,15 @@ class SuiteMaker:
             some = slice(first, first + PAIRS_A_BLOCK)
             n = len(tests[some])
             batch = pairs.questions.take(2 * first, 2 * (first + n))
-            arrays = PairArrays(
+            columns = {
                 **encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths),
                 # One more than the program can have: a verified relation becomes two functions.
-                clevr_programs=batch.clevr_program_tokens(self._tokens, widths[1] + 1)[0],
-                role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
-                orig_idxs=originals[some].reshape(-1).astype(np.int32),
+                "clevr_programs": batch.clevr_program_tokens(self._tokens, widths[1] + 1)[0],
+                "role": np.tile(np.asarray([0, 1], dtype=np.int8), n),
+                "orig_idxs": originals[some].reshape(-1).astype(np.int32),
                 **{name: np.repeat(column[some], 2) for name, column in of_pairs.items()},
-            )
+            }
+            arrays = QuestionTable(PAIRS, columns)
             answers = self._vocab.answers()
             yield (
                 arrays,
@@ -501,7 +503,7 @@ class SuiteMaker:
             )
 
 
-Blocks = Iterator[tuple[QuestionArrays, list[bytes]]]
+Blocks = Iterator[tuple[QuestionTable, list[bytes]]]
 """Questions of a suite's file, as arrays and as rows of JSON."""
 
 
@@ -558,7 +560,7 @@ def with_suite(manifest: Manifest, hop: str, suite: str, split: str, entry: Mapp
 
 def pair_rows(
     questions: QuestionBatch,
-    arrays: PairArrays,
+    arrays: QuestionTable,
     tests: Sequence[tuple[str, str, str]],
     answers: Sequence[str],
     *,

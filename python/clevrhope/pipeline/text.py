@@ -11,7 +11,8 @@ from clevrhope.config.presets import TRAIN_PREFIXES, splits_of
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, QuestionWriter, read_scenes_in_use
+from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.plot_files import without_plots
 from clevrhope.pipeline.covr import covr_scenes_in_use
@@ -28,7 +29,7 @@ from clevrhope.splits.kinds import SECOND_SPLITS
 
 def write_split(
     job: Job,
-    questions: Iterator[Questions[QuestionArrays]],
+    questions: Iterator[Questions],
     resolved: Resolved,
     manifest: Manifest,
     advance: Advance,
@@ -115,19 +116,17 @@ def write_scenes(
     return manifest.with_files(files)
 
 
-def generate_questions(
-    jobs: Sequence[Job], resolved: Resolved
-) -> Generator[tuple[Job, Iterator[Questions[QuestionArrays]]]]:
+def generate_questions(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
     """Yields each job with its questions, whose next batch is made while the caller writes one."""
 
-    def questions(job: Job) -> Iterator[Questions[QuestionArrays]]:
+    def questions(job: Job) -> Iterator[Questions]:
         yield from questions_of(job, resolved.engine)  # nothing, not even an error, happens before its turn
 
     with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
 
 
-def questions_of(job: Job, engine: Engine) -> Iterator[Questions[QuestionArrays]]:
+def questions_of(job: Job, engine: Engine) -> Iterator[Questions]:
     """All questions of a split, in batches."""
     pair = job.hop.pair
     match job.kind.drawn:

@@ -9,7 +9,7 @@ import numpy as np
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey

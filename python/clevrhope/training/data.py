@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cache
 from itertools import repeat
 from typing import Any
@@ -12,10 +11,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clevrhope.dataset.clevr_questions import ClevrSplit
-from clevrhope.dataset.questions_h5 import Ints, QuestionRows
-from clevrhope.dataset.split_reader import COLUMNS, SplitReader
-from clevrhope.dataset.suite_reader import SuiteReader
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.store import Array, PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
@@ -27,47 +24,6 @@ SHARE_OF_MEMORY = 0.6
 _ROWS_AT_ONCE = 1024
 
 Numbers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class SplitRows(QuestionRows):
-    """Questions of a split in memory, with a function that makes their sentences."""
-
-    pool: str
-    sentences: Callable[[], Sequence[str]]
-
-    @classmethod
-    def of(cls, split: "Split") -> "SplitRows":
-        """All questions of a split.
-
-        Raises:
-            DatasetError: an incomplete file.
-        """
-        if isinstance(split, SplitRows):
-            return split
-        blocks = [(questions, programs) for _, questions, programs in split.blocks()]
-        return cls(
-            pool=split.pool,
-            questions=np.concatenate([each for each, _ in blocks]),
-            programs=np.concatenate([each for _, each in blocks]),
-            **{name: getattr(split, name) for name in COLUMNS},
-            sentences=split.sentences,
-        )
-
-    def take(self, rows: Numbers) -> "SplitRows":
-        """The questions in these rows, in this order."""
-        all_sentences = self.sentences
-
-        def sentences() -> list[str]:
-            every = all_sentences()
-            return [every[row] for row in rows]
-
-        columns: dict[str, Any] = {each.name: getattr(self, each.name)[rows] for each in fields(QuestionRows)}
-        return replace(self, **columns, sentences=sentences)
-
-
-Split = SplitRows | SplitReader | SuiteReader | ClevrSplit
-"""The questions of a split: in memory, or in the files of a dataset, of a suite or of CLEVR."""
 
 
 def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -84,13 +40,12 @@ class Questions:
     features stay memory-mapped, so that concurrent runs share them.
     """
 
-    def __init__(self, split: Split, features: PoolFeatures, device: torch.device) -> None:
+    def __init__(self, rows: QuestionTable, features: PoolFeatures, device: torch.device) -> None:
         """Reads the questions; `features` are those of the split's pool.
 
         Raises:
             DatasetError: an incomplete file, or images without features.
         """
-        rows = SplitRows.of(split)
         self.pool, self.image_idxs, self.answers = rows.pool, rows.image_idxs, rows.answers
         self._sentences = cache(rows.sentences)
         self.device = device

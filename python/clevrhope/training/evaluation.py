@@ -13,7 +13,6 @@ import torch
 from torch import nn
 
 from clevrhope.dataset.contents import (
-    covr_splits_in,
     find_hop,
     same_hop,
     splits_in,
@@ -26,9 +25,9 @@ from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.pairs_h5 import suite_columns
-from clevrhope.dataset.split_reader import open_split
-from clevrhope.dataset.suite_reader import open_suite
+from clevrhope.dataset.question_kinds import SETS, SINGLE
+from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
+from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.device import chosen_device
@@ -44,7 +43,7 @@ from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import load_weights, read_about
-from clevrhope.training.data import Questions, Split
+from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
 from clevrhope.training.predictions import (
     BATCH,
@@ -160,7 +159,7 @@ def evaluate(
             f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
             "about one image; choose a run on train"
         )
-    built = covr_splits_in(layout, hop) if of_sets else splits_in(layout, hop)
+    built = splits_in(layout, hop, SETS if of_sets else SINGLE)
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
@@ -284,7 +283,7 @@ class _Asked:
         n_skipped: number of questions that are left out, as the model's features are of scenes.
     """
 
-    reader: Split
+    reader: QuestionTable
     rows: Sequence[int]
     unknown_words: tuple[str, ...]
     n_skipped: int
@@ -292,17 +291,18 @@ class _Asked:
 
 def _asked(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool) -> _Asked:
     """Opens the questions of a part for a model with the vocabulary `here`, and features of scenes or not."""
-    reader: Split
     n_skipped = 0
     if part.suite:
         there = read_vocab(layout.suite_vocab(hop, part.suite))
-        of_suite = open_suite(layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=of_scenes)
-        reader, rows, n_skipped = of_suite, of_suite.rows.tolist(), of_suite.n_skipped
+        reader, of_file, n_skipped = open_suite(
+            layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=of_scenes
+        )
+        rows: Sequence[int] = of_file.tolist()
         place = layout.suite_h5(hop, part.suite, part.split)
     else:
         there = read_vocab(layout.vocab_of(part.split))
-        of_split = open_split(layout, hop, part.split, vocab=there)
-        reader, rows = of_split, range(len(of_split))
+        reader = open_split(layout, hop, part.split, vocab=there)
+        rows = range(len(reader))
         place = layout.questions_h5(hop, part.split)
     if there == here:
         return _Asked(reader, rows, (), n_skipped)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from clevrhope.dataset.pairs_h5 import DIGITS
+from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ConfigError, DatasetError

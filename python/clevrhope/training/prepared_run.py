@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from clevrhope.dataset.clevr_questions import ClevrSplit
+from clevrhope.dataset.clevr_questions import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import finished_manifest
-from clevrhope.dataset.split_reader import open_split
+from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
@@ -25,7 +25,7 @@ from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.hops import NONE
 from clevrhope.training.checkpoints import RunProgress, check_states
-from clevrhope.training.data import Questions, Split, SplitRows
+from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.order import derived_seed
@@ -70,9 +70,9 @@ class PreparedRun:
     recipe: Recipe
     precision: Precision
     device: torch.device
-    reader: Split
+    reader: QuestionTable
     store: FeatureStore
-    tune: tuple[Split, FeatureStore] | None
+    tune: tuple[QuestionTable, FeatureStore] | None
     binding: Mapping[str, Any]
     sentences: Sequence[str]
 
@@ -121,7 +121,6 @@ def prepare(request: TrainRequest) -> PreparedRun:
     layout = Layout(request.dataset)
     manifest = finished_manifest(layout.manifest)
     request = replace(request, hop=find_hop(layout, request.hop))
-    reader: Split
     reader, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
     device = chosen_device(request.device)
 
@@ -145,10 +144,9 @@ def prepare(request: TrainRequest) -> PreparedRun:
     precision = _precision(request, recipe, device, folder)
     covr = choose_covr_split(layout, request)
     if covr.train is not None:
-        reader = SplitRows.of(reader).take(covr.train)
+        reader = reader.take(covr.train)
     if request.drop_types:
-        rows = SplitRows.of(reader)
-        reader = rows.take(kept_rows(rows.programs, request.drop_types, seed=request.seed, vocab=vocab))
+        reader = reader.take(kept_rows(reader.programs, request.drop_types, seed=request.seed, vocab=vocab))
     for stage in recipe.stages:
         check_stage(model, stage, len(reader.answers))
     there = read_vocab(layout.vocab)
@@ -219,17 +217,17 @@ def _tune_set(
     vocab: Vocab,
     store: FeatureStore,
     covr: CovrSplit,
-) -> tuple[Split, FeatureStore] | None:
+) -> tuple[QuestionTable, FeatureStore] | None:
     """The tune set and the features of its images; None without `tune_on`."""
     if request.tune_on is None:
         return None
     if request.is_of_sets:
         split = find_split(layout, request.hop, request.tune_on)
-        reader: Split = open_split(layout, request.hop, split, vocab=vocab)
-        return (reader if covr.dev is None else SplitRows.of(reader).take(covr.dev)), store
+        reader = open_split(layout, request.hop, split, vocab=vocab)
+        return (reader if covr.dev is None else reader.take(covr.dev)), store
     if request.tune_on not in (TUNE_SET, TUNE_SET_OF_NONE):
         clevr = Path(request.tune_on)
-        return ClevrSplit(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
+        return read_clevr_questions(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)
     if hop not in hops_in(layout) or name not in splits_in(layout, hop):

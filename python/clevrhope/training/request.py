@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from clevrhope.dataset.augmented_h5 import augmented_split, n_augmented, suite_of_split
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
+from clevrhope.dataset.suite_questions import augmented_split, n_augmented, suite_of_split
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import check_at_least, suggestion

@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from clevrhope.dataset.identity import vocab_digest
-from clevrhope.dataset.split_reader import COLUMNS
+from clevrhope.dataset.question_kinds import QUESTIONS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.features.store import PoolFeatures
 from clevrhope.models.stack import stack_models
@@ -23,7 +24,7 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.checks import rehearse
-from clevrhope.training.data import Numbers, Questions, SplitRows, padded
+from clevrhope.training.data import Numbers, Questions, padded
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
 from clevrhope.training.loop import Loop, open_member
@@ -195,29 +196,32 @@ def join_train_sets(runs: Sequence[PreparedRun]) -> tuple[Questions, list[int]]:
     starts: dict[tuple[str, str, int], int] = {}
     for key in different:
         starts[key] = sum(n for _, _, n in starts)
-    parts = [SplitRows.of(run.reader) for run in different.values()]
+    parts = [run.reader for run in different.values()]
     pools = [run.store.pool(run.reader.pool) for run in different.values()]
     images, features = _joined_features(parts, pools)
     return Questions(_joined_rows(parts, images), features, runs[0].device), [starts[key] for key in keys]
 
 
-def _joined_rows(parts: Sequence[SplitRows], images: Sequence[Numbers]) -> SplitRows:
+def _joined_rows(parts: Sequence[QuestionTable], images: Sequence[Numbers]) -> QuestionTable:
     """The questions of all parts, with these images; token rows are padded to the longest."""
     sentences = [part.sentences for part in parts]
     columns: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS
+        name: np.concatenate([getattr(part, name) for part in parts])
+        for name, column in QUESTIONS.items()
+        if not column.row and name != "image_idxs"
     }
     columns["image_idxs"] = np.concatenate(images)
     columns |= {name: padded([getattr(part, name) for part in parts]) for name in ("questions", "programs")}
-    return SplitRows(
-        **columns,
+    return QuestionTable(
+        parts[0].kind,
+        columns,
+        texts=lambda: [sentence for of_part in sentences for sentence in of_part()],
         pool="several",
-        sentences=lambda: [sentence for of_part in sentences for sentence in of_part()],
     )
 
 
 def _joined_features(
-    parts: Sequence[SplitRows], pools: Sequence[PoolFeatures]
+    parts: Sequence[QuestionTable], pools: Sequence[PoolFeatures]
 ) -> tuple[list[Numbers], PoolFeatures]:
     """For each part the row of each question's image, and the joined features, with each image once."""
     images, used, n_rows = [], [], 0

@@ -140,11 +140,11 @@ def stream(
     engine = source.open_engine()
     rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
-    rows, vocab, binding = source.make(engine, limit)
+    rows, binding = source.make(engine, limit)
     opened = WindowScenes(source)
     pixels = WindowImages(opened, source, rendering, kept) if images else None
     given = opened if scenes else None
-    items = Split(rows, vocab, pixels, text=text, transform=transform, scenes=given)
+    items = Split(rows, pixels, text=text, transform=transform, scenes=given)
     decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
     digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
     sources = [opened] if pixels is None else [opened, pixels]

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.augmented_h5 import n_augmented, read_fingerprint, suite_of_split
 from clevrhope.dataset.contents import find_split, no_train_set
 from clevrhope.dataset.covr_description import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.question_kinds import ADDED
+from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.suite_questions import n_augmented, suite_of_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.settings import check_known
@@ -35,7 +36,7 @@ _END = 1
 
 def open_train_set(
     layout: Layout, hop: str, split: str, size: int
-) -> tuple[SplitReader, Vocab, Mapping[str, str]]:
+) -> tuple[QuestionTable, Vocab, Mapping[str, str]]:
     """Opens a train set whose name passed `check_train_split`.
 
     Returns:
@@ -57,8 +58,9 @@ def open_train_set(
         raise no_train_set(layout, hop, suite)
     vocab = read_vocab(layout.suite_vocab(hop, suite))
     open_split(layout, hop, TRAIN.name, limit=size, vocab=vocab)  # checks that train has as many
-    binding = {"split": split, "suite_fingerprint": read_fingerprint(h5)}
-    return SplitReader(h5, limit=n_augmented(size), vocab=vocab), vocab, binding
+    table = read_table(h5, ADDED, limit=n_augmented(size), vocab=vocab).check()
+    binding = {"split": split, "suite_fingerprint": table.fingerprint}
+    return table, vocab, binding
 
 
 def kept_rows(

@@ -5,27 +5,26 @@ words, but other indices.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.suite_reader import SuiteReader
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.training.data import Split, SplitRows
 
 _PADDING, _UNKNOWN = SPECIAL_TOKENS.index("<NULL>"), SPECIAL_TOKENS.index("<UNK>")
 _MISSING = -1
 
 
 def map_vocab(
-    split: Split, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
-) -> tuple[SplitRows, tuple[str, ...]]:
+    rows: QuestionTable, *, there: Vocab, here: Vocab, place: str, may_lack: bool = False
+) -> tuple[QuestionTable, tuple[str, ...]]:
     """A split in the indices of the model's vocabulary `here`; words that it lacks become <UNK>.
 
     Args:
-        split: the split, in the indices of `there`.
+        rows: the questions, in the indices of `there`.
         there: the dataset's vocabulary.
         here: the model's vocabulary.
         place: names the split in messages.
@@ -39,7 +38,6 @@ def map_vocab(
     Raises:
         DatasetError: the model's vocabulary lacks an answer or a function, and may not.
     """
-    rows = SplitRows.of(split)
     words = _table(there.questions(), here.question_token_to_idx)
     unknown = [word for word in np.unique(rows.questions).tolist() if words[word] == _MISSING]
     program_tokens = _table(there.programs(), here.program_token_to_idx)
@@ -49,11 +47,10 @@ def map_vocab(
         _check_known(functions, rows.programs, there.programs(), "function", place)
         _check_known(answers, rows.answers, there.answers(), "answer", place)
     program_lengths = rows.program_lengths
-    if isinstance(split, SuiteReader):
-        functions, program_lengths = _with_equivalents(functions, split, program_tokens)
+    if rows.kind is PAIRS:
+        functions, program_lengths = _with_equivalents(functions, rows, program_tokens)
     lacks_function = (functions == _MISSING).any(axis=1)
-    mapped = replace(
-        rows,
+    mapped = rows.with_columns(
         questions=np.where(words == _MISSING, _UNKNOWN, words).astype(np.int32)[rows.questions],
         programs=np.where(lacks_function[:, np.newaxis], _PADDING, functions).astype(np.int32),
         program_lengths=program_lengths,
@@ -62,15 +59,15 @@ def map_vocab(
     return mapped, tuple(sorted(there.questions()[word] for word in unknown))
 
 
-def _with_equivalents(functions: Ints, split: SuiteReader, program_tokens: Ints) -> tuple[Ints, Ints]:
+def _with_equivalents(functions: Ints, rows: QuestionTable, program_tokens: Ints) -> tuple[Ints, Ints]:
     """(N, P) programs, of which those with a missing function become their equivalents, and (N,) lengths."""
-    equivalents = program_tokens[split.clevr_programs]
-    has_one = (split.clevr_programs != _PADDING).any(axis=1)
+    equivalents = program_tokens[rows.clevr_programs]
+    has_one = (rows.clevr_programs != _PADDING).any(axis=1)
     replaced = (functions == _MISSING).any(axis=1) & has_one
     n_more = equivalents.shape[1] - functions.shape[1]
     functions = np.pad(functions, ((0, 0), (0, max(n_more, 0))), constant_values=_PADDING)
     equivalents = np.pad(equivalents, ((0, 0), (0, max(-n_more, 0))), constant_values=_PADDING)
-    lengths = np.where(replaced, np.count_nonzero(equivalents != _PADDING, axis=1), split.program_lengths)
+    lengths = np.where(replaced, np.count_nonzero(equivalents != _PADDING, axis=1), rows.program_lengths)
     return np.where(replaced[:, np.newaxis], equivalents, functions), lengths.astype(np.int32)
 
 

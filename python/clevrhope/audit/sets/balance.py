@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from clevrhope.audit.folder import SetSplit
 from clevrhope.audit.report import Check
-from clevrhope.dataset.covr_h5 import STRUCTURES
+from clevrhope.dataset.question_kinds import STRUCTURES
 from clevrhope.dataset.split_files import Vocab
 
 LEAST_QUESTIONS = 1_000

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from clevrhope._core import AuditSetFindings, AuditSetReader
 from clevrhope.audit.folder import SetSplit
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.covr_h5 import MAX_IMAGES, PAIR_PLACES
 from clevrhope.dataset.native_reader import Ints
+from clevrhope.dataset.question_kinds import MAX_IMAGES, PAIR_PLACES
 from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
 from clevrhope.dataset.split_files import SetArrays, Vocab
 

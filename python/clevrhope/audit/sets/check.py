@@ -15,8 +15,8 @@ from clevrhope.audit.sets.balance import BalanceCheck, Cells
 from clevrhope.audit.sets.batch import Batch, SetFile, digests, scene_rows
 from clevrhope.audit.sets.rules import CUTS, FILES, PAIR, PROGRAMS, RULES
 from clevrhope.audit.sets.texts import Texts, check_texts
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
 from clevrhope.dataset.native_reader import known_words, vocabulary_of
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clevrhope.audit.sets.batch import DISTRACTORS, NOWHERE, QUESTION, Batch, Flags
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 
 FILES, PROGRAMS, CUTS, PAIR = (
     f"several images: {name}" for name in ("files", "programs", "distractors", "pair")

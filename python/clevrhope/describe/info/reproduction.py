@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.augmented_h5 import augmented_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.pairs_h5 import read_search
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.runtime.toml import toml_text
 from clevrhope.splits.hops import PRELIM
 
@@ -113,8 +114,8 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
             named = [] if every else [word for hop in chosen for word in ("--hop", hop)]
             options = ["--train"] if is_train else []
             path = layout.suite_h5(chosen[0], suite, files[chosen[0]][0])
-            if not is_train and path.is_file() and (search := read_search(path)):
-                origin, per_cell = search
+            if not is_train and path.is_file() and "origin" in (search := read_table(path, PAIRS).attributes):
+                origin, per_cell = search["origin"], search["per_cell"]
                 options = [*(["--from", origin] if origin == "search" else []), "--per-cell", str(per_cell)]
             if most := max(made[hop][split].get("visual", 0) for hop in chosen for split in files[hop]):
                 options = ["--visual", str(most)]

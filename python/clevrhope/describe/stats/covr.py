@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
 from clevrhope.describe.stats.table import Table
 from clevrhope.pages.markdown import decimal, mean, number, percent

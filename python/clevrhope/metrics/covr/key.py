@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.covr_description import read_description
-from clevrhope.dataset.covr_h5 import read_set_attributes, read_set_questions
 from clevrhope.dataset.offered_answers import offered_answers
-from clevrhope.dataset.questions_h5 import Ints, check_numbers
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.answer_key import AnswerKey, TestSet, answer_numbers
@@ -26,9 +27,9 @@ class SetTestSet(TestSet):
     templates: tuple[str, ...]
     """Names of templates by number."""
     structures: Ints
-    """(N,) numbers in `covr_h5.STRUCTURES`."""
+    """(N,) numbers in `question_kinds.STRUCTURES`."""
     pair_places: Ints
-    """(N,) numbers in `covr_h5.PAIR_PLACES`."""
+    """(N,) numbers in `question_kinds.PAIR_PLACES`."""
     offered: Ints
     """(N, 2) the answers that a choose question offers; -1 in rows of other questions."""
     description: Description
@@ -70,16 +71,15 @@ class CovrKey(AnswerKey):
         """
         if (hop, split) not in self._sets:
             path = self._layout.covr_h5(hop, split)
-            rows, attributes = read_set_questions(path), read_set_attributes(path)
-            check_numbers(path, "answers", rows.answers, len(self._vocab.answers()))
+            rows = read_table(path, SETS, vocab=self._vocab)
             self._sets[hop, split] = SetTestSet(
                 hop=hop,
                 split=split,
-                pool=attributes.pool,
+                pool=rows.pool,
                 answers=rows.answers,
                 images=source_images(rows.image_idxs, rows.sources).astype(np.int32),
                 families=rows.question_families,
-                templates=attributes.templates,
+                templates=rows.templates,
                 structures=rows.structures.astype(np.int32),
                 pair_places=rows.pair_places.astype(np.int32),
                 offered=offered_answers(
@@ -96,7 +96,7 @@ class CovrKey(AnswerKey):
             DatasetError: covr_train is missing.
         """
         _, answers, templates = self._read_train(hop)
-        names = read_set_attributes(self._layout.covr_h5(hop, COVR_TRAIN)).templates
+        names = read_table(self._layout.covr_h5(hop, COVR_TRAIN), SETS).templates
         return frequent_answers(
             answers[:size], templates[:size], n_templates=len(names), n_answers=len(self._vocab.answers())
         )
@@ -122,6 +122,6 @@ class CovrKey(AnswerKey):
     def _read_train(self, hop: str) -> tuple[Description, Ints, Ints]:
         if hop not in self._train:
             path = self._layout.covr_h5(hop, COVR_TRAIN)
-            rows = read_set_questions(path)
+            rows = read_table(path, SETS)
             self._train[hop] = (read_description(path), rows.answers, rows.question_families)
         return self._train[hop]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.covr_h5 import PAIR_PLACES, STRUCTURES
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError, MismatchedRunsError, PredictionsError, shown
 from clevrhope.metrics.collector import (

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.pairs_h5 import TIERS, PairFile
+from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Relation
 from clevrhope.metrics.results import Constant
@@ -36,7 +37,7 @@ Chosen = npt.NDArray[np.bool_]
 
 
 def parts_of_pairs(
-    file: PairFile, chosen: Chosen, answers: AnswerSet, functions: Sequence[str]
+    file: QuestionTable, chosen: Chosen, answers: AnswerSet, functions: Sequence[str]
 ) -> tuple[dict[str, Sequence[str]], dict[str, Ints]]:
     """The names of the parts of each breakdown by number, and (K,) the part of each pair.
 
@@ -49,29 +50,29 @@ def parts_of_pairs(
         answers: the vocabulary.
         functions: the names of the suite's functions, by number.
     """
-    tests = file.rows.test[::2]
+    tests = file.test[::2]
     types = list(dict.fromkeys(file.types))
     type_of_test = np.asarray([types.index(kind) for kind in file.types])
     step = steps(file, answers)
     found: dict[str, tuple[Sequence[str], npt.NDArray[np.integer[Any]]]] = {
         "test": (file.tests, tests),
         "type": ([kind or "no type" for kind in types], type_of_test[tests]),
-        "tier": (TIERS, file.rows.tier[::2]),
+        "tier": (TIERS, file.tier[::2]),
         "asks": (ASKS, asked_for(file, answers, functions)),
     }
     if (step[chosen] >= 0).any():
         found["step"] = (STEPS, np.where(step < 0, len(STEPS), step))
     if "pair" in SPLITS[file.split].of:
-        found[CELL] = ((), N_CELLS * tests + file.rows.cell[::2])
+        found[CELL] = ((), N_CELLS * tests + file.cell[::2])
     return (
         {by: names for by, (names, _) in found.items()},
         {by: part.astype(np.int32) for by, (_, part) in found.items()},
     )
 
 
-def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> Ints:
+def asked_for(file: QuestionTable, answers: AnswerSet, functions: Sequence[str]) -> Ints:
     """(K,) what the partner of each pair asks for, as an index into `ASKS`; arguments as above."""
-    rows = file.rows
+    rows = file
     kinds = answers.kind(rows.answers[1::2])
     is_offer = np.asarray([name.startswith(_OFFERS) for name in functions])
     n_offers = is_offer[rows.programs[1::2]].sum(axis=1)
@@ -84,23 +85,23 @@ def asked_for(file: PairFile, answers: AnswerSet, functions: Sequence[str]) -> I
     return found
 
 
-def steps(file: PairFile, answers: AnswerSet) -> Ints:
+def steps(file: QuestionTable, answers: AnswerSet) -> Ints:
     """(K,) the direction of each pair of an ontology test, as an index into `STEPS`; -1 for other pairs.
 
     A partner asks of things what is true of cubes, or asks of cubes what is true of no thing. So a pair with
     the answer yes goes to the hypernym, and a pair with the answer no to the hyponym.
     """
-    rows = file.rows
+    rows = file
     has_step = np.asarray([name.startswith(_STEP_TESTS) for name in file.tests])
     there = has_step[rows.test[::2]] & (rows.relation[::2] == Relation.SAME)
     found: Ints = np.where(there, rows.answers[::2] == answers.no, -1).astype(np.int32)
     return found
 
 
-def constants(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, Constant]:
+def constants(file: QuestionTable, chosen: Chosen, answers: AnswerSet) -> Mapping[str, Constant]:
     """For each test with only yes/no partners, the constant answer that is right most often about them."""
     found = {}
-    right = file.rows.answers[1::2]
+    right = file.answers[1::2]
     for test, pairs in _pairs_by_test(file, chosen):
         n_yes, n_no = (int((right[pairs] == each).sum()) for each in (answers.yes, answers.no))
         n = int(pairs.sum())
@@ -110,7 +111,7 @@ def constants(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str
     return found
 
 
-def traits(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:
+def traits(file: QuestionTable, chosen: Chosen, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:
     """Trait -> the tests all of whose chosen pairs have it.
 
     "beyond" pairs use words or functions that the dataset lacks. Of those with "same_programs", both
@@ -118,7 +119,7 @@ def traits(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, t
     whatever it has learned. In "entailments", yes is the right answer to both: there RAD is the share of
     pairs answered yes to the partner, among those answered yes to the original.
     """
-    rows = file.rows
+    rows = file
     programs, images = rows.programs, rows.image_idxs
     having = {
         "beyond": rows.tier[::2] == TIERS.index("beyond"),
@@ -131,9 +132,9 @@ def traits(file: PairFile, chosen: Chosen, answers: AnswerSet) -> Mapping[str, t
     }
 
 
-def _pairs_by_test(file: PairFile, chosen: Chosen) -> Iterator[tuple[str, Chosen]]:
+def _pairs_by_test(file: QuestionTable, chosen: Chosen) -> Iterator[tuple[str, Chosen]]:
     """Each test that has chosen pairs, with the (K,) flags of these pairs."""
-    tests = file.rows.test[::2]
+    tests = file.test[::2]
     for number, name in enumerate(file.tests):
         pairs: Chosen = chosen & (tests == number)
         if pairs.any():

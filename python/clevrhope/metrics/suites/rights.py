@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from clevrhope.dataset.pairs_h5 import TIERS
+from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN, Collector
@@ -69,14 +69,14 @@ def rights(key: AnswerKey, suite: str, collector: Collector) -> tuple[list[Split
         of_suite = target._replace(suite=suite)
         both = answers_to_pairs(collector.given, of_suite, file).reshape(-1, 2)  # (K, 2)
         answered = (both != NOT_GIVEN).all(axis=1)
-        right = (both == file.rows.answers.reshape(-1, 2)) & answered[:, np.newaxis]
+        right = (both == file.answers.reshape(-1, 2)) & answered[:, np.newaxis]
         pairs.append(
             PairRights(
                 target=of_suite,
                 tests=file.tests,
-                test=file.rows.test[::2].astype(np.int32),
-                is_in=file.rows.tier[::2] == TIERS.index("in"),
-                images=file.rows.image_idxs[::2],
+                test=file.test[::2].astype(np.int32),
+                is_in=file.tier[::2] == TIERS.index("in"),
+                images=file.image_idxs[::2],
                 answered=answered,
                 original=right[:, 0],
                 partner=right[:, 1],

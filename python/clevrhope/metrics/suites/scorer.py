@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.contents import no_suite
-from clevrhope.dataset.pairs_h5 import TIERS, PairFile
+from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
@@ -164,20 +165,20 @@ class _Scorer:
         splits = {}
         for split in self._key.suite_splits(hop, self._suite):
             file = self._key.pairs(hop, self._suite, split)
-            chosen = np.isin(file.rows.tier[::2], [TIERS.index(tier) for tier in self._tiers])
+            chosen = np.isin(file.tier[::2], [TIERS.index(tier) for tier in self._tiers])
             if chosen.any():
                 targets = [Target(hop, split, run, size, self._suite) for run in runs]
                 splits[split] = self._scored(file, targets, chosen)
         return Condition(hop, size, tuple(runs), splits)
 
-    def _scored(self, file: PairFile, targets: Sequence[Target], chosen: Chosen) -> SplitScores:
+    def _scored(self, file: QuestionTable, targets: Sequence[Target], chosen: Chosen) -> SplitScores:
         """The scores on one split over the chosen (K,) pairs; each target stands for a run."""
         given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
         for target, row in zip(targets, given, strict=True):
             self._note_missing(target, file, row, chosen)
         functions = self._key.suite_functions(file.hop, file.suite)
         names, part_of = parts_of_pairs(file, chosen, self._answers, functions)
-        rows = file.rows
+        rows = file
         pairs = Pairs(
             originals=rows.answers[::2][chosen],
             partners=rows.answers[1::2][chosen],
@@ -212,22 +213,26 @@ class _Scorer:
             controls=controls,
         )
 
-    def _note_missing(self, target: Target, file: PairFile, given: AnswerNumbers, chosen: Chosen) -> None:
+    def _note_missing(
+        self, target: Target, file: QuestionTable, given: AnswerNumbers, chosen: Chosen
+    ) -> None:
         """Notes a run's first incomplete pairs from its 2K answers."""
         lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
         for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self._missing)):
             row = 2 * int(pair) + int(lacks[pair].argmax())
-            own = int(file.rows.orig_idxs[row])
+            own = int(file.orig_idxs[row])
             place = f"question {row} of the suite" if own < 0 else f"question {own} of the split"
             self._missing.append(f"{target}: pair {pair} lacks an answer to {place}")
 
 
-def answers_to_pairs(given: Mapping[Target, AnswerNumbers], target: Target, file: PairFile) -> AnswerNumbers:
+def answers_to_pairs(
+    given: Mapping[Target, AnswerNumbers], target: Target, file: QuestionTable
+) -> AnswerNumbers:
     """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where one is missing.
 
     Answers missing from the rows about the suite are taken from the rows about its split.
     """
-    places = file.rows.orig_idxs
+    places = file.orig_idxs
     of_suite = given.get(target, np.full(len(places), NOT_GIVEN, dtype=np.int16))
     of_split = given.get(target._replace(suite=None))
     if of_split is None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.pairs_h5 import PairFile
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics.collector import AnswerNumbers
 from clevrhope.metrics.measures import CROSSINGS, GROUPS
 from clevrhope.metrics.pairs import (
@@ -21,7 +21,7 @@ from clevrhope.metrics.suites.questions import Chosen
 
 
 def crossings(
-    file: PairFile, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
+    file: QuestionTable, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
 ) -> Iterator[tuple[str, str, Scored]]:
     """The tests that have a control, their controls, and the scores on the originals with pairs of both.
 
@@ -32,7 +32,7 @@ def crossings(
         answers: the vocabulary.
         draws: the keyword arguments `seed` and `bootstrap`.
     """
-    rows = file.rows
+    rows = file
     for control, name in enumerate(file.controls):
         if name not in file.tests:
             continue
@@ -50,10 +50,10 @@ def crossings(
 
 
 def groups(
-    file: PairFile, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
+    file: QuestionTable, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet, **draws: Any
 ) -> Iterator[tuple[str, Scored]]:
     """The tests whose originals have a partner for each of several values; arguments as in `crossings`."""
-    rows = file.rows
+    rows = file
     tests, is_value = rows.test[::2], chosen & (rows.relation[::2] == Relation.IS)
     for test in np.unique(tests[is_value]).tolist():
         pairs = np.flatnonzero(is_value & (tests == test))
@@ -69,9 +69,9 @@ def groups(
         yield file.tests[test], scored[""][0]
 
 
-def _by_original(file: PairFile, pairs: Chosen) -> dict[tuple[int, bytes], int]:
+def _by_original(file: QuestionTable, pairs: Chosen) -> dict[tuple[int, bytes], int]:
     """Image and tokens of an original -> the index of its pair, among the (K,) flagged pairs."""
-    rows = file.rows
+    rows = file
     places = np.flatnonzero(pairs)
     images, questions = rows.image_idxs[2 * places].tolist(), rows.questions[2 * places]
     return {

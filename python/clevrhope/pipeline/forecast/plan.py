@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.config.presets import WINDOW
-from clevrhope.dataset.augmented_h5 import augmented_split
-from clevrhope.dataset.covr_h5 import MAX_IMAGES
+from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import RenderError
 from clevrhope.pipeline.annotations import missing_passes
 from clevrhope.pipeline.covr import QUESTIONS_A_WINDOW, CovrJob

@@ -20,7 +20,8 @@ from clevrhope._core import (
 )
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError, TemplateError
@@ -87,7 +88,7 @@ class SplitReading:
     templates: Templates
     vocab: Vocab
     tokens: ProgramTokens
-    rows: QuestionArrays
+    rows: QuestionTable
     seed: int
     hop: Hop
     split: str

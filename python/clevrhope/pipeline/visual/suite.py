@@ -14,8 +14,9 @@ from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
-from clevrhope.dataset.pairs_h5 import RELATIONS, PairArrays
-from clevrhope.dataset.questions_h5 import Ints, QuestionArrays, read_columns, read_questions
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
 from clevrhope.dataset.vocab import read_vocab
@@ -155,7 +156,7 @@ class _Maker:
         layout = self._layout
         pool = SuitePool(hop.name, VISUAL, split)
         source_pool = str(manifest.splits[hop.name][split]["pool"])
-        rows = read_questions(layout.questions_h5(hop.name, split))
+        rows = read_table(layout.questions_h5(hop.name, split))
         reading = self._reading(rows, hop, split, source_pool)
         with progress.stage(f"Choosing questions of {hop.name} {split}", total=0, unit="questions"):
             choice = choose(reading, self._n)
@@ -209,7 +210,7 @@ class _Maker:
         )
         return with_suite(manifest.with_files(files), hop.name, VISUAL, split, entry), found
 
-    def _reading(self, rows: QuestionArrays, hop: Hop, split: str, pool: str) -> SplitReading:
+    def _reading(self, rows: QuestionTable, hop: Hop, split: str, pool: str) -> SplitReading:
         _, palette = parse_pool_name(pool)
         world = self._world
         if palette:
@@ -228,13 +229,13 @@ class _Maker:
             world,
         )
 
-    def _mean_rgb(self, hop: Hop, pool: str, rows: QuestionArrays) -> Rgb:
+    def _mean_rgb(self, hop: Hop, pool: str, rows: QuestionTable) -> Rgb:
         """The mean color of train's first images, or of the split's own if there is no train split."""
         indices = rows.image_idxs
         if TRAIN.name in self._manifest.splits[hop.name]:
             pool = str(self._manifest.splits[hop.name][TRAIN.name]["pool"])
             path = self._layout.questions_h5(hop.name, TRAIN.name)
-            indices = read_columns(path, ("image_idxs",))["image_idxs"]
+            indices = read_table(path).image_idxs
         used: Ints = np.unique(indices)[:IMAGES_OF_THE_MEAN]
         images = find_images(self._layout, pool, used, prefer="h5")
         if images is None:
@@ -246,7 +247,7 @@ class _Maker:
 
     def _asked(
         self, pairs: "_Pairs", reading: SplitReading, plan: Plan, scene_rows: Mapping[int, bytes]
-    ) -> tuple[QuestionBatch, PairArrays]:
+    ) -> tuple[QuestionBatch, QuestionTable]:
         """Both questions of each pair, executed on the scenes of their images.
 
         Raises:
@@ -259,26 +260,26 @@ class _Maker:
         places = np.searchsorted(np.asarray(plan.indices, dtype=np.int64), indices).astype(np.uint32)
         questions = reading.questions(rows)
         batch = questions.on(scenes, places, indices, pool=plan.pool)
-        widths = (reading.rows.questions.shape[1], reading.rows.programs.shape[1])
+        widths = reading.rows.widths
         columns = encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths)
         self._check_answers(pairs, reading, columns["answers"].reshape(n, 2))
         touches = np.zeros(2 * n, dtype=np.uint8)
         if reading.hop.pair:
             touches = questions.touches(scenes, places, list(reading.hop.pair))
         first = np.repeat(touches[::2], 2)
-        arrays = PairArrays(
-            **columns,
-            pair_idxs=np.repeat(np.arange(n, dtype=np.int32), 2),
-            role=np.tile(np.asarray([0, 1], dtype=np.int8), n),
-            test=np.repeat(pairs.tests, 2).astype(np.int16),
-            tier=np.zeros(2 * n, dtype=np.int8),
-            cell=((first & 1) * 3).astype(np.int8),
-            touches=(first >> 2).astype(np.int8),
-            relation=np.repeat(pairs.relations, 2),
-            value=np.full(2 * n, -1, dtype=np.int32),
-            orig_idxs=np.stack([pairs.rows, np.full(n, -1)], axis=1).reshape(-1).astype(np.int32),
-            clevr_programs=np.zeros_like(columns["programs"]),
-        )
+        columns |= {
+            "pair_idxs": np.repeat(np.arange(n, dtype=np.int32), 2),
+            "role": np.tile(np.asarray([0, 1], dtype=np.int8), n),
+            "test": np.repeat(pairs.tests, 2).astype(np.int16),
+            "tier": np.zeros(2 * n, dtype=np.int8),
+            "cell": ((first & 1) * 3).astype(np.int8),
+            "touches": (first >> 2).astype(np.int8),
+            "relation": np.repeat(pairs.relations, 2),
+            "value": np.full(2 * n, -1, dtype=np.int32),
+            "orig_idxs": np.stack([pairs.rows, np.full(n, -1)], axis=1).reshape(-1).astype(np.int32),
+            "clevr_programs": np.zeros_like(columns["programs"]),
+        }
+        arrays = QuestionTable(PAIRS, columns)
         return batch, arrays
 
     def _check_answers(self, pairs: "_Pairs", reading: SplitReading, answers: npt.NDArray[np.int32]) -> None:

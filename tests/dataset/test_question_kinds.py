@@ -1,0 +1,111 @@
+"""A made-up fifth kind of questions is one row of `KINDS`: its splits are loaded, checked and exported."""
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from building import request
+from fake_renderer import FakeRenderer
+
+from clevrhope import ConfigError, DatasetError, load
+from clevrhope.dataset.contents import splits_in
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import existing_manifest, write_manifest
+from clevrhope.dataset.question_kinds import KINDS, SINGLE, Column, Field, QuestionKind, kind_of
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.export import export
+from clevrhope.pipeline import build
+
+HOP, SPLIT = "rubber_cylinder", "ranked_test"
+GRADES = ("easy", "middling", "hard")
+
+RANKED = QuestionKind(
+    name="ranked",
+    what="a file of ranked questions",
+    columns={
+        **{name: column for name, column in SINGLE.columns.items() if name != "orig_idxs"},
+        "ranks": Column("how hard people found it", "int8", names="grades"),
+    },
+    fields=(
+        *SINGLE.fields,
+        Field("grade", "ranks", "how hard it is", value=lambda table, rank: table.grades[rank]),
+    ),
+    lists={"grades": ""},
+    table="{hop}.ranked",
+    prefix="ranked_",
+    splits=(SPLIT,),
+    h5=lambda layout, hop, split: layout.root / "ranked" / hop / f"{split}.h5",
+)
+
+
+def write(folder: Path, rows: QuestionTable, ranks: np.ndarray) -> Path:
+    """Questions of a split as ranked ones."""
+    path = RANKED.h5(Layout(folder), HOP, SPLIT)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = {name: values for name, values in rows.arrays().items() if name != "orig_idxs"}
+    names = {"hop": HOP, "split": SPLIT, "pool": rows.pool}
+    with QuestionWriter(path, **names, attributes={"grades": GRADES}) as writer:
+        writer.append(QuestionTable(RANKED, {**columns, "ranks": ranks.astype(np.int8)}))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    out, layout = tmp_path / "data", Layout(tmp_path / "data")
+    build(
+        request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
+    )
+    rows = read_table(layout.questions_h5(HOP, "complex_iid"))
+    write(out, rows, np.arange(len(rows)) % 3)
+    manifest = existing_manifest(layout.manifest)
+    splits = {hop: dict(entries) for hop, entries in manifest.splits.items()}
+    splits[HOP][SPLIT] = splits[HOP]["complex_iid"]
+    write_manifest(layout.manifest, replace(manifest, splits=splits))
+    monkeypatch.setitem(KINDS, "ranked", RANKED)
+    return out
+
+
+def test_its_splits_are_found_loaded_and_shown(folder: Path) -> None:
+    assert kind_of(SPLIT) is RANKED
+    assert splits_in(Layout(folder), HOP, RANKED) == (SPLIT,)
+    assert SPLIT not in splits_in(Layout(folder), HOP)
+    data, same = load(folder, HOP, SPLIT, text=True), load(folder, HOP, "complex_iid", text=True)
+    assert len(data) == len(same) > 10
+    for k, (item, other) in enumerate(zip(data, same, strict=True)):
+        assert item["grade"] == GRADES[k % 3]
+        assert (item["question_text"], item["family"]) == (other["question_text"], other["family"])
+        np.testing.assert_array_equal(item["image"], other["image"])
+    assert data.show(1).question == data[1]["question_text"]
+    assert pickle.loads(pickle.dumps(data[:5]))[4]["grade"] == GRADES[1]
+    with pytest.raises(ConfigError, match=r'no split "ranked_tset" .* \(did you mean "ranked_test"\?\)'):
+        load(folder, HOP, "ranked_tset")
+
+
+@pytest.mark.parametrize("name", ["parquet", "webdataset", "clevr"])
+def test_they_are_exported(folder: Path, tmp_path: Path, name: str) -> None:
+    made = export(folder, tmp_path / "out", format=name, splits=[SPLIT])
+    assert made.splits == ((HOP, SPLIT),)
+    assert made.n_questions == len(load(folder, HOP, SPLIT))
+    assert list(json.loads((tmp_path / "out" / "source.json").read_text())["splits"][HOP]) == [SPLIT]
+    if name == "parquet":
+        (path,) = (tmp_path / "out" / f"{HOP}.ranked").iterdir()
+        assert pq.read_table(path)["grade"].to_pylist()[:4] == [*GRADES, GRADES[0]]
+        assert "| `grade` | how hard it is |" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_its_numbers_and_lists_are_checked(folder: Path) -> None:
+    rows = read_table(Layout(folder).questions_h5(HOP, "complex_iid"))
+    path = write(folder, rows, np.arange(len(rows)))
+    with pytest.raises(DatasetError, match=r"ranked_test\.h5: ranks\[3\] is 3; expected 0 to 2; run"):
+        load(folder, HOP, SPLIT)
+    with pytest.raises(
+        DatasetError, match=r"train\.h5: not a file of ranked questions \(it has no array ranks"
+    ):
+        read_table(Layout(folder).questions_h5(HOP, "train"), RANKED)
+    with pytest.raises(AttributeError, match="no column or attribute rank in questions of kind ranked"):
+        _ = read_table(path, RANKED).rank
