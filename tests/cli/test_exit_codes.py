@@ -74,7 +74,6 @@ DAMAGED = {
     "audit": ["--quiet"],
     "show": ["--hop", "red_cube", "--split", "train", "--question", "0"],
     "export": ["--format", "clevr", "--no-images", "--hop", "red_cube", "--out", "out", "--quiet"],
-    "stats": ["--hop", "red_cube"],
     "baseline": ["--kind", "majority", "--hop", "red_cube", "--out", "p.jsonl"],
 }
 """Commands that read the questions of a train set, and the rest of their line."""

@@ -62,7 +62,7 @@ def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
         return names[max(sorted(set(answers)), key=answers.count)]
 
     for size in (40, 300):
-        answers, families = (train[name][:size].tolist() for name in ("answers", "question_families"))
+        answers, families = (each[:size].tolist() for each in (train.answers, train.question_families))
         given = {kind: list(baseline(folder, kind, size=size)) for kind in ("majority", "majority_by_family")}
         assert {row["answer"] for row in given["majority"]} == {most(answers)}
         assert {row["train_size"] for rows in given.values() for row in rows} == {size}

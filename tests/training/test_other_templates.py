@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -53,21 +52,10 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     ((_, questions, programs),) = reader.blocks()
     maps = (here.question_token_to_idx, here.program_token_to_idx, here.answer_token_to_idx)
     there = Vocab(*(mixed(dict(each), seed) for seed, each in enumerate(maps)))
-    theirs = SimpleNamespace(
-        pool=reader.pool,
-        image_idxs=reader.image_idxs,
-        question_families=reader.question_families,
-        question_lengths=reader.question_lengths,
-        program_lengths=reader.program_lengths,
+    theirs = reader.with_columns(
         answers=table(here.answers(), dict(there.answer_token_to_idx))[reader.answers],
-        sentences=reader.sentences,
-        blocks=lambda: [
-            (
-                0,
-                table(here.questions(), dict(there.question_token_to_idx))[questions],
-                table(here.programs(), dict(there.program_token_to_idx))[programs],
-            )
-        ],
+        questions=table(here.questions(), dict(there.question_token_to_idx))[questions],
+        programs=table(here.programs(), dict(there.program_token_to_idx))[programs],
     )
     assert not np.array_equal(theirs.answers, reader.answers)
     made, missing = map_vocab(theirs, there=there, here=here, place="there")

@@ -81,7 +81,7 @@ def test_a_suite_and_the_originals_are_answered_and_scored(
         assert (scored.mean.counts["n_pairs"], scored.n_missing) == (scored.n, 0)
 
 
-def test_answers_that_are_there_are_not_given_again(answer: Evaluate) -> None:
+def test_answers_that_are_there_are_not_given_again(answer: Evaluate, folder: Path) -> None:
     (alone,) = answer()
     before = rows(alone.path)
     (made,) = answer(suite="carets", splits=["complex_ood"])
@@ -101,7 +101,11 @@ def test_answers_that_are_there_are_not_given_again(answer: Evaluate) -> None:
     lines = made.path.read_text().splitlines(keepends=True)
     made.path.write_text("".join(lines[1:]))
     (again,) = answer(suite="rad")
-    assert set(again.percent) == {"complex_iid", "rad/complex_iid", "rad/complex_ood"}
+    # So few questions may leave a split without pairs of this suite.
+    files = {split: Layout(folder).suite_h5(HOP, "rad", split) for split in SPLITS}
+    with_pairs = [split for split, path in files.items() if len(read_table(path, PAIRS))]
+    assert "complex_iid" in with_pairs
+    assert set(again.percent) == {"complex_iid", *(f"rad/{split}" for split in with_pairs)}
     assert sorted(made.path.read_text().splitlines()) == content
 
 
