@@ -123,10 +123,12 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
         "none", HOP, "none.carets", "none.rad", f"{HOP}.carets", f"{HOP}.rad",
     ]  # fmt: skip
     read = load(tmp_path / "out", f"{HOP}.{suite}", cache=tmp_path / "cache")
-    assert tuple(read) == PAIRED
     truth, layout, n_pairs = Truth(paired), Layout(paired), 0
-    for split in PAIRED:
-        pairs = read_table(layout.suite_h5(HOP, suite, split), PAIRS)
+    tables = {split: read_table(layout.suite_h5(HOP, suite, split), PAIRS) for split in PAIRED}
+    # So few questions may leave a split without pairs of this suite.
+    assert [split for split, pairs in tables.items() if len(pairs)] == list(read)
+    for split in read:
+        pairs = tables[split]
         wanted = json.loads(layout.suite_json(HOP, suite, split).read_text())["questions"]
         rows = list(read[split])
         assert len(rows) == len(wanted) == len(pairs) > 0

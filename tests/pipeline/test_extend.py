@@ -21,7 +21,7 @@ LARGER = {"train": 600, "val_iid": 90, "complex_iid": 190, "complex_ood": 31, "m
 
 def described(name: str) -> bool:
     """Whether a file describes the folder as a whole, and so has to change with it."""
-    return name.endswith(("manifest.json", "DATASHEET.md", "index.html"))
+    return name.endswith(("manifest.json", "measured.json", "DATASHEET.md", "index.html"))
 
 
 @pytest.mark.slow

@@ -64,7 +64,8 @@ def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_s
         )
     }
     assert new == wanted
-    sheets = {layout.relative(layout.hop_datasheet(hop)) for hop in (HOP, "none")}
+    of_hops = [each(hop) for hop in (HOP, "none") for each in (layout.hop_datasheet, layout.hop_measured)]
+    sheets = {layout.relative(path) for path in of_hops}
     assert {name for name in before if after[name] != before[name]} == {"manifest.json", *sheets}
     manifest = read_manifest(layout.manifest)
     assert manifest is not None

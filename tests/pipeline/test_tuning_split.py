@@ -29,7 +29,9 @@ def test_a_folder_from_before_gets_the_split_that_a_new_one_has(tmp_path: Path) 
     assert run_command([*BUILD, str(kept.root)]) == 0
     after = tree(kept.root)
     changed = {name for name, digest in before.items() if after[name] != digest}
-    assert all(name.endswith(("manifest.json", "DATASHEET.md", "index.html")) for name in changed)
+    assert all(
+        name.endswith(("manifest.json", "measured.json", "DATASHEET.md", "index.html")) for name in changed
+    )
     assert set(after) - set(before) == {
         f"hops/{HOP}/val_iid.h5",
         f"hops/{HOP}/val_iid_questions.json",

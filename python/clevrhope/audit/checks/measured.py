@@ -69,10 +69,10 @@ def _of_hop(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, Any]]:
     """The numbers of a sub-dataset's splits, suites, and splits over several images."""
     splits: dict[str, Any] = {each.name: None for each in folder.all_splits if each.hop == hop}
     covr: dict[str, Any] = {each.name: None for each in folder.all_set_splits if each.hop == hop}
-    suites: dict[str, dict[str, Any]] = {suite: {} for suite in folder.manifest.suites.get(hop.name, {})}
+    suites: dict[str, dict[str, Any]] = {}
     for place in folder.all_suites:
         if place.hop == hop:
-            suites[place.suite][place.name] = None
+            suites.setdefault(place.suite, {})[place.name] = None
     for split in folder.splits:
         if split.hop == hop:
             with split.open() as arrays:
