@@ -95,7 +95,7 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
 
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
-    monkeypatch.setattr("clevrhope.images.ray.actor.choose_gpus", lambda choice: ([], ""))
+    monkeypatch.setattr("clevrhope.images.blender.cycles.choose_gpus", lambda choice: ([], ""))
     blind = of(RenderSettings(), gpus=0.5).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
@@ -111,7 +111,7 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
 ) -> None:
     opened: list[dict[str, Any]] = []
     card = Device(name, "Card 1", "identity", denoises=True)
-    monkeypatch.setattr("clevrhope.images.ray.actor.choose_gpus", lambda choice: ([card], ""))
+    monkeypatch.setattr("clevrhope.images.blender.cycles.choose_gpus", lambda choice: ([card], ""))
     monkeypatch.setattr(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )

@@ -123,11 +123,12 @@ def test_a_palette_with_a_long_name_is_refused_early(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["stats {0}", "audit {0}", "answers {1} --requests {1} --out {2}"])
 def test_pipes_are_not_waited_for(tmp_path: Path, command: str) -> None:
-    """In place of a shard of scenes, of a split, and of requests."""
+    """In place of a shard of scenes, of a split, of its measurements, and of requests."""
     folder = tmp_path / "data"
     kept = Path(__file__).parents[1] / "data" / "kept_folder"
     subprocess.run(["cp", "-r", str(kept), str(folder)], check=True)
-    for path in (folder / "scenes/train/0000.json", folder / "hops/rubber_cylinder/train.h5"):
+    hop = folder / "hops" / "rubber_cylinder"
+    for path in (folder / "scenes/train/0000.json", hop / "train.h5", hop / "measured.json"):
         path.unlink()
         os.mkfifo(path)
     os.mkfifo(tmp_path / "pipe")
