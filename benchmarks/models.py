@@ -163,8 +163,8 @@ def _timed(
         math.ceil(1.2 * stage.batch_size),  # some scenes have no question
         1,
         kind=getattr(model, "feature_kind", "pixels"),
-        height=getattr(config, "picture_height", 224),
-        width=getattr(config, "picture_width", 224),
+        height=getattr(config, "image_height", 224),
+        width=getattr(config, "image_width", 224),
     ).first(stage.batch_size)
     model.to(where).train()
     plan = getattr(model, "plan", None)

@@ -72,7 +72,7 @@ class Effort:
     images: dict[int, Pixels] = field(default_factory=dict)
 
     @property
-    def seconds_per_picture(self) -> float:
+    def seconds_per_image(self) -> float:
         """Mean over the images, with all cores in use."""
         return statistics.mean(self.seconds)
 
@@ -93,9 +93,9 @@ class Effort:
                 name: {"mean": statistics.mean(values), "min": min(values), "max": max(values)}
                 for name, values in by_material(self.foot_light).items()
             },
-            "seconds_per_picture": self.seconds_per_picture,
-            "seconds_per_picture_median": statistics.median(self.seconds),
-            "pictures": len(self.psnr_db),
+            "seconds_per_image": self.seconds_per_image,
+            "seconds_per_image_median": statistics.median(self.seconds),
+            "images": len(self.psnr_db),
             "psnr_db_of": {str(number): value for number, value in sorted(self.psnr_db.items())},
         }
 
@@ -135,7 +135,7 @@ class Compared:
         """Number of native images in the time of one Cycles image, both at `MAIN` quality."""
         if not self.cycles:
             return None
-        return self.cycles[MAIN].seconds_per_picture / self.native[MAIN].seconds_per_picture
+        return self.cycles[MAIN].seconds_per_image / self.native[MAIN].seconds_per_image
 
     def png_share(self, quality: str) -> float:
         """Time to encode a native image, as a share of the processor time to render it."""
@@ -289,7 +289,7 @@ def text_lines(compared: Compared) -> list[str]:
         found = effort.as_json()
         similarity = "-" if found["ssim_mean"] is None else f"{found['ssim_mean']:.4f}"
         lines.append(
-            f"{effort.renderer:<8} {effort.name:<9} {effort.seconds_per_picture:>11.3f} "
+            f"{effort.renderer:<8} {effort.name:<9} {effort.seconds_per_image:>11.3f} "
             f"{effort.psnr_db_mean:>8.2f} {found['psnr_db_min']:>6.2f} {similarity:>7}"
         )
     lines.append("grain of materials (Laplacian of luminance), and light on the ground at their feet:")

@@ -39,11 +39,11 @@ def write_curve(compared: Compared, path: Path) -> None:
     with figure(title, width_in=8.0, height_in=5.0) as drawn:
         axes = drawn.subplots()
         for kind, efforts in (("cycles", compared.cycles), ("native", compared.native)):
-            points = sorted(efforts.values(), key=lambda each: each.seconds_per_picture)
+            points = sorted(efforts.values(), key=lambda each: each.seconds_per_image)
             if not points:
                 continue
             label, colour, marker = looks[kind]
-            seconds = [each.seconds_per_picture for each in points]
+            seconds = [each.seconds_per_image for each in points]
             mean_db = [each.psnr_db_mean for each in points]
             worst_db = [min(each.psnr_db.values()) for each in points]
             axes.plot(seconds, mean_db, color=colour, marker=marker, label=label)

@@ -95,7 +95,7 @@ ROWS: Mapping[str, tuple[str, str]] = {
     # `BUILD_HOPS` at preset small, without images, and without the time for starting Python.
     "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
     # Both PSNRs are means against 512 samples of the same scenes.
-    "seconds_per_picture": ("seconds per image, 480 x 320", "{:.2f}"),
+    "seconds_per_image": ("seconds per image, 480 x 320", "{:.2f}"),
     "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
     "seconds_at_8_samples": ("seconds per image, 8 samples", "{:.2f}"),
     "psnr_db_at_8_samples": ("PSNR of these, dB", "{:.1f}"),
@@ -187,8 +187,8 @@ def run(
         except RenderError as error:
             notes.append(f"no images: {error}")
         else:
-            numbers |= {"seconds_per_picture": default.seconds_per_picture, "psnr_db": default.psnr_db_mean}
-            numbers["seconds_at_8_samples"] = fewer.seconds_per_picture
+            numbers |= {"seconds_per_image": default.seconds_per_image, "psnr_db": default.psnr_db_mean}
+            numbers["seconds_at_8_samples"] = fewer.seconds_per_image
             numbers["psnr_db_at_8_samples"] = fewer.psnr_db_mean
     return BenchResult(
         numbers,

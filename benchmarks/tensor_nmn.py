@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     config = {
         "features": chosen.features,
         "channels": chosen.channels,
-        "picture_width": chosen.image[0],
-        "picture_height": chosen.image[1],
+        "image_width": chosen.image[0],
+        "image_height": chosen.image[1],
         "halvings": chosen.halvings,
     }
     times, differences, shape = measure_forms(
@@ -55,7 +55,7 @@ def measure_forms(
 ) -> tuple[dict[str, float], dict[str, float], str]:
     """Seconds per step by form, largest difference in scores from the first form, and a line on the work."""
     settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
-    size = {"height": settings.picture_height, "width": settings.picture_width}
+    size = {"height": settings.image_height, "width": settings.image_width}
     # As in a shuffled train set, questions of a batch are about different images.
     on_cpu, vocab = synthetic_batch(n, 1, kind=settings.features, **size), clevr_vocab()
     models, batches = {}, {}

@@ -46,7 +46,7 @@ def pools(folder: Path) -> Image.Image:
     wide = (WIDTH - 2 * MARGIN - tail - _SCENES * gap) / _SCENES
     lefts = [MARGIN + k * (wide + gap) for k in range(_SCENES)]
     for k, left in enumerate(lefts):
-        canvas.picture(images[k], left, top + 6, wide)
+        canvas.image(images[k], left, top + 6, wide)
         canvas.text(
             f"scene {k}", left + wide / 2, top + 12 + wide / 1.5, size=NOTE, color=SOFT, align="middle"
         )
@@ -65,7 +65,7 @@ def pools(folder: Path) -> Image.Image:
         top = canvas.text(words, WIDTH - MARGIN, top + 4, size=NOTE + 1, color=SOFT, align="right")
         for k, left in enumerate(lefts):
             found = data.boxes(scenes[k], *pair)
-            place = canvas.picture(images[k], left, top + 12, wide, faded=0.5 if found else 0)
+            place = canvas.image(images[k], left, top + 12, wide, faded=0.5 if found else 0)
             for bbox in found:
                 canvas.mark(place, bbox, (0, 0, *data.SIZE), width=3)
             if found:
@@ -213,7 +213,7 @@ def diversity(folder: Path) -> Image.Image:
     """Which combinations of color and shape a train set shows at each diversity."""
     built = data.diversities(folder)
     palettes = json.loads((built / "manifest.json").read_text())["palettes"]
-    pictures = _single_objects()
+    images = _single_objects()
     canvas = Canvas(WIDTH, 1000)
     names, gap = 92, 34
     cell = (WIDTH - 2 * MARGIN - names - 3 * gap) / 12
@@ -240,7 +240,7 @@ def diversity(folder: Path) -> Image.Image:
             canvas.text(shape, x + cell / 2, top - 36, size=NOTE, align="middle")
             for row, color in enumerate(_COLORS):
                 box = x + 2, top + row * high + 2, x + cell - 2, top + (row + 1) * high - 2
-                _combination(canvas, box, pictures[color, shape], (color, shape), seen)
+                _combination(canvas, box, images[color, shape], (color, shape), seen)
     low = top + 8 * high + 20
     for k, (fill, line, words) in enumerate(
         (
@@ -256,39 +256,37 @@ def diversity(folder: Path) -> Image.Image:
 
 
 def _combination(
-    canvas: Canvas, box: Box, picture: Image.Image, values: tuple[str, str], seen: set[tuple[str, ...]]
+    canvas: Canvas, box: Box, image: Image.Image, values: tuple[str, str], seen: set[tuple[str, ...]]
 ) -> None:
     if values in seen:
         canvas.box(box, line=GREEN, width=3, radius=4)
-        _centered(canvas, picture, box, 0.0)
+        _centered(canvas, image, box, 0.0)
     elif values == _HOP:
-        _centered(canvas, picture, box, 0.45)
+        _centered(canvas, image, box, 0.45)
         canvas.cross((box[0] + 6, box[1] + 6, box[2] - 6, box[3] - 6), width=4)
         canvas.box(box, line=ORANGE, width=5, radius=4)
     else:
         canvas.box(box, fill=PANEL, line=LINE, width=1.5, radius=4)
 
 
-def _centered(canvas: Canvas, picture: Image.Image, box: Box, faded: float) -> None:
-    canvas.picture(picture, box[0] + 3, box[1] + 3, box[2] - box[0] - 6, faded=faded, line=None)
+def _centered(canvas: Canvas, image: Image.Image, box: Box, faded: float) -> None:
+    canvas.image(image, box[0] + 3, box[1] + 3, box[2] - box[0] - 6, faded=faded, line=None)
 
 
 def _single_objects() -> dict[tuple[str, str], Image.Image]:
-    """A picture of an object of each color and shape, at one place."""
+    """An image of an object of each color and shape, at one place."""
     [scene] = (
         scene for scene in data.scenes(1, pool="one object", constraints={"min_objects": 1, "max_objects": 1})
     )
-    pictures = {}
+    images = {}
     x = y = 0
     for color in _COLORS:
         for shape in _SHAPES:
             changed = copy.deepcopy(scene)
             changed["objects"][0] |= {"color": color, "shape": shape, "size": "large", "material": "rubber"}
             changed["objects"][0]["3d_coords"] = [0.0, 0.0, 0.7]
-            if not pictures:  # a cube, the widest of the three
+            if not images:  # a cube, the widest of the three
                 left, top, wide, high = data.passes(changed).boxes[0]
                 x, y = round(left + wide / 2), round(top + high / 2)
-            pictures[color, shape] = Image.fromarray(data.image(changed)).crop(
-                (x - 70, y - 60, x + 70, y + 60)
-            )
-    return pictures
+            images[color, shape] = Image.fromarray(data.image(changed)).crop((x - 70, y - 60, x + 70, y + 60))
+    return images

@@ -41,7 +41,7 @@ _OBJECT_COLORS = ("#e69f00", "#56b4e9", "#009e73", "#f0e442", "#0072b2", "#d55e0
 
 
 def _cells(columns: int, top: float, caption: float) -> tuple[float, list[Box]]:
-    """The width of the pictures of a grid, and the places of two rows of them with captions below."""
+    """The width of the images of a grid, and the places of two rows of them with captions below."""
     wide = (WIDTH - 2 * MARGIN - (columns - 1) * _GAP) / columns
     high = wide / 1.5
     boxes = []
@@ -76,8 +76,8 @@ def passes(folder: Path) -> Image.Image:
         ("depth: the nearer, the lighter", (255 * depth).astype(np.uint8)),
         ("normal: where each surface faces", (255 * normal).astype(np.uint8)),
     )
-    for box, (name, picture) in zip(boxes, shown, strict=False):
-        place = canvas.picture(picture, box[0], box[1], wide)
+    for box, (name, image) in zip(boxes, shown, strict=False):
+        place = canvas.image(image, box[0], box[1], wide)
         canvas.text(name, box[0], box[3] + 8, size=NOTE)
         if name.startswith("boxes"):
             _fractions(canvas, place, found)
@@ -130,7 +130,7 @@ def worlds(folder: Path) -> Image.Image:
         look = read_look(properties=world.get("properties"), changes=world.get("changes"))
         with NativeRenderer(look=look, quality="high") as renderer:
             [(_, pixels)] = renderer.render([(0, scene)])
-        canvas.picture(pixels, box[0], box[1], wide)
+        canvas.image(pixels, box[0], box[1], wide)
         canvas.text(name, box[0], box[3] + 8, size=NOTE + 1)
     return canvas.finished(boxes[5][3] + 44 + MARGIN / 2)
 
@@ -150,7 +150,7 @@ def covr(folder: Path) -> Image.Image:
     for row in pair:
         for k, scene in enumerate(row["scenes"]):
             x = MARGIN + k * (wide + _GAP)
-            place = canvas.picture(data.image(scene), x, top, wide)
+            place = canvas.image(data.image(scene), x, top, wide)
             if k == row["source"]:
                 canvas.box(
                     (place[0] - 5, place[1] - 5, place[2] + 5, place[3] + 5), line=BLUE, width=6, radius=4
@@ -203,7 +203,7 @@ def suites(folder: Path) -> Image.Image:
     shown = [("the original image", pairs["edit"]["original"])]
     shown += [(words, pairs[test]["partner"]) for test, words in _EDITS.items()]
     for k, (box, (words, asked)) in enumerate(zip(boxes, shown, strict=True)):
-        canvas.picture(asked["image"], box[0], box[1], wide)
+        canvas.image(asked["image"], box[0], box[1], wide)
         canvas.text(words, box[0], box[3] + 8, size=NOTE)
         flips = asked["answer_text"] != shown[0][1]["answer_text"]
         end = canvas.tag(
@@ -239,7 +239,7 @@ def minimal(folder: Path) -> Image.Image:
     frame = data.frame_of([row.scene for row in group], margin=60)
     for k, row in enumerate(group):
         x = MARGIN + k * (wide + _GAP)
-        place = canvas.picture(data.image(row.scene), x, top, wide, frame=frame)
+        place = canvas.image(data.image(row.scene), x, top, wide, frame=frame)
         for bbox in data.boxes(row.scene, "rubber", "cylinder"):
             canvas.mark(place, bbox, frame)
         [item] = row.scene["objects"]
@@ -261,7 +261,7 @@ def counting(folder: Path) -> Image.Image:
     wide, boxes = _cells(3, top, 66)
     frame = data.frame_of([row.scene for row in group], margin=30)
     for box, row in zip(boxes, group, strict=True):
-        place = canvas.picture(data.image(row.scene), box[0], box[1], wide, frame=frame)
+        place = canvas.image(data.image(row.scene), box[0], box[1], wide, frame=frame)
         for bbox in data.boxes(row.scene, "cyan"):
             canvas.mark(place, bbox, frame, color=PAPER, width=2.5)
         canvas.tag(row.answer, box[0], box[3] + 10, fill=PANEL, color=INK, size=BODY)

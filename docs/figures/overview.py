@@ -84,7 +84,7 @@ def _stages(canvas: Canvas, lefts: list[float]) -> float:
 def _question(canvas: Canvas, row: data.Asked, left: float, top: float, color: str) -> float:
     """An image, and its question and answer below it; returns the bottom."""
     frame = data.frame_of([row.scene])
-    place = canvas.picture(data.image(row.scene), left, top, COLUMN, frame=frame)
+    place = canvas.image(data.image(row.scene), left, top, COLUMN, frame=frame)
     for bbox in data.boxes(row.scene, *PAIR):
         canvas.mark(place, bbox, frame)
     end = canvas.text(row.text, left, place[3] + 12, width=COLUMN, marked=PAIR, marks=color)
@@ -120,7 +120,7 @@ def _group(
                 align="middle",
             )
             continue
-        canvas.picture(data.image(scene), x, y, wide, frame=frame)
+        canvas.image(data.image(scene), x, y, wide, frame=frame)
         for bbox in data.boxes(scene, *PAIR):
             canvas.mark(box, bbox, frame)
         canvas.tag(answer, x + 5, box[3] - 35, fill=PAPER, color=INK, size=19)

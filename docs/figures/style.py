@@ -97,7 +97,7 @@ class Canvas:
         self.line([(left, top), (right, bottom)], color=color, width=width)
         self.line([(left, bottom), (right, top)], color=color, width=width)
 
-    def picture(
+    def image(
         self,
         pixels: Pixels | Image.Image,
         x: float,
@@ -128,7 +128,7 @@ class Canvas:
     def mark(
         self, place: Box, bbox: Sequence[float], frame: Frame, *, color: str = ORANGE, width: float = 4
     ) -> None:
-        """A box around an object of the picture at `place` that shows `frame` of an image, in its pixels."""
+        """A box around an object of the image at `place` that shows `frame` of an image, in its pixels."""
         scale = (place[2] - place[0]) / (frame[2] - frame[0])
         left, top, right, bottom = bbox
         box = (

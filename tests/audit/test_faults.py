@@ -49,7 +49,7 @@ def other_size(data: Spoilt) -> None:
 
 def other_number_in_the_manifest(data: Spoilt) -> None:
     def change(raw: Row) -> None:
-        raw["splits"]["rubber_cylinder"]["train"]["pictures"] += 1
+        raw["splits"]["rubber_cylinder"]["train"]["images"] += 1
 
     data.manifest(change)
 
@@ -99,7 +99,7 @@ def train_image_in_a_test(data: Spoilt) -> None:
         file["image_idxs"][:] = image
 
     def change(raw: Row) -> None:
-        raw["splits"]["rubber_cylinder"]["complex_iid"] |= {"pool": "train", "pictures": 1}
+        raw["splits"]["rubber_cylinder"]["complex_iid"] |= {"pool": "train", "images": 1}
 
     data.manifest(change)
     data.sign()
@@ -113,7 +113,7 @@ def image_in_both_complex_sets(data: Spoilt) -> None:
         file["image_idxs"][:] = image
 
     def change(raw: Row) -> None:
-        raw["splits"]["rubber_cylinder"]["complex_ood"] |= {"pool": "test_iid", "pictures": 1}
+        raw["splits"]["rubber_cylinder"]["complex_ood"] |= {"pool": "test_iid", "images": 1}
 
     data.manifest(change)
     data.sign()

@@ -20,7 +20,7 @@ LOOK = Path(__file__).parents[1] / "data" / "look"
 @pytest.fixture(scope="module")
 def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A few images of each pool, as PNG and HDF5."""
-    out = tmp_path_factory.mktemp("pictures") / "painted"
+    out = tmp_path_factory.mktemp("images") / "painted"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=36, complex_iid=18, complex_ood=4, minimal_places=2)
     request = Request(out=out, hops=("rubber_cylinder",), config=replace(config, sizes=sizes), seed=1)
@@ -30,7 +30,7 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def images(painted: Path, tmp_path: Path) -> Spoilt:
-    return Spoilt.copy(painted, tmp_path / "pictures")
+    return Spoilt.copy(painted, tmp_path / "images")
 
 
 def checks(root: Path) -> dict[str, Check]:

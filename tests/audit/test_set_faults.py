@@ -292,8 +292,8 @@ FAULTS: list[tuple[Plant, dict[str, list[str]]]] = [
         {"files": [f"{TRAIN}: attribute pool is not train: val_iid"]},
     ),
     (
-        lambda data: data.manifest(lambda raw: raw["covr"][HOP]["covr_dev"].update(pictures=1)),
-        {"files": [f"{DEV}: pictures in the manifest: 1, but the file has"]},
+        lambda data: data.manifest(lambda raw: raw["covr"][HOP]["covr_dev"].update(images=1)),
+        {"files": [f"{DEV}: images in the manifest: 1, but the file has"]},
     ),
     (
         other_numbers_of_answers,

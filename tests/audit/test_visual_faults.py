@@ -182,7 +182,7 @@ def renamed(data: SpoiltVisual) -> None:
 def wrong_counts(data: SpoiltVisual) -> None:
     path = data.path("manifest.json")
     raw = json.loads(path.read_text())
-    raw["suites"][HOP][SUITE][IID]["pictures"] += 1
+    raw["suites"][HOP][SUITE][IID]["images"] += 1
     path.write_text(json.dumps(raw))
 
 

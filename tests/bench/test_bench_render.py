@@ -17,7 +17,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_image, reference_scenes
 
-NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_picture", "pictures", "qualities"}
+NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_image", "images", "qualities"}
 
 
 class _InBlendersPlace(NativeRenderer):
@@ -47,13 +47,13 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
         assert set(found[renderer]) > NUMBERS
         standard = found[renderer]["qualities"]["standard"]
         assert all(found[renderer][name] == standard[name] for name in standard)
-        assert all(each["seconds_per_picture"] > 0 for each in found[renderer]["qualities"].values())
+        assert all(each["seconds_per_image"] > 0 for each in found[renderer]["qualities"].values())
     assert list(found["cycles"]["qualities"]) == ["1", "2", "draft", "8", "standard", "32"]
     assert found["cycles"]["workers"] >= 1
     assert found["cycles"]["worker_bytes"] > 1 << 20
     assert found["native"]["psnr_db_min"] >= 38
     assert found["native"]["ssim_mean"] >= 0.98
-    seconds = [found[renderer]["seconds_per_picture"] for renderer in ("cycles", "native")]
+    seconds = [found[renderer]["seconds_per_image"] for renderer in ("cycles", "native")]
     assert found["ratio"] == pytest.approx(seconds[0] / seconds[1])
     assert 0 < found["native"]["png_share"] < 0.1
     assert set(found["native"]["png_shares"]) == {"draft", "standard"}

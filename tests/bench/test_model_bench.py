@@ -17,7 +17,7 @@ from benchmarks.tensor_nmn import measure_forms
 from clevrhope.models.lstm import Gru, Lstm
 
 NMN = {
-    **{"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3, "channels": 8},
+    **{"features": "pixels", "image_width": 48, "image_height": 32, "halvings": 3, "channels": 8},
     **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
 }
 

@@ -52,16 +52,16 @@ def test_documented_flags_exist(page: Path) -> None:
 
 
 def test_the_scan_finds_flags() -> None:
-    text = "`clevrhope build --hop x --out y`; python -m benchmarks render --pictures 3 # --quiet"
+    text = "`clevrhope build --hop x --out y`; python -m benchmarks render --images 3 # --quiet"
     assert list(uses(text)) == [
         ("build", "--hop"),
         ("build", "--out"),
-        ("benchmarks render", "--pictures"),
+        ("benchmarks render", "--images"),
     ]
     flags = flags_of("benchmarks render")
     assert flags is not None
     assert "--images" in flags
-    assert "--pictures" not in flags
+    assert "--images" not in flags
     assert flags_of("makes datasets") is None
 
 

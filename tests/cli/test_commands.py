@@ -47,7 +47,7 @@ def test_build_prints_one_json_object_and_nothing_else(
     assert err == ""
     assert summary["seed"] == 3
     assert summary["splits"]["rubber_cylinder"]["train"]["questions"] == 162
-    assert summary["splits"]["rubber_cylinder"]["complex_ood"]["pictures"] == 12
+    assert summary["splits"]["rubber_cylinder"]["complex_ood"]["images"] == 12
     assert Path(summary["contact_sheet"]).is_file()
 
 
@@ -91,9 +91,9 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     asked = [word for word in QUICK if word != "--no-render"]
     out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")
-    assert json.loads(out)["pictures_to_render"] == 0
+    assert json.loads(out)["images_to_render"] == 0
     assert json.loads(out)["seconds"] is not None
-    assert json.loads(out)["seconds_per_picture"] is None
+    assert json.loads(out)["seconds_per_image"] is None
 
 
 def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,7 +120,7 @@ def test_plan_counts_what_build_makes_and_writes_nothing(
     assert (planned["questions"], planned["scenes"]) == (made["questions"], made["scenes"])
     for split in planned["splits"]:
         entry = made["splits"][split["hop"]][split["split"]]
-        assert (split["questions"], split["pictures"]) == (entry["questions"], entry["pictures"])
+        assert (split["questions"], split["images"]) == (entry["questions"], entry["images"])
     assert planned["exact"]
     assert 0.5 < planned["bytes"] / made["bytes"] < 2
 
@@ -160,7 +160,7 @@ def test_a_plan_counts_the_images_that_pairs_share(
     assert plan["hops"] == {hop: len(each) for hop, each in used.items()}
     shared = len(set.union(*used.values()))
     assert plan["scenes"] == shared
-    assert plan["pairs_a_picture"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
+    assert plan["pairs_an_image"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
     words, _ = run(capsys, "plan", *both, "--seed", 3)
     assert "if pairs shared none" in words
 

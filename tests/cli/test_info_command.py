@@ -170,7 +170,7 @@ def test_images_that_an_interrupted_build_left_are_counted(
     folder = Path(shutil.copytree(mixed, tmp_path / "set"))
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
-    n = manifest["pools"].pop("train")["pictures"]
+    n = manifest["pools"].pop("train")["images"]
     path.write_text(json.dumps({**manifest, "complete": False}))
     found = info(capsys, folder)
     assert found["images_waiting"] == n > 0

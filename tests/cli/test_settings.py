@@ -32,7 +32,6 @@ def test_what_toml_does_not_read_is_a_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["1x0", "96", "x", "\u0661x\u0661", "9" * 5_000 + "x1", "96x64 "])
 def test_what_is_no_size_of_images_is_said(text: str) -> None:
     assert (read_size("96x64"), read_size("image"), read_size(None)) == ((96, 64), "image", None)
-    assert read_size("picture") == "image"  # as files of experiments may have it
     with pytest.raises(
         click.UsageError, match=r"--size: .* should be width and height in pixels, such as 96x64"
     ):

@@ -44,7 +44,7 @@ def manifest(**changes: object) -> Manifest:
             "attributes": {"size": ["large"]},
         },
         "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
-        "questions": {"window": 250, "a_picture": {"train": 9}},
+        "questions": {"window": 250, "an_image": {"train": 9}},
     }
     return Manifest(**(settings | changes))  # type: ignore[arg-type]
 

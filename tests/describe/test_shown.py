@@ -109,7 +109,7 @@ def test_a_split_is_counted(stats: SplitStats) -> None:
     assert stats.words == {5: 2, 6: 1, 7: 1}
     assert stats.functions == {2: 2, 3: 2}
     assert stats.objects == {1: 1, 2: 1}
-    assert stats.questions_a_picture == {1: 1, 3: 1}
+    assert stats.questions_an_image == {1: 1, 3: 1}
     assert (stats.n_relational, stats.n_all_needed) == (3, 2)
     assert stats.values == {
         "blue": 1,

@@ -114,7 +114,7 @@ def test_numbers_by_hand(tmp_path: Path, one_line: bool) -> None:
     assert (stats.pairs[rubber_cube], stats.images_with[rubber_cube]) == (2, 2)
     assert (stats.pairs[red_small], stats.images_with[red_small]) == (2, 1)
     assert (("material", "metal"), ("size", "large")) not in stats.pairs
-    assert stats.questions_a_picture == {2: 2}
+    assert stats.questions_an_image == {2: 2}
     assert stats.majority == ("yes", 0.5)
     assert stats.majority_of_families == 0.75
 

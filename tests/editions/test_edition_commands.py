@@ -330,10 +330,10 @@ def test_a_kind_of_split_that_is_newer_than_an_edition_changes_nothing(
 ) -> None:
     path = editions / f"{NAME}.json"
     raw = json.loads(path.read_text("utf-8"))
-    del raw["engine"]["questions"]["a_picture"]["val_iid"]
+    del raw["engine"]["questions"]["an_image"]["val_iid"]
     path.write_text(json.dumps(raw), "utf-8")
     assert run("plan", "--edition", NAME, "--no-render", "--out", tmp_path / "out")[0] == 0
-    raw["engine"]["questions"]["a_picture"]["train"] += 1
+    raw["engine"]["questions"]["an_image"]["train"] += 1
     path.write_text(json.dumps(raw), "utf-8")
     code, text = run("plan", "--edition", NAME, "--no-render", "--out", tmp_path / "out")
     assert code == 2

@@ -55,10 +55,10 @@ def test_images_are_counted_as_build_counts_them(
     png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
-    built = sum(pool["pictures"] for pool in pools.values())
+    built = sum(pool["images"] for pool in pools.values())
     made = export(png_dataset, tmp_path / "out", format="parquet")
     assert made.n_images == built
-    assert made.n_copies == sum(entry["pictures"] for entry in splits_of(png_dataset)) > built
+    assert made.n_copies == sum(entry["images"] for entry in splits_of(png_dataset)) > built
     capsys.readouterr()
     arguments = ["export", str(png_dataset), "--format", "parquet", "--out", str(tmp_path / "again")]
     assert run_command(arguments) == 0
@@ -91,7 +91,7 @@ def test_the_command_line(
     assert leftovers(tmp_path / "out" / "images") == ["complex_ood", "train"]
     asked += ["--json", "--quiet"]
     assert run_command(["export", str(bare_dataset), *asked, "--out", str(tmp_path / "text")]) == 0
-    assert '"questions": 174, "pictures": 0' in capsys.readouterr().out
+    assert '"questions": 174, "images": 0' in capsys.readouterr().out
 
 
 @all_formats

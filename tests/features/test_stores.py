@@ -73,7 +73,7 @@ def test_pixels_are_the_images(folder: Path) -> None:
 def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = make_features(folder, kind="pixels", pools=["test_ood"])
     config = MapsConfig()
-    assert made.folder.name == f"pixels-{config.picture_width}x{config.picture_height}" == "pixels-224x224"
+    assert made.folder.name == f"pixels-{config.image_width}x{config.image_height}" == "pixels-224x224"
     command = [
         "features",
         str(folder),

@@ -72,15 +72,15 @@ updates = 2
 [model.set]
 stages = "engine"
 features = "pixels"
-picture_width = 48
-picture_height = 32
+image_width = 48
+image_height = 32
 channels = 4
 "recipe.batch_size" = 4
 """
 
 TRAIN = (
     "train tensor_nmn {C}/data --hop rubber_cylinder --size 18 --updates 2 --set stages=engine "
-    "--set features=pixels --set picture_width=48 --set picture_height=32 --set halvings=4 --set channels=4 "
+    "--set features=pixels --set image_width=48 --set image_height=32 --set halvings=4 --set channels=4 "
     "--set classifier_channels=4 --set classifier_hidden=4 --set recipe.batch_size=4 --device cpu"
 )
 

@@ -64,7 +64,7 @@ def test_plan_times_it(settings: Path, tmp_path: Path, capsys: pytest.CaptureFix
     )
     planned = json.loads(capsys.readouterr().out)
     assert planned["rendering"]["renderer"] == "discs"
-    assert planned["seconds_per_picture"] > 0
+    assert planned["seconds_per_image"] > 0
 
 
 def test_scene_files_are_rendered_up_to_its_number_of_objects(

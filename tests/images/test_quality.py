@@ -31,5 +31,5 @@ def test_reference_scenes_cover_the_world_and_have_their_images() -> None:
 def test_a_default_image_comes_within_43_db_of_512_samples() -> None:
     (effort,), device = measure_cycles(2, ["standard"], device="cpu")
     assert effort.psnr_db_mean >= 43.0
-    assert effort.seconds_per_picture > 0.0
+    assert effort.seconds_per_image > 0.0
     assert device == "CPU"

@@ -242,7 +242,7 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
     assert tree(tmp_path / "ray") == tree(tmp_path / "local")
     scenes = reference_folder() / "scenes.json"
     arguments = ["render", str(scenes), "--renderer", "native", "--quality", "draft", "--engine", "ray"]
-    assert run_command([*arguments, "--out", str(tmp_path / "pictures"), "--json", "--quiet"]) == 0
+    assert run_command([*arguments, "--out", str(tmp_path / "images"), "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["n_rendered"] == 16
 
 

@@ -302,8 +302,8 @@ WHOLE = {**rendering_as_json(TINY), "look": "0"}
         ({"rendering": rendering_as_json(TINY), "scenes": {}}, "rendering.look is missing"),
         ({"rendering": WHOLE, "scenes": {"a.json": "0"}}, 'scenes.a.json is "0"; expected a JSON object'),
         (
-            {"rendering": WHOLE, "scenes": {"a.json": {"sha256": "0", "pictures": 3}}},
-            "scenes.a.json.pictures",
+            {"rendering": WHOLE, "scenes": {"a.json": {"sha256": "0", "images": 3}}},
+            "scenes.a.json.images",
         ),
     ],
 )

@@ -67,7 +67,7 @@ def make_folder(
             entry = {
                 "pool": POOLS[split],
                 "questions": len(asked),
-                "pictures": len({row[0] for row in asked}),
+                "images": len({row[0] for row in asked}),
             }
             splits.setdefault(hop, {})[split] = entry
     for pool, counts in (objects or {}).items():
@@ -80,7 +80,7 @@ def make_folder(
             seed=0,
             world={"fingerprint": "none", "attributes": ATTRIBUTES, "constraints": CONSTRAINTS},
             templates={"fingerprint": "none", "files": FILES},
-            questions={"window": 250, "a_picture": {}},
+            questions={"window": 250, "an_image": {}},
             splits=splits,
             complete=True,
         ),

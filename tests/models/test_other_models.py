@@ -20,7 +20,7 @@ from clevrhope.models.names import MODELS, find_model
 from clevrhope.models.protocol import Model
 from clevrhope.models.vector_nmn import SteeredModule
 
-PIXELS = {"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3}
+PIXELS = {"features": "pixels", "image_width": 48, "image_height": 32, "halvings": 3}
 NMN = {"channels": 8, "classifier_channels": 8, "classifier_hidden": 16}
 GENERATOR = {"generator_words": 8, "generator_hidden": 8}
 TINY: dict[str, dict[str, object]] = {

@@ -19,8 +19,8 @@ from clevrhope.models.stack import embed, run_gru, run_layers, show_model, stack
 
 PIXELS = {
     "features": "pixels",
-    "picture_width": 48,
-    "picture_height": 32,
+    "image_width": 48,
+    "image_height": 32,
     "halvings": 2,
     "stem_channels": 4,
     "channels": 8,

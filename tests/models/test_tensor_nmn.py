@@ -27,8 +27,8 @@ from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
 
 SMALL = {
     "features": "pixels",
-    "picture_width": 48,
-    "picture_height": 32,
+    "image_width": 48,
+    "image_height": 32,
     "halvings": 2,
     "channels": 8,
     "classifier_channels": 16,
@@ -417,7 +417,7 @@ def test_full_size_goes_forward_and_back() -> None:
         ({"channels": 0}, "tensor_nmn: channels is 0; expected a whole number from 1"),
         ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto", "module"'),
         (
-            {"features": "pixels", "picture_width": 20},
+            {"features": "pixels", "image_width": 20},
             "tensor_nmn: images of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
         ),
     ],

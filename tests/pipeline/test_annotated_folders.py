@@ -187,8 +187,8 @@ def test_plan_counts_their_bytes_and_time(tmp_path: Path, capsys: pytest.Capture
         assert run_command([*plan, *more]) == 0
         found.append(json.loads(capsys.readouterr().out))
     without, mask, every = found
-    assert without["pictures_to_annotate"] == 0
-    assert every["pictures_to_annotate"] == every["pictures_to_render"] == 1
+    assert without["images_to_annotate"] == 0
+    assert every["images_to_annotate"] == every["images_to_render"] == 1
     assert without["bytes"] < mask["bytes"] < without["bytes"] + 20_000 < every["bytes"]
     assert run_command([*plan[:-1], "--passes", "depth"]) == 0
     assert "1 images to annotate: depth" in capsys.readouterr().out

@@ -55,7 +55,7 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     made = make(layout.root, **asked(clevr, hops=("cyan_cylinder", "none"), sizes={"train": 9_000}))
     rows, theirs = train_scenes(layout.root), published(clevr)
     ours = [row for row in rows if "source" in row]
-    assert len(rows) == 1_000 + made.splits["none"]["train"]["pictures"] - len(
+    assert len(rows) == 1_000 + made.splits["none"]["train"]["images"] - len(
         np.intersect1d(*(read_scenes_in_use(layout.questions_h5(h, "train"))[1] for h in made.splits))
     )
     _, used = read_scenes_in_use(layout.questions_h5("none", "train"))
@@ -155,7 +155,7 @@ def test_a_folder_keeps_its_share_where_none_is_asked_for(
     assert set(made.splits) == {"rubber_cylinder", "metal_cube"}
     assert tree(tmp_path / "out") == tree(tmp_path / "once")
     planned = make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None)))
-    assert planned.pictures_to_copy > 0
+    assert planned.images_to_copy > 0
     make(tmp_path / "new", **asked(clevr, clevr_share=None))
     assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.06
 
@@ -257,17 +257,17 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     small = make_plan(request(tmp_path / "out", **asked(clevr)))
     make(tmp_path / "out", **asked(clevr))
     assert small.exact
-    assert small.pictures_to_copy == sum("source" in row for row in train_scenes(tmp_path / "out")) > 0
+    assert small.images_to_copy == sum("source" in row for row in train_scenes(tmp_path / "out")) > 0
     large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
     assert not large.exact
-    assert large.pictures_to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
+    assert large.images_to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
     said = "\n".join(plan_lines(large))
-    assert f"{large.pictures_to_copy:,} scenes of {clevr.root}" in said
+    assert f"{large.images_to_copy:,} scenes of {clevr.root}" in said
     assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in said
     assert plan_json(large)["clevr_by_number"]["10"] == 0.3
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
-    assert longer.pictures_to_copy == pytest.approx(3_000, rel=0.1)
-    assert plan_json(longer)["pictures_to_render"] == 0
+    assert longer.images_to_copy == pytest.approx(3_000, rel=0.1)
+    assert plan_json(longer)["images_to_render"] == 0
 
 
 def test_scenes_of_clevr_that_are_used_up_are_followed_by_our_own(tmp_path: Path, make: Make) -> None:

@@ -69,7 +69,7 @@ def test_a_folder_has_the_splits_and_sizes_of_its_preset(folder: Path) -> None:
         "test_iid",
     ]
     for split in COVR_SPLITS:
-        assert manifest.covr[HOP][split]["pictures"] == len(np.unique(rows(folder, split).image_idxs)) - 1
+        assert manifest.covr[HOP][split]["images"] == len(np.unique(rows(folder, split).image_idxs)) - 1
 
 
 def test_rows_of_tokens_are_executed_on_sets(folder: Path) -> None:

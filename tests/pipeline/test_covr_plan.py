@@ -11,7 +11,7 @@ HOP = "rubber_cylinder"
 
 
 def images(made: plan.Plan) -> dict[str, int]:
-    return {each["split"]: each["pictures"] for each in made.splits}
+    return {each["split"]: each["images"] for each in made.splits}
 
 
 def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
     assert found["questions"] == built.n_questions
     assert found["scenes"] == built.n_images == found["hops"][HOP]
     entries = {**built.splits[HOP], **built.covr[HOP]}
-    assert images(planned) == {split: entry["pictures"] for split, entry in entries.items()}
+    assert images(planned) == {split: entry["images"] for split, entry in entries.items()}
     assert any(line.split()[:2] == [HOP, "covr_test_paraphrased"] for line in plan_lines(planned))
 
 
@@ -32,7 +32,7 @@ def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
 def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Path) -> None:
     make(tmp_path / "data")
     there = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
-    n_new = make_plan(request(tmp_path / "data", covr=True)).pictures_to_render
+    n_new = make_plan(request(tmp_path / "data", covr=True)).images_to_render
     make(tmp_path / "data", covr=True)
     made = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
     assert n_new == len(made - there) > 0

@@ -57,7 +57,7 @@ def test_all_splits_have_the_same_numbers_of_objects(tmp_path: Path, make: Make)
             expected = counts.total() / 8
             # far less than chance would give, 18.5 at one in a hundred
             assert sum((k - expected) ** 2 / expected for k in counts.values()) < 3, (hop, split, counts)
-    assert made.splits["large_rubber"]["train"]["pictures"] in (2_000, 2_001)
+    assert made.splits["large_rubber"]["train"]["images"] in (2_000, 2_001)
 
 
 def test_a_folder_made_by_the_older_rules_is_refused(tmp_path: Path, make: Make) -> None:

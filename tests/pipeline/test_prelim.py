@@ -68,10 +68,10 @@ def test_all_fifteen_values_have_whole_groups_and_sets(made: Path, world: World)
         assert splits["existence"] == {
             "pool": f"minimal_{kind}",
             "questions": 40,
-            "pictures": 40,
+            "images": 40,
             "sets": 20,
         }
-        assert splits["counting"] == {"pool": f"counting_{kind}", "questions": 60, "pictures": 60, "sets": 10}
+        assert splits["counting"] == {"pool": f"counting_{kind}", "questions": 60, "images": 60, "sets": 10}
 
 
 def test_a_set_changes_one_object_at_a_time_and_a_group_the_value_alone(made: Path, world: World) -> None:

@@ -219,8 +219,8 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
     assert planned["rendering"]["renderer"] == "native"
-    assert planned["seconds_per_picture"] > 0
-    assert planned["seconds"] > planned["seconds_per_picture"]
+    assert planned["seconds_per_image"] > 0
+    assert planned["seconds"] > planned["seconds_per_image"]
     assert planned["load"] == (load or None)
     assert run_command(arguments) == 0
     said = capsys.readouterr().out

@@ -163,7 +163,7 @@ def test_counts_say_what_was_left_out(made: tuple[Path, tuple[VisualSplit, ...]]
     manifest = read_manifest(Layout(made[0]).manifest)
     assert manifest is not None
     entry = manifest.suites[HOP]["visual"][IID]
-    assert entry == {"pairs": 35, "originals": 54, "pictures": iid.n_images, "visual": N}
+    assert entry == {"pairs": 35, "originals": 54, "images": iid.n_images, "visual": N}
     of_suite = {name for name in manifest.files if "/suites/visual/" in name}
     there = [path for path in (made[0] / f"hops/{HOP}/suites/visual").rglob("*") if path.is_file()]
     assert {path.relative_to(made[0]).as_posix() for path in there} == of_suite

@@ -113,7 +113,7 @@ def test_each_part_of_a_datasheet_for_datasets_is_answered_from_the_files(layout
     asked = {
         "Why was it made?": ["`rubber`", "`cylinder`"],  # motivation
         "What is in it?": [  # composition
-            f"| `{name}` | `{split['pool']}` | {split['questions']:,} | {split['pictures']:,} |"
+            f"| `{name}` | `{split['pool']}` | {split['questions']:,} | {split['images']:,} |"
             for name, split in manifest["splits"]["rubber_cylinder"].items()
         ],
         "What is shared?": ["image"],

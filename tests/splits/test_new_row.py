@@ -72,7 +72,7 @@ def test_a_folder_is_extended_by_a_new_row(row: str, sentence: str, tmp_path: Pa
     assert built.returncode == 0, built.stderr
     assert {path: path.read_bytes() for path in before} == before
     manifest = json.loads((folder / "manifest.json").read_bytes())
-    assert manifest["questions"]["a_picture"]["new_split"] == 3
+    assert manifest["questions"]["an_image"]["new_split"] == 3
     assert manifest["splits"]["rubber_cylinder"]["new_split"]["questions"] == 9
     sheet = (folder / "hops/rubber_cylinder/DATASHEET.md").read_text().replace("\\_", "_")
     assert re.search(sentence, sheet)

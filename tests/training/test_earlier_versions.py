@@ -43,7 +43,7 @@ def test_a_state_with_other_weights_gets_one_sentence(stopped: Path, run: Train)
     )
 
 
-PIXELS = {"features": "pixels", "picture_width": 24, "picture_height": 16, "halvings": 2, "channels": 4}
+PIXELS = {"features": "pixels", "image_width": 24, "image_height": 16, "halvings": 2, "channels": 4}
 NMN = {"classifier_channels": 4, "classifier_hidden": 4, "generator_words": 4, "generator_hidden": 4}
 EARLIER: dict[str, tuple[dict[str, Any], dict[str, str]]] = {
     "film": ({"words": 4, "hidden": 4, "blocks": 1}, {"stem.0.weight": "enter.weight"}),

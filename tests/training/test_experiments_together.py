@@ -36,8 +36,8 @@ evaluate = ["--device", "cpu"]
 [model.set]
 stages = "engine"
 features = "pixels"
-picture_width = 24
-picture_height = 16
+image_width = 24
+image_height = 16
 halvings = 2
 channels = 4
 classifier_channels = 4

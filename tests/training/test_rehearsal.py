@@ -21,7 +21,7 @@ from clevrhope.training.checks import check_programs
 from clevrhope.training.run_folder import RunFolder
 
 SMALL_NMN: Mapping[str, Any] = {
-    **{"features": "pixels", "picture_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
+    **{"features": "pixels", "image_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
     **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
 }
 
@@ -44,13 +44,13 @@ class Late(Tiny):
 
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
-    settings = {**SMALL_NMN, "picture_height": 20}
+    settings = {**SMALL_NMN, "image_height": 20}
     with pytest.raises(
         ConfigError, match="the images are 24 x 16 pixels, but the model was made for 24 x 20"
     ):
         run(model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()
-    made = run(model="tensor_nmn", settings={**settings, "picture_height": 16, "recipe.updates": 1})
+    made = run(model="tensor_nmn", settings={**settings, "image_height": 16, "recipe.updates": 1})
     assert made.updates == 3
 
 

@@ -25,8 +25,8 @@ from clevrhope.training.stacked_runs import train_together
 
 PIXELS = {
     "features": "pixels",
-    "picture_width": 24,
-    "picture_height": 16,
+    "image_width": 24,
+    "image_height": 16,
     "halvings": 2,
     "channels": 8,
     "shift": 1,

@@ -28,7 +28,7 @@ from clevrhope.training.order import derived_seed
 NMN: dict[str, Any] = {
     "model": "tensor_nmn",
     "settings": {
-        **{"features": "pixels", "picture_width": 24, "picture_height": 16, "halvings": 2, "channels": 8},
+        **{"features": "pixels", "image_width": 24, "image_height": 16, "halvings": 2, "channels": 8},
         **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
         **{"recipe.batch_size": 16, "recipe.rate": 1e-2, "recipe.updates": 6},
     },

@@ -46,7 +46,7 @@ class Stage:
 
 
 def _n_images(folder: AuditFolder) -> int:
-    return sum(int(pool["pictures"]) for pool in folder.manifest.pools.values())
+    return sum(int(pool["images"]) for pool in folder.manifest.pools.values())
 
 
 def _n_annotated(folder: AuditFolder) -> int:

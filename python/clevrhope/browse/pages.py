@@ -109,7 +109,7 @@ class Pages:
             ]
             hops.append((name, hop.title if hop else "", splits, suites))
         n_questions = sum(n or 0 for _, _, splits, _ in hops for _, n, _ in splits)
-        n_images = sum(int(pool.get("pictures", 0)) for pool in manifest.pools.values())
+        n_images = sum(int(pool.get("images", 0)) for pool in manifest.pools.values())
         tiles = [
             (f"{n_questions:,}", "questions"),
             (f"{n_images:,}", "images"),

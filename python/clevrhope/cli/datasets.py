@@ -45,7 +45,7 @@ def build(**choices: Any) -> int:
             "folder": str(part.folder),
             "shard": str(part.shard),
             "splits": part.n_splits,
-            "pictures": part.n_images,
+            "images": part.n_images,
             "seconds": round(part.seconds, 3),
         }
         click.echo(json.dumps(result))
@@ -121,9 +121,9 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
             "seed": summary.seed,
             "questions": summary.n_questions,
             "scenes": summary.n_images,
-            "pictures_rendered": summary.n_rendered,
-            "pictures_annotated": summary.n_annotated,
-            "pictures_copied": summary.n_copied,
+            "images_rendered": summary.n_rendered,
+            "images_annotated": summary.n_annotated,
+            "images_copied": summary.n_copied,
             "scenes_from_clevr": summary.n_published,
             "bytes": summary.n_bytes,
             "seconds": round(summary.seconds, 3),

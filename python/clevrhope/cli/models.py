@@ -331,7 +331,7 @@ def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:
     """Width and height in pixels, "image" for the images' own size, or None if nothing is given."""
     if text is None:
         return None
-    if text in ("image", "picture"):  # files of experiments may say picture
+    if text == "image":
         return "image"
     match = _SIZE.fullmatch(text)
     if match is None:

@@ -454,7 +454,7 @@ _PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": M
 _ATTRIBUTE = one_of(NAME_ORDER)
 _SPLITS = MapOf(
     MapOf(
-        Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}, {"places": COUNT, "sets": COUNT}),
+        Fields({"pool": NAME, "questions": COUNT, "images": COUNT}, {"places": COUNT, "sets": COUNT}),
         keys=NAME,
     ),
     keys=NAME,
@@ -477,7 +477,7 @@ MANIFEST = Fields(
         ),
         "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
         "questions": Fields(
-            {"window": COUNT, "a_picture": MapOf(COUNT)},
+            {"window": COUNT, "an_image": MapOf(COUNT)},
             {name: one_of(choices) for name, choices in QuestionSettings.choices().items()},
         ),
         "rendering": Nullable(OBJECT),
@@ -485,7 +485,7 @@ MANIFEST = Fields(
         "requests": ListOf(Fields({}, {"config": OBJECT})),
         "splits": _SPLITS,
         "pools": MapOf(
-            Fields({"pictures": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),
+            Fields({"images": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),
             keys=NAME,
         ),
         "checked": MapOf(ListOf(TEXT)),
@@ -503,7 +503,7 @@ MANIFEST = Fields(
         "suites": MapOf(
             MapOf(
                 MapOf(
-                    Fields({"pairs": COUNT, "originals": COUNT}, {"pictures": COUNT, "visual": COUNT}),
+                    Fields({"pairs": COUNT, "originals": COUNT}, {"images": COUNT, "visual": COUNT}),
                     keys=NAME,
                 ),
                 keys=NAME,
@@ -511,7 +511,7 @@ MANIFEST = Fields(
             keys=NAME,
         ),
         "covr": MapOf(
-            MapOf(Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}), keys=NAME), keys=NAME
+            MapOf(Fields({"pool": NAME, "questions": COUNT, "images": COUNT}), keys=NAME), keys=NAME
         ),
         "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),

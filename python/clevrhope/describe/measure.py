@@ -133,7 +133,7 @@ class SplitStats:
     """Two values of two attributes -> objects in the split's images that have both."""
     images_with: Mapping[Pair, int]
     """Two values of two attributes -> images with an object that has both."""
-    questions_a_picture: Mapping[int, int]
+    questions_an_image: Mapping[int, int]
     """Number of questions about an image -> images."""
     n_all_needed: int | None
     """Questions with relations that are all needed for the answer; None if no file says."""
@@ -279,7 +279,7 @@ class QuestionTally:
             values={value: n for (_, value), n in values.items()},
             pairs=pairs,
             images_with=images_with,
-            questions_a_picture=_sorted(Counter(self._images.values())),
+            questions_an_image=_sorted(Counter(self._images.values())),
             n_all_needed=self._n_all_needed,
         )
 

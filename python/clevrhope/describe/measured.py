@@ -95,7 +95,7 @@ def split_json(measured: Measured, train: SplitStats | None) -> dict[str, Any]:
         "relations_a_question": stats.relations_a_question,
         "questions_with_all_relations_needed": stats.n_all_needed,
         "objects_an_image": stats.objects,
-        "questions_an_image": stats.questions_a_picture,
+        "questions_an_image": stats.questions_an_image,
         "values": stats.values,
         "pairs": [
             {"values": dict(pair), "objects": n, "images": stats.images_with[pair]}
@@ -286,7 +286,7 @@ def split_from_json(name: str, row: Mapping[str, Any]) -> Measured:
         values=row["values"],
         pairs={pair: each["objects"] for pair, each in pairs.items()},
         images_with={pair: each["images"] for pair, each in pairs.items()},
-        questions_a_picture=numbered("questions_an_image"),
+        questions_an_image=numbered("questions_an_image"),
         n_all_needed=row["questions_with_all_relations_needed"],
     )
     named = {each["question_family_index"]: (each["file"], each["place"]) for each in row["families"]}

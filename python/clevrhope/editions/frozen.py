@@ -73,9 +73,9 @@ def check_engine(edition: Edition, manifest: Manifest) -> None:
     frozen = read_frozen(edition)
     here = engine_of(manifest, manifest.rendering or frozen.engine["rendering"])
     # Kinds of splits that are newer than the edition do not affect it.
-    known = frozen.engine["questions"]["a_picture"].keys()
-    numbers = here["questions"]["a_picture"]
-    here["questions"]["a_picture"] = {name: n for name, n in numbers.items() if name in known}
+    known = frozen.engine["questions"]["an_image"].keys()
+    numbers = here["questions"]["an_image"]
+    here["questions"]["an_image"] = {name: n for name, n in numbers.items() if name in known}
     for name, there in frozen.engine.items():
         if there == here[name]:
             continue
@@ -133,7 +133,7 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_RECORDS = {"questions": Fields({"a_picture": MapOf(COUNT)}), "rendering": OBJECT}
+_RECORDS = {"questions": Fields({"an_image": MapOf(COUNT)}), "rendering": OBJECT}
 _FORM = Fields(
     {
         "clevrhope": TEXT,

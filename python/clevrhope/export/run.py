@@ -66,8 +66,8 @@ class Exported:
         return {
             "folder": str(self.folder),
             "questions": self.n_questions,
-            "pictures": self.n_images,
-            "picture_copies": self.n_copies,
+            "images": self.n_images,
+            "image_copies": self.n_copies,
             "bytes": self.n_bytes,
             "splits": [{"hop": hop, "split": split} for hop, split in self.splits],
             **({"pairs": self.n_pairs} if self.n_pairs else {}),
@@ -267,7 +267,7 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
                 continue
             path = layout.suite_h5(hop, suite, split.split)
             pairs = read_table(path, PAIRS, max_rows=2 * int(entry["pairs"]), vocab=vocab).check()
-            own_pool = SuitePool(hop, suite, split.split).name if entry.get("pictures") else ""
+            own_pool = SuitePool(hop, suite, split.split).name if entry.get("images") else ""
             found = (pairs.hop, pairs.suite, pairs.split, pairs.pool, len(pairs))
             pool = own_pool or split.reader.pool
             if found != (hop, suite, split.split, pool, 2 * int(entry["pairs"])):

@@ -253,7 +253,7 @@ def source_json(source: Source, format_name: str) -> bytes:
         "seed": manifest.public_seed,
         "world": manifest.world["fingerprint"],
         "templates": manifest.templates["fingerprint"],
-        "pictures": source.rendered,
+        "images": source.rendered,
         "splits": {
             hop: {each.split: {"questions": len(each.reader), "scenes": len(each.indices)} for each in splits}
             for hop, splits in source.by_hop().items()

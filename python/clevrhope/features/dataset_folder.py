@@ -76,7 +76,7 @@ class BuiltDataset:
             for hop, suites in self.manifest.suites.items()
             for suite, splits in suites.items()
             for split, entry in splits.items()
-            if entry.get("pictures")
+            if entry.get("images")
         )
         return sorted({*self.manifest.pools, *with_scenes, *of_suites})
 

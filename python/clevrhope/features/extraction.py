@@ -323,7 +323,7 @@ class _PoolWriter:
         for path in self._work.glob("*.npy"):
             with path.open("r+b") as file:
                 os.fsync(file.fileno())
-        content = {"source": digest, "pictures": len(self._source.indices)}
+        content = {"source": digest, "images": len(self._source.indices)}
         write_whole(self._work / "pool.json", (json.dumps(content) + "\n").encode())
         if self._folder.exists():
             self._own(self._old).remove()

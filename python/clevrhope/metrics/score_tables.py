@@ -51,7 +51,7 @@ def accuracy_json(scores: Scores) -> dict[str, Any]:
         "percent": measure.value,
         "interval": measure.interval and asdict(measure.interval),
         "n_questions": scores.counts["n_questions"],
-        "n_pictures": scores.counts["n_images"],
+        "n_images": scores.counts["n_images"],
         "deviation": measure.deviation,
     }
 

@@ -19,8 +19,8 @@ class MapsConfig:
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from images.
-        picture_width: width of the images in pixels; only for "pixels", like the next four settings.
-        picture_height: height of the images in pixels.
+        image_width: width of the images in pixels; only for "pixels", like the next four settings.
+        image_height: height of the images in pixels.
         halvings: how often the stem halves the sides of an image.
         stem_channels: channels of the stem's first convolution; each further one has twice as many, up to
             `channels`, which the last one always has. 0 means `channels` throughout.
@@ -29,8 +29,8 @@ class MapsConfig:
     """
 
     features: MapKind = "resnet101"
-    picture_width: int = 224
-    picture_height: int = 224
+    image_width: int = 224
+    image_height: int = 224
     halvings: int = 4
     stem_channels: int = 0
     shift: int = 0
@@ -45,9 +45,9 @@ class MapsConfig:
         check_at_least(1, halvings=self.halvings, channels=self.channels)
         check_at_least(0, stem_channels=self.stem_channels, shift=self.shift)
         least = 2 << self.halvings
-        if self.features == "pixels" and min(self.picture_height, self.picture_width) < least:
+        if self.features == "pixels" and min(self.image_height, self.image_width) < least:
             raise ConfigError(
-                f"images of {self.picture_width} x {self.picture_height} pixels are too small for "
+                f"images of {self.image_width} x {self.image_height} pixels are too small for "
                 f"{self.halvings} halvings; set fewer with halvings"
             )
 
@@ -56,4 +56,4 @@ class MapsConfig:
         """Height and width of the maps."""
         if self.features == "resnet101":
             return RESNET_SIDE, RESNET_SIDE
-        return self.picture_height >> self.halvings, self.picture_width >> self.halvings
+        return self.image_height >> self.halvings, self.image_width >> self.halvings

@@ -49,14 +49,14 @@ class PixelStem(nn.Module):
         pixels = features["pixels"]
         found, expected = (
             tuple(pixels.shape[-1:-3:-1]),
-            (self.config.picture_width, self.config.picture_height),
+            (self.config.image_width, self.config.image_height),
         )
         if found != expected:
             raise ConfigError(
                 "the images are {} x {} pixels, but the model was made for {} x {}; ".format(
                     *found, *expected
                 )
-                + "set picture_width to {} and picture_height to {}, ".format(*found)
+                + "set image_width to {} and image_height to {}, ".format(*found)
                 + "or make features with --size {}x{}".format(*expected)
             )
         # Channels last: measured to be a sixth faster on a CPU; maps keep this layout from here on.

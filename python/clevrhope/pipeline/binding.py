@@ -107,7 +107,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
         },
         questions={
             "window": WINDOW,
-            "a_picture": {
+            "an_image": {
                 name: SPLITS[name].questions_per_scene
                 for name in splits_of_dataset("pair", "plain")
                 if SPLITS[name].drawn == "stream"
@@ -122,8 +122,8 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
     if existing is None:
         return replace(wanted, rendering=None)
     # The folder has no number of questions for kinds of splits that were added after it was made.
-    numbers = {**wanted.questions["a_picture"], **existing.questions["a_picture"]}
-    existing = replace(existing, questions={**existing.questions, "a_picture": numbers})
+    numbers = {**wanted.questions["an_image"], **existing.questions["an_image"]}
+    existing = replace(existing, questions={**existing.questions, "an_image": numbers})
     if not existing.covr:
         # The way pairs are held out of questions over several images is not bound yet.
         free = QuestionSettings.names_of_sets()

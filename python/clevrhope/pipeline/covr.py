@@ -247,7 +247,7 @@ def write_covr_split(
             n_questions += len(batch.arrays)
             images.append(batch.arrays.image_idxs)
             advance(len(batch.arrays))
-    entry = {"pool": job.pool, "questions": n_questions, "pictures": len(images_in(images))}
+    entry = {"pool": job.pool, "questions": n_questions, "images": len(images_in(images))}
     splits = {name: dict(entries) for name, entries in manifest.covr.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}

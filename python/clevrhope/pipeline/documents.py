@@ -161,7 +161,7 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
             for split in splits.values()
         ),
         n_images=sum(map(len, used.values())),
-        n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
+        n_rendered=sum(pool["images"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
@@ -182,7 +182,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         SplitCards(
             split,
             entry["questions"],
-            entry["pictures"],
+            entry["images"],
             _cards(hop, split, entry["pool"], resolved, n_shown),
         )
         for split, entry in manifest.splits[hop.name].items()

@@ -128,7 +128,7 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
         files[layout.relative(h5)] = archive_record(h5, each, aggregate, layout, manifest, advance)
     remove_store(layout.image_store(pool))
     entry = {
-        "pictures": len(each.used),
+        "images": len(each.used),
         "size": int(each.used[-1]) + 1,
         "files": [
             kind for kind, there in (("PNG", resolved.config.png), ("HDF5", resolved.config.h5)) if there

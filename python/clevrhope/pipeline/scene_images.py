@@ -248,7 +248,7 @@ def _bind(
             changed = [name for name in how if before.get(name) != how[name]]
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
         raise DatasetError(f"{out}: its images were made with {a}, not with {b}; choose another --out")
-    own = {"sha256": record(scenes).sha256, "pictures": names}
+    own = {"sha256": record(scenes).sha256, "images": names}
     kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
     if kinds:
         own["passes"] = list(kinds)
@@ -257,7 +257,7 @@ def _bind(
             f"{scenes}: has changed since its images in {out} were made, or is another file of that name; "
             "choose another --out"
         )
-    owners = {name: file for file, each in files.items() for name in each["pictures"]}
+    owners = {name: file for file, each in files.items() for name in each["images"]}
     for name in names:
         owner = owners.get(name)
         if owner is None and (out / name).exists():
@@ -290,7 +290,7 @@ def _read_record(path: Path) -> dict[str, Any] | None:
 _FORM = Fields(
     {
         "rendering": OBJECT,
-        "scenes": MapOf(Fields({"sha256": TEXT, "pictures": ListOf(TEXT)}, {"passes": ListOf(TEXT)})),
+        "scenes": MapOf(Fields({"sha256": TEXT, "images": ListOf(TEXT)}, {"passes": ListOf(TEXT)})),
     }
 )
 """The form of render.json."""

@@ -52,7 +52,7 @@ def set_split_cards(
         )
         for k in range(0, len(rows), 2)
     ]
-    return SetSplitCards(split, entry["questions"], entry["pictures"], cards)
+    return SetSplitCards(split, entry["questions"], entry["images"], cards)
 
 
 def _sets(

@@ -77,7 +77,7 @@ def request_as_json(resolved: Resolved) -> dict[str, Any]:
         "images": resolved.config.images,
         "passes": list(resolved.config.passes),
         "question_json": resolved.config.question_json,
-        "pictures": resolved.request.render,
+        "render": resolved.request.render,
         "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.all_jobs},
         "palettes": {name: each.as_json() for name, each in sorted(resolved.engine.palettes.items())},
     }

@@ -56,7 +56,7 @@ def write_split(
             images.append(np.unique(batch.arrays.image_idxs))
             advance(len(batch.arrays))
     n_images = len(np.unique(np.concatenate(images)))
-    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_images}
+    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "images": n_images}
     if job.kind.unit != "questions":
         entry[job.kind.unit] = job.goal
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}

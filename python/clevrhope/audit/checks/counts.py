@@ -35,7 +35,7 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         entry = folder.manifest.splits[split.hop.name][split.name]
         with split.open() as arrays:
             n_questions, n_images, pool = len(arrays), len(arrays.used), arrays.pool
-        for name, n in (("questions", n_questions), ("pictures", n_images)):
+        for name, n in (("questions", n_questions), ("images", n_images)):
             _compare(check, split.file, f"{name} in the manifest", n, entry.get(name))
         if pool != split.pool:
             check.fault(split.file, None, f"belongs to pool {pool}, but the manifest says", split.pool)
@@ -51,7 +51,7 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
         if listed:
-            _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("pictures"))
+            _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("images"))
 
 
 def _unnamed(check: Check, folder: AuditFolder) -> None:

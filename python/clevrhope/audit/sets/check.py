@@ -183,7 +183,7 @@ class _SetChecks:
         if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
             yield None, "attribute templates are not COVR's", arrays.templates
         entry = self._folder.manifest.covr[split.hop.name][split.name]
-        for what, there in (("questions", len(arrays)), ("pictures", len(arrays.used))):
+        for what, there in (("questions", len(arrays)), ("images", len(arrays.used))):
             if there != entry[what]:
                 yield None, f"{what} in the manifest: {entry[what]}, but the file has", there
 

@@ -29,7 +29,7 @@ def check_visual(pairs: Pairs, check: Check) -> None:
     check_scenes(folder, place, pool, scenes, check)
     check_images(folder, pool, place.pool, scenes, check)
     check.add(place.file, _rows(pairs, scenes))
-    stated = folder.manifest.suites[place.hop.name][place.suite][place.name].get("pictures")
+    stated = folder.manifest.suites[place.hop.name][place.suite][place.name].get("images")
     if stated != len(scenes):
         check.fault("manifest.json", None, f"images of {place.file}: {stated}, not", len(scenes))
 

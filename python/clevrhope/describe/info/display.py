@@ -114,7 +114,7 @@ def _by_splits(
     """Groups sub-datasets with the same splits, as rows of one table."""
     tables: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for hop, splits in there.items():
-        cells = (f"{entry['questions']:,} ({entry['pictures']:,})" for entry in splits.values())
+        cells = (f"{entry['questions']:,} ({entry['images']:,})" for entry in splits.values())
         tables.setdefault(tuple(splits), []).append((hop, *cells))
     return tables
 
@@ -132,7 +132,7 @@ def _show_combinations(show: Callable[[str, str], None], overview: Overview) -> 
 
 def _show_pools(console: Console, overview: Overview) -> None:
     rows = [
-        (pool, f"{entry['pictures']:,}", " ".join(entry.get("files", ())), " ".join(entry.get("passes", ())))
+        (pool, f"{entry['images']:,}", " ".join(entry.get("files", ())), " ".join(entry.get("passes", ())))
         for pool, entry in overview.manifest.pools.items()
     ]
     if rows:

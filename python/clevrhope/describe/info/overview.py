@@ -87,7 +87,7 @@ class Overview:
     @property
     def n_images(self) -> int:
         """Number of rendered images."""
-        return sum(entry["pictures"] for entry in self.manifest.pools.values())
+        return sum(entry["images"] for entry in self.manifest.pools.values())
 
     def as_json(self) -> dict[str, Any]:
         """The whole overview, for `--json`."""

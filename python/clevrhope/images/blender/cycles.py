@@ -148,7 +148,7 @@ class CyclesRenderer(Renderer):
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields images, (height, width, 3) uint8 sRGB; see `Renderer`."""
-        return self._run("picture", scenes)
+        return self._run("image", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
         """Yields annotations, from Cycles' passes for rays through the pixels' centres; see `Annotator`."""

@@ -46,7 +46,7 @@ class Plan:
 
     resolved: Resolved
     splits: list[dict[str, Any]]
-    """For each split its hop, split, pool, questions and pictures."""
+    """For each split its hop, split, pool, questions and images."""
     exact: bool
     """Whether images were counted, not estimated."""
     questions: int
@@ -56,12 +56,12 @@ class Plan:
     """Sub-dataset -> number of images that its splits use."""
     pools: dict[str, int]
     """Pool -> number of images that the request's splits use."""
-    pictures_to_render: int
-    pictures_to_copy: int
+    images_to_render: int
+    images_to_copy: int
     """Missing images that are CLEVR's; with --no-render, their scenes alone are taken."""
     clevr_by_number: dict[str, float]
     """Number of objects -> CLEVR's share of the train pool's scenes of so many; empty without CLEVR."""
-    pictures_to_annotate: int
+    images_to_annotate: int
     """Images that lack some wanted annotation."""
     suites: list[dict[str, Any]]
     """The folder's suites: hop, suite, pairs, bytes, and the splits that the build removes the pairs of."""
@@ -69,7 +69,7 @@ class Plan:
     seconds: float | None = None
     no_seconds_because: str | None = None
     """Why no image could be rendered."""
-    seconds_per_picture: float | None = None
+    seconds_per_image: float | None = None
     """With its annotations, and all workers busy; None if nothing is to be rendered."""
     load: float | None = None
     """Programs that wanted to run in the minute before, if these kept this machine busy."""
@@ -92,7 +92,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
     with shown.stage("Looking at scenes", total=len(jobs), unit="splits") as advance:
         for job in jobs:
             n_questions, used[job] = _counted(job, resolved, exact=exact)
-            sizes = {"questions": n_questions, "pictures": len(used[job])}
+            sizes = {"questions": n_questions, "images": len(used[job])}
             splits.append({"hop": job.hop.name, "split": job.split, "pool": job.pool, **sizes})
             advance(1)
     hops = {
@@ -111,10 +111,10 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         scenes=sum(map(len, images.values())),
         hops={hop: sum(map(len, each.values())) for hop, each in hops.items()},
         pools={pool: len(each) for pool, each in images.items()},
-        pictures_to_render=sum(len(each.missing) for each in work) - n_copied if request.render else 0,
-        pictures_to_copy=n_copied,
+        images_to_render=sum(len(each.missing) for each in work) - n_copied if request.render else 0,
+        images_to_copy=n_copied,
         clevr_by_number=_clevr_by_number(resolved, images),
-        pictures_to_annotate=sum(len(each.missing) for each in to_annotate),
+        images_to_annotate=sum(len(each.missing) for each in to_annotate),
         suites=_suites(resolved),
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
@@ -161,7 +161,7 @@ def _measure(plan: Plan) -> None:
     plan.bytes = round(plan.questions * text.bytes)
     seconds = SECONDS_TO_START + SECONDS_A_SPLIT * len(plan.splits)
     seconds += plan.questions * (text.seconds + SECONDS_OF_CHECK)
-    n_images = max(plan.pictures_to_render, plan.pictures_to_annotate)
+    n_images = max(plan.images_to_render, plan.images_to_annotate)
     if n_images and resolved.request.render:
         scenes = [json.loads(row) for row in rows]
         # CLEVR's images are copied, not rendered; its scenes stand in only if there are no others.
@@ -171,7 +171,7 @@ def _measure(plan: Plan) -> None:
         except RenderError as error:
             plan.no_seconds_because = str(error)
             return
-        plan.seconds_per_picture = image.seconds
+        plan.seconds_per_image = image.seconds
         seconds += start + n_images * image.seconds
         plan.bytes += round(plan.scenes * image.bytes)
     plan.seconds = round(seconds, 1)

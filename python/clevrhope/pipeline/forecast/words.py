@@ -17,7 +17,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     return {
         "folder": str(request.out),
         "seed": plan.resolved.seed,
-        "pairs_a_picture": round(sum(plan.hops.values()) / max(1, plan.scenes), 3),
+        "pairs_an_image": round(sum(plan.hops.values()) / max(1, plan.scenes), 3),
         "rendering": request.rendering,
         **rest,
         "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
@@ -37,7 +37,7 @@ def plan_lines(plan: Plan) -> list[str]:
     ]
     for hop, n_images in plan.hops.items():
         of_hop = [each for each in plan.splits if each["hop"] == hop]
-        rows = [(each["split"], each["questions"], each["pictures"]) for each in of_hop]
+        rows = [(each["split"], each["questions"], each["images"]) for each in of_hop]
         rows.append(("distinct", sum(each["questions"] for each in of_hop), n_images))
         lines += [f"{hop:<18} {name:<{width}} {n:>11,} {images:>11,}" for name, n, images in rows]
     lines += resolved.exhausted
@@ -56,13 +56,13 @@ def plan_lines(plan: Plan) -> list[str]:
     for name, value in config.changed_settings().items():
         if name not in of_pairs:
             lines.append(f"{config.effect(name)} ({config.option(name)} {value})")
-    images = f"{about}{plan.pictures_to_render:,} images to render"
+    images = f"{about}{plan.images_to_render:,} images to render"
     lines.append(images if request.render else "no images (--no-render)")
     if config.passes:
-        lines.append(f"{about}{plan.pictures_to_annotate:,} images to annotate: {', '.join(config.passes)}")
-    if plan.pictures_to_copy:
+        lines.append(f"{about}{plan.images_to_annotate:,} images to annotate: {', '.join(config.passes)}")
+    if plan.images_to_copy:
         what = "images to copy from" if request.render else "scenes of"
-        lines.append(f"{about}{plan.pictures_to_copy:,} {what} {config.clevr}")
+        lines.append(f"{about}{plan.images_to_copy:,} {what} {config.clevr}")
     if plan.clevr_by_number:
         shares = ", ".join(f"{share:.1%} with {number}" for number, share in plan.clevr_by_number.items())
         lines.append(f"CLEVR's share by number of objects: {shares}")
@@ -70,9 +70,9 @@ def plan_lines(plan: Plan) -> list[str]:
     if plan.seconds is None:
         return [*lines, f"the time cannot be estimated: {plan.no_seconds_because}"]
     time = f"{about}{duration(plan.seconds)} here"
-    if plan.seconds_per_picture is not None:
+    if plan.seconds_per_image is not None:
         with_what = rendering_in_words(rendering_as_json(config.rendering))
-        time += f" ({plan.seconds_per_picture:.2g} s an image with {with_what}, measured now)"
+        time += f" ({plan.seconds_per_image:.2g} s an image with {with_what}, measured now)"
     if plan.load is not None:
         time += f"; less when this machine is not busy, as now (a load of {plan.load:.1f})"
     return [*lines, time]

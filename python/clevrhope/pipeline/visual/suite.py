@@ -201,7 +201,7 @@ class _Maker:
         entry = {
             "pairs": len(pairs.rows),
             "originals": len(rows),
-            "pictures": len(plan.images),
+            "images": len(plan.images),
             "visual": self._n,
         }
         counts = tuple(pairs.counts(reading))
