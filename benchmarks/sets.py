@@ -36,7 +36,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
         _core.PoolScenes(world, seed=SEED, pool="bench"),
         phrasings,
         split=kind.name,
-        pair=list(PAIR),
+        held_out=list(PAIR),
         scenes=kind.scenes("both"),
         places=kind.places("both"),
         implied=False,

@@ -217,7 +217,7 @@ def _measured_split(
         pool_scenes,
         templates,
         split=kind.name,
-        pair=PAIR,
+        held_out=PAIR,
         scenes=kind.rule,
         questions=kind.rule,
         questions_per_scene=kind.questions_per_scene,

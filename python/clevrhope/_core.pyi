@@ -62,7 +62,7 @@ __all__ = [
     "vector_instructions",
 ]
 
-_Pair: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
+_Values: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
 _Rule: TypeAlias = Literal["any", "without", "with"]
 _QuestionRule: TypeAlias = Literal["any", "without", "unimplied", "with"]
 _Value: TypeAlias = bool | int | str
@@ -129,9 +129,9 @@ class World:
     @property
     def palette_json(self) -> str | None: ...
     def seen_palette(
-        self, pair: _Pair, *, diversity: int, mode: Literal["nested", "grid"], seed: int
+        self, held_out: _Values, *, diversity: int, mode: Literal["nested", "grid"], seed: int
     ) -> str: ...
-    def check_seen(self, pair: _Pair) -> None: ...
+    def check_seen(self, held_out: _Values) -> None: ...
     @property
     def fingerprint(self) -> str: ...
     @property
@@ -222,7 +222,7 @@ class Templates:
     def question_width(self) -> int: ...
     @property
     def program_width(self) -> int: ...
-    def families_that_can_mention(self, pair: _Pair) -> list[int]: ...
+    def families_that_can_mention(self, held_out: _Values) -> list[int]: ...
 
 @final
 class QuestionBatch:
@@ -252,7 +252,7 @@ class PoolScenes:
     def n_kept(self) -> int: ...
     def scenes(self, indices: npt.NDArray[np.uint64]) -> SceneBatch: ...
     def eligible(
-        self, pair: _Pair | None, *, scenes: _Rule, split: str, n: int
+        self, held_out: _Values | None, *, scenes: _Rule, split: str, n: int
     ) -> npt.NDArray[np.uint64]: ...
 
 @final
@@ -263,7 +263,7 @@ class SplitStream:
         templates: Templates,
         *,
         split: str,
-        pair: _Pair | None,
+        held_out: _Values | None,
         scenes: _Rule,
         questions: _QuestionRule,
         questions_per_scene: int,
@@ -297,7 +297,7 @@ class SetStream:
         phrasings: Phrasings,
         *,
         split: str,
-        pair: _Pair | None,
+        held_out: _Values | None,
         scenes: _Rule,
         places: Sequence[Literal["nowhere", "question", "distractor"]],
         implied: bool,
@@ -341,7 +341,7 @@ class SetQuestions:
 
 @final
 class MinimalPool:
-    def __new__(cls, world: World, *, pair: _Pair, shared: bool = False) -> MinimalPool: ...
+    def __new__(cls, world: World, *, held_out: _Values, shared: bool = False) -> MinimalPool: ...
     @property
     def name(self) -> str: ...
     @property
@@ -354,8 +354,7 @@ class MinimalPool:
     def copies(self) -> int: ...
     @property
     def corners(self) -> int: ...
-    def has_pair(self, place: int) -> bool: ...
-    def has_unseen(self, place: int) -> bool: ...
+    def has_held_out(self, place: int) -> bool: ...
     def questions(
         self,
         templates: Templates,
@@ -404,7 +403,7 @@ class AuditReader:
         question_tokens: Sequence[str],
         program_tokens: Sequence[str],
         answers: Sequence[str],
-        pair: _Pair,
+        held_out: _Values,
         words: Sequence[_Word],
         in_chains: bool = False,
     ) -> AuditReader: ...
@@ -441,7 +440,7 @@ class AuditSetReader:
         question_tokens: Sequence[str],
         program_tokens: Sequence[str],
         answers: Sequence[str],
-        pair: _Pair,
+        held_out: _Values,
         words: Sequence[_Word],
     ) -> AuditSetReader: ...
     def encode(
@@ -509,7 +508,7 @@ class SplitQuestions:
         self, scenes: SceneGraphs, scene_rows: npt.NDArray[np.uint32]
     ) -> npt.NDArray[np.uint32]: ...
     def touches(
-        self, scenes: SceneGraphs, scene_rows: npt.NDArray[np.uint32], pair: _Pair
+        self, scenes: SceneGraphs, scene_rows: npt.NDArray[np.uint32], held_out: _Values
     ) -> npt.NDArray[np.uint8]: ...
     def value_edits(
         self,
@@ -521,7 +520,7 @@ class SplitQuestions:
         seed: int,
         hop: str,
         split: str,
-        pair: _Pair | None,
+        held_out: _Values | None,
         rule: _Rule,
     ) -> npt.NDArray[np.int32]: ...
     def on(
@@ -567,7 +566,7 @@ class Suite:
         hop: str,
         split: str,
         pool: str,
-        pair: _Pair | None,
+        held_out: _Values | None,
         palette: bytes | None,
         rule: _QuestionRule,
         per_cell: int,
@@ -656,7 +655,7 @@ class AuditScenes:
     def n_objects(self) -> npt.NDArray[np.uint8]: ...
     @property
     def attributes(self) -> npt.NDArray[np.uint8]: ...
-    def holding(self, values: _Pair) -> _Truths: ...
+    def holding(self, values: _Values) -> _Truths: ...
 
 @final
 class TextReader:
@@ -706,7 +705,7 @@ def instantiate_questions(
     templates: Templates,
     *,
     seed: int,
-    pair: _Pair | None,
+    held_out: _Values | None,
     questions: _QuestionRule,
     questions_per_scene: int,
 ) -> QuestionBatch: ...

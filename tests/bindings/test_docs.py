@@ -50,14 +50,14 @@ def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
     templates = templates_of(world)
     scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7, 9], np.uint64))
     asked = _core.instantiate_questions(
-        scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=1
+        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=1
     )
     for handle, values in (
         (world, ("3 to 10 objects", "480 x 320", world.fingerprint[:8])),
         (templates, (str(templates.n_families),)),
         (scenes, ("2 scenes", "7 to 9")),
         (asked, (str(len(asked)), asked.texts[0])),
-        (_core.MinimalPool(world, pair=PAIR), ("960", "4 images")),
+        (_core.MinimalPool(world, held_out=PAIR), ("960", "4 images")),
     ):
         assert repr(handle).startswith(f"<{type(handle).__name__}")
         assert all(value in repr(handle) for value in values), repr(handle)
@@ -65,7 +65,7 @@ def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
 
 def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
     templates = templates_of(world)
-    pool = _core.MinimalPool(world, pair=PAIR)
+    pool = _core.MinimalPool(world, held_out=PAIR)
     scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7], np.uint64))
     studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
     with pytest.raises(
@@ -75,7 +75,7 @@ def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
             scenes,
             templates,
             seed=1,
-            pair=None,
+            held_out=None,
             questions="al",  # type: ignore[arg-type]
             questions_per_scene=1,
         )

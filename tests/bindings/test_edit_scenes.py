@@ -81,7 +81,7 @@ def test_questions_are_asked_again_where_they_have_an_answer(
 ) -> None:
     templates = read_templates(world.vocabulary)
     asked = _core.instantiate_questions(
-        scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=5
+        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=5
     )
     words = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
     tokens = _core.ProgramTokens(world.vocabulary)

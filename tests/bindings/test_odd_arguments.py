@@ -44,7 +44,7 @@ def scenes(world: _core.World) -> _core.SceneBatch:
 @pytest.fixture(scope="module")
 def questions(scenes: _core.SceneBatch, templates: _core.Templates) -> _core.QuestionBatch:
     return _core.instantiate_questions(
-        scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=2
+        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=2
     )
 
 
@@ -76,7 +76,7 @@ def test_no_scenes_and_no_programs_are_none(
     )
     with_none = _core.SceneBatch.from_json(world.vocabulary, b"[]", file="s.json")
     asked = _core.instantiate_questions(
-        with_none, templates, seed=0, pair=None, questions="any", questions_per_scene=3
+        with_none, templates, seed=0, held_out=None, questions="any", questions_per_scene=3
     )
     assert len(asked) == 0
 
@@ -138,9 +138,8 @@ def test_odd_places_and_names_of_pools_are_refused(world: _core.World, templates
     ):
         made = _core.sample_scenes(world, seed=2**64 - 1, pool=pool, indices=last)
         assert made.indices.shape == (1,)
-    minimal = _core.MinimalPool(world, pair=PAIR)
-    assert not minimal.has_pair(2**64 - 1)
-    assert not minimal.has_unseen(2**64 - 1)
+    minimal = _core.MinimalPool(world, held_out=PAIR)
+    assert not minimal.has_held_out(2**64 - 1)
     refused(minimal.questions, templates, seed=1, kind="iid", places=last)
     refused(minimal.questions, templates, seed=1, kind=LONG, places=ints(1, kind=np.uint64))
     counting = _core.CountingPool(world, value=("color", "red"))
@@ -148,7 +147,7 @@ def test_odd_places_and_names_of_pools_are_refused(world: _core.World, templates
     for value in (("color", LONG), (LONG, "red"), ("", "")):
         refused(_core.CountingPool, world, value=value)
     for pair in ([], PAIR[:1] * 2, [("material", LONG), PAIR[1]], [(LONG, "rubber"), PAIR[1]]):
-        refused(_core.MinimalPool, world, pair=pair)
+        refused(_core.MinimalPool, world, held_out=pair)
         refused(templates.families_that_can_mention, pair)
     for diversity in (0, 1, 2**63):
         refused(world.seen_palette, PAIR, diversity=diversity, mode="nested", seed=1)
@@ -183,7 +182,7 @@ def test_questions_on_scenes_of_no_objects_and_of_many(
     for questions in ("any", "with", "without", "unimplied"):
         pair = None if questions == "any" else PAIR
         asked = _core.instantiate_questions(
-            scenes, templates, seed=1, pair=pair, questions=questions, questions_per_scene=2**32 - 1
+            scenes, templates, seed=1, held_out=pair, questions=questions, questions_per_scene=2**32 - 1
         )
         assert set(asked.image_idxs.tolist()) <= {0, 11, 32}
         assert (asked.answers < len(world.answers)).all()
@@ -194,9 +193,9 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
     tokens = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "count"]
     names: dict[str, Any] = {"question_tokens": tokens, "program_tokens": tokens, "answers": []}
     pair = [("color", "red"), ("shape", "cube")]
-    refused(_core.AuditReader, vocabulary, **names, pair=pair, words=words)
-    refused(_core.AuditReader, vocabulary, **names, pair=[("color", LONG)], words=[])
-    reader = _core.AuditReader(vocabulary, **names, pair=pair, words=words[:1])
+    refused(_core.AuditReader, vocabulary, **names, held_out=pair, words=words)
+    refused(_core.AuditReader, vocabulary, **names, held_out=[("color", LONG)], words=[])
+    reader = _core.AuditReader(vocabulary, **names, held_out=pair, words=words[:1])
     none = _core.AuditScenes.read(vocabulary, [])
     assert len(none) == 0
     assert none.attributes.shape == (0, 4)

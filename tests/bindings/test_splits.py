@@ -31,7 +31,7 @@ def pool_scenes(world: _core.World) -> PoolScenes:
 def stream(pool_scenes: PoolScenes, templates: _core.Templates, **changes: Any) -> SplitStream:
     settings: dict[str, Any] = {
         "split": "train",
-        "pair": PAIR,
+        "held_out": PAIR,
         "scenes": "without",
         "questions": "without",
         "questions_per_scene": 9,
@@ -101,7 +101,7 @@ def test_a_shorter_split_is_a_prefix(
             templates=templates,
             split="train",
             pool="train",
-            pair=PAIR,
+            held_out=PAIR,
             scenes="without",
             questions="without",
             pool_scenes=pool_scenes,
@@ -191,18 +191,18 @@ def test_what_does_not_fit_a_row_is_named(pool_scenes: PoolScenes, templates: _c
 
 
 def test_minimal_sets_have_the_papers_numbers(world: _core.World, templates: _core.Templates) -> None:
-    pool = MinimalPool(world, pair=PAIR)
+    pool = MinimalPool(world, held_out=PAIR)
     places = np.arange(pool.n_places, dtype=np.uint64)
     ood = pool.questions(templates, seed=1, kind="ood", places=places)
     iid = pool.questions(templates, seed=1, kind="iid", places=places)
     assert (len(ood), len(iid)) == (2_560, 10_880)
     assert (len(set(ood.image_idxs)), len(set(iid.image_idxs))) == (2_560, 3_200)
     assert (ood.answers == 1).mean() == 0.75  # no
-    assert sum(map(pool.has_pair, range(pool.n_places))) == 640
+    assert sum(map(pool.has_held_out, range(pool.n_places))) == 640
 
 
 def test_scenes_of_a_minimal_pool_have_names_like_any_other(world: _core.World) -> None:
-    pool = MinimalPool(world, pair=PAIR)
+    pool = MinimalPool(world, held_out=PAIR)
     indices = np.array([41, 42, 7], dtype=np.uint64)
     scenes = _core.sample_scenes(world, seed=1, pool=pool.name, indices=indices)
     assert scenes.indices.tolist() == [41, 42, 7]
@@ -267,7 +267,7 @@ def test_what_is_no_pair_is_named(
     pool_scenes: PoolScenes, templates: _core.Templates, pair: tuple[tuple[str, str], ...], message: str
 ) -> None:
     with pytest.raises(SplitError, match=message):
-        stream(pool_scenes, templates, pair=pair)
+        stream(pool_scenes, templates, held_out=pair)
 
 
 def test_rules_are_named(pool_scenes: PoolScenes, templates: _core.Templates) -> None:

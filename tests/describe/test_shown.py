@@ -276,7 +276,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         "HOPE_train_000003.png",
         sketch_url(SCENES[0], {"red": (173, 35, 35)}),
         sketch,
-        pair_boxes(SCENES[0], HOP.pair or ()),
+        pair_boxes(SCENES[0], HOP.held_out or ()),
         [CardQuestion(question, "<yes>", "zero_hop.json")],
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
@@ -317,9 +317,9 @@ def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None
 
 
 def test_the_box_is_that_of_the_objects_with_the_pair() -> None:
-    (box,) = pair_boxes(SCENES[0], HOP.pair or ())
+    (box,) = pair_boxes(SCENES[0], HOP.held_out or ())
     assert (box.left, box.top, box.width, box.height) == pytest.approx((41.67, 31.25, 20.0, 25.0), abs=0.01)
-    assert pair_boxes(SCENES[1], HOP.pair or ()) == []
+    assert pair_boxes(SCENES[1], HOP.held_out or ()) == []
 
 
 def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
@@ -330,7 +330,7 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
 
 def cards(hop: Hop, *, source: str = "") -> HopCards:
     card = Card("HOPE_train_000003.png", "data:,", True, [], [CardQuestion("Is it?", "yes", "f")], source)
-    words = [frozenset({value}) for _, value in hop.pair or ()]
+    words = [frozenset({value}) for _, value in hop.held_out or ()]
     return HopCards(hop, words, frozenset(), [SplitCards("train", 1, 1, [card])])
 
 

@@ -51,7 +51,7 @@ def texts(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:
 def test_a_folder_has_the_splits_and_sizes_of_its_preset(folder: Path) -> None:
     manifest = existing_manifest(Layout(folder).manifest)
     assert {hop: tuple(splits) for hop, splits in manifest.covr.items()} == {
-        "none": covr_splits(pair=False),
+        "none": covr_splits(held_out=False),
         HOP: COVR_SPLITS,
     }
     sizes = PRESETS["demo"].sizes

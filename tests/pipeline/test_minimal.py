@@ -21,15 +21,15 @@ def world() -> World:
 
 
 def pool_of(world: World, hop: Hop) -> MinimalPool:
-    assert hop.pair is not None
-    return MinimalPool(world, pair=list(hop.pair))
+    assert hop.held_out is not None
+    return MinimalPool(world, held_out=list(hop.held_out))
 
 
 @pytest.mark.parametrize("hop", paper_hops(), ids=lambda hop: hop.name)
 def test_the_papers_numbers_come_out(world: World, hop: Hop) -> None:
     pool = pool_of(world, hop)
     places = first_places(pool, n_places(pool, copies=0, limit=0), seed=1)
-    held = sum(map(pool.has_pair, places))
+    held = sum(map(pool.has_held_out, places))
     free = len(places) - held
     assert (4 * held, 3 * held + 4 * free, 9 * held + 16 * free) == PAPER[hop.diversity]
     assert sorted(places) == list(range(pool.n_places))
@@ -54,5 +54,5 @@ def test_smaller_sets_are_prefixes_of_larger_ones(world: World) -> None:
 def test_the_smallest_sets_are_two_thirds_with_the_pair_where_there_is_a_choice(world: World) -> None:
     for hop in paper_hops():
         pool = pool_of(world, hop)
-        n_held = sum(map(pool.has_pair, first_places(pool, 6, seed=5)))
+        n_held = sum(map(pool.has_held_out, first_places(pool, 6, seed=5)))
         assert n_held == (6 if hop.diversity == 4 else 4)

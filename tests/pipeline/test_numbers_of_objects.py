@@ -30,7 +30,7 @@ def test_the_papers_pairs_have_uniform_numbers_at_the_papers_size() -> None:
         pool_scenes = PoolScenes(world, seed=1, pool=pool)
         for hop in paper_hops():
             rule = "with" if pool == "test_ood" else "without"
-            indices = pool_scenes.eligible(list(hop.pair or ()), scenes=rule, split="train", n=n)
+            indices = pool_scenes.eligible(list(hop.held_out or ()), scenes=rule, split="train", n=n)
             assert len(set(indices.tolist())) == n
             counts = np.bincount(world.n_objects(indices, seed=1, pool=pool))[3:]
             assert len(counts) == 8

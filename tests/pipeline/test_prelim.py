@@ -125,7 +125,7 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
     assert (sizes.prelim_existence, sizes.prelim_counting) == (0, 100)
     for hop in prelim_hops(["all"], world.attribute_types):
         ((kind, _),) = hop.target
-        pool = clevrhope._core.MinimalPool(world, pair=list(hop.target))
+        pool = clevrhope._core.MinimalPool(world, held_out=list(hop.target))
         assert n_groups(pool, 0) == PAPER_GROUPS[kind]
         everything = first_groups(pool, n_groups(pool, 0), seed=1)
         assert len(set(everything)) == PAPER_GROUPS[kind]
@@ -302,7 +302,7 @@ def test_more_sets_than_a_pool_has_room_for_are_told(tmp_path: Path) -> None:
 
 def test_a_value_and_a_pair_have_names_apart(world: World) -> None:
     hop = parse_hop("prelim_cyan", world.attribute_types)
-    assert (hop.name, hop.pair, hop.target, hop.words, hop.title) == (
+    assert (hop.name, hop.held_out, hop.target, hop.words, hop.title) == (
         "prelim_cyan",
         None,
         (("color", "cyan"),),
@@ -310,5 +310,5 @@ def test_a_value_and_a_pair_have_names_apart(world: World) -> None:
         "cyan alone",
     )
     pair = parse_hop("cyan_cylinder", world.attribute_types)
-    assert (pair.target, pair.title) == (pair.pair, "cyan cylinder held out")
+    assert (pair.target, pair.title) == (pair.held_out, "cyan cylinder held out")
     assert parse_hop("none", world.attribute_types).title == "nothing held out"

@@ -51,7 +51,7 @@ def test_two_of_the_three_may_meet(folder: Path) -> None:
     with h5py.File(folder / "hops" / WIDE.name / "train.h5") as file:
         used = set(np.unique(file["image_idxs"][:]).tolist())
     shown = [
-        sum(each[kind] == value for kind, value in WIDE.pair or ())
+        sum(each[kind] == value for kind, value in WIDE.held_out or ())
         for scene in scenes
         if scene["image_index"] in used
         for each in scene["objects"]

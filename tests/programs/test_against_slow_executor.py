@@ -160,7 +160,7 @@ def test_questions_of_a_split_have_the_slow_executors_answers() -> None:
         templates=read_templates(world),
         split="train",
         pool="train",
-        pair=[("material", "rubber"), ("shape", "cylinder")],
+        held_out=[("material", "rubber"), ("shape", "cylinder")],
         scenes="without",
         questions="without",
     )

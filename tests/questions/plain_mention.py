@@ -31,13 +31,15 @@ _ADDS_ITS_VALUE = ("filter_", "verify_", "offer_")
 _SAYS_OF = frozenset({"are", "there", "that", "either"})  # nothing else between a subject and what it is
 
 
-def program_mentions(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
+def program_mentions(steps: Sequence[Step], held_out: Sequence[Value]) -> bool:
     """Whether some set of the program is asked to have all values of the pair.
 
     Alternatives are bit masks over the pair's values: no other value matters.
     """
-    bits = {(verb + kind, value): 1 << k for k, (kind, value) in enumerate(pair) for verb in _ADDS_ITS_VALUE}
-    whole = (1 << len(pair)) - 1
+    bits = {
+        (verb + kind, value): 1 << k for k, (kind, value) in enumerate(held_out) for verb in _ADDS_ITS_VALUE
+    }
+    whole = (1 << len(held_out)) - 1
     descriptions: list[frozenset[int]] = []
     for function, argument, inputs in steps:
         alternatives = _ANEW
@@ -58,13 +60,13 @@ def program_mentions(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
     return False
 
 
-def program_implies(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
+def program_implies(steps: Sequence[Step], held_out: Sequence[Value]) -> bool:
     """Whether the program mentions the pair, or asks for it by way of a relation.
 
     As `program_mentions`, but that an object keeps what was asked of its set, what is like it in an attribute
     has its value of that, and of two objects asked to be alike in one each may have the other's value.
     """
-    whole = frozenset(pair)
+    whole = frozenset(held_out)
     known: list[list[frozenset[Value]]] = []
     for function, argument, inputs in steps:
         verb, _, kind = function.partition("_")
@@ -96,11 +98,14 @@ class WordReader:
     """Reads English questions; knows which word names which value."""
 
     def __init__(
-        self, values: Sequence[Value], pair: Sequence[Value], words: Mapping[str, Sequence[str]] = CLEVR_WORDS
+        self,
+        values: Sequence[Value],
+        held_out: Sequence[Value],
+        words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
     ) -> None:
         """`values` are all values of the world; `words` those for a value or for "thing"."""
         named = {**CLEVR_WORDS, **words}
-        self._pair = frozenset(pair)
+        self._pair = frozenset(held_out)
         self._of: dict[tuple[str, ...], tuple[Value | None, bool]] = {}  # words -> value, whether a noun
         for noun in named["thing"]:
             self._add(noun, None, noun=True)

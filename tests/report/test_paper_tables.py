@@ -29,7 +29,7 @@ def results(model: str, *, without: Sequence[str] = ()) -> list[Result]:
             model=model,
             checkpoint="last",
             hop=hop,
-            pair=hop,
+            held_out=hop,
             types=(),
             diversity=rows[0].diversity,
             mode="",
@@ -78,6 +78,6 @@ def test_of_the_paper_the_same_pairs_are_averaged() -> None:
         assert cells["difference"] in ("+0.0", "\N{MINUS SIGN}0.0")
     other = [*made, *(each for each in results("lxmert_p") if each.hop == "rubber_cylinder")]
     strange = [each for each in other if each.diversity == 6]
-    strange += [replace(each, hop="small_metal", pair="small_metal") for each in strange[:3]]
+    strange += [replace(each, hop="small_metal", held_out="small_metal") for each in strange[:3]]
     for table in gap_tables(strange, "lxmert_p"):  # a pair that the paper has not: nothing to compare with
         assert all(cell == "" for cell in table.rows[0][2:4])

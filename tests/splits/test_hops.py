@@ -33,20 +33,20 @@ def test_the_table_agrees_with_the_facts(test_data: Path) -> None:
             (r["hop"], ((r["type_a"], r["value_a"]), (r["type_b"], r["value_b"])), int(r["diversity"]))
             for r in csv.DictReader(file)
         ]
-    assert [(hop.name, hop.pair, hop.diversity) for hop in paper_hops()] == rows
+    assert [(hop.name, hop.held_out, hop.diversity) for hop in paper_hops()] == rows
 
 
 def test_each_pair_parses_to_itself_in_either_order() -> None:
     for hop in paper_hops():
-        assert hop.pair is not None
-        (_, a), (_, b) = hop.pair
+        assert hop.held_out is not None
+        (_, a), (_, b) = hop.held_out
         assert parse_hop(f"{a}_{b}", CLEVR) == hop
         assert parse_hop(f"{b}_{a}", CLEVR) == hop
 
 
 def test_other_pairs_none_and_values_with_underscores_parse() -> None:
     assert parse_hop("yellow_metal", CLEVR).name == "metal_yellow"
-    assert parse_hop(NONE, CLEVR).pair is None
+    assert parse_hop(NONE, CLEVR).held_out is None
     types = [*CLEVR[:1], ("color", ["red", "dark_red"]), *CLEVR[2:]]
     hop = parse_hop("cube_dark_red", types)
     assert (hop.name, hop.diversity) == ("dark_red_cube", 6)
@@ -61,7 +61,7 @@ def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
     assert parse_hop("small_red_rubber_cube", CLEVR).diversity == 96
     # A value's own underscore does not make a conjunction of a pair.
     types = [*CLEVR[:1], ("color", ["red", "dark", "dark_red"]), *CLEVR[2:]]
-    assert parse_hop("dark_red_cube", types).pair == (("color", "dark_red"), ("shape", "cube"))
+    assert parse_hop("dark_red_cube", types).held_out == (("color", "dark_red"), ("shape", "cube"))
 
 
 @pytest.mark.parametrize(

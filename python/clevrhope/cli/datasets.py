@@ -99,7 +99,8 @@ def hops(as_json: bool) -> None:
     from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
 
     pairs = [
-        (hop.name, dict(hop.pair or ()), hop.diversity, OFFICIAL_NUMBERS[hop.name]) for hop in paper_hops()
+        (hop.name, dict(hop.held_out or ()), hop.diversity, OFFICIAL_NUMBERS[hop.name])
+        for hop in paper_hops()
     ]
     if as_json:
         names = ("hop", "values", "diversity", "official_number")

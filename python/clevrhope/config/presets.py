@@ -183,7 +183,7 @@ def splits_of(hop: Hop) -> tuple[str, ...]:
     """The splits of a sub-dataset: of a pair, of `none`, or of a single value."""
     if hop.value is not None:
         return VALUE_SPLITS
-    return PLAIN_SPLITS if hop.pair is None else PAIR_SPLITS
+    return PLAIN_SPLITS if hop.held_out is None else PAIR_SPLITS
 
 
 def check_splits(names: Sequence[str]) -> tuple[str, ...]:

@@ -68,7 +68,7 @@ def mentions(
         question_tokens=vocab.questions(),
         program_tokens=vocab.programs(),
         answers=vocab.answers(),
-        pair=list(values),
+        held_out=list(values),
         words=[],
     )
     shape = (len(programs), MAX_IMAGES) if of_sets else (len(programs),)
@@ -98,7 +98,7 @@ def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Pa
             question_tokens=by_number(words.words),
             program_tokens=[alike(token) for token in by_number(words.functions)],
             answers=by_number(words.answers),
-            pair=list(one.items()),
+            held_out=list(one.items()),
             words=[],
         )
     except VocabularyError as error:

@@ -64,7 +64,7 @@ class QuestionReader:
     def __init__(
         self,
         vocab: Vocab,
-        pair: Sequence[Value],
+        held_out: Sequence[Value],
         words: Mapping[str, Sequence[str]],
         vocabulary: Vocabulary,
         *,
@@ -82,8 +82,8 @@ class QuestionReader:
             question_tokens=by_number(vocab.words),
             program_tokens=by_number(vocab.functions),
             answers=by_number(vocab.answers),
-            pair=list(pair),
-            words=known_words(vocab, words, pair),
+            held_out=list(held_out),
+            words=known_words(vocab, words, held_out),
             in_chains=in_chains,
         )
 

@@ -105,7 +105,7 @@ def contact_sheet(sheet: Sheet) -> str:
 def _title(sheet: Sheet) -> str:
     if len(sheet.hops) == 1:
         return sheet.hops[0].hop.title
-    n_pairs = sum(cards.hop.pair is not None for cards in sheet.hops)
+    n_pairs = sum(cards.hop.held_out is not None for cards in sheet.hops)
     n_values = sum(cards.hop.value is not None for cards in sheet.hops)
     if not n_pairs + n_values:
         return "Nothing held out"

@@ -73,7 +73,7 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
         **shared,
         **_rows(splits, whole),
         **_of_sets(measured["covr"]),
-        values=[f"{code(value)} ({kind})" for kind, value in hop.pair or ()],
+        values=[f"{code(value)} ({kind})" for kind, value in hop.held_out or ()],
         likened=_likened(hop),
         strictness=manifest.settings.strictness,
         second=second,
@@ -86,7 +86,7 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
         never=list(_never(measured["families"])),
         one_answer=list(_one_answer(whole, measured["families"])),
         tuning=[code(name) for name in splits if SPLITS[name].role == "tune"],
-        cells=CELLS if hop.pair else (),
+        cells=CELLS if hop.held_out else (),
     )
 
 
@@ -143,14 +143,14 @@ def _of_sets(splits: Splits) -> dict[str, Any]:
 def _second(hop: Hop, splits: Splits) -> dict[str, Any]:
     """The palette of the second tests, "" if there are none, and the splits with its images."""
     palettes = {parse_pool_name(each["pool"])[1] for each in splits.values()} - {hop.palette}
-    palette = "" if hop.pair is not None else min(palettes, default="")
+    palette = "" if hop.held_out is not None else min(palettes, default="")
     of_it = [name for name, each in splits.items() if parse_pool_name(each["pool"])[1] == palette]
     return {"palette": palette, "splits": of_it if palette else []}
 
 
 def _occurs(hop: Hop, splits: Splits) -> dict[str, list[str]]:
     """Split -> where images show, and questions ask for, what is held out; empty if nothing is."""
-    if hop.pair is None:
+    if hop.held_out is None:
         return {}
     return {
         name: [
@@ -163,7 +163,7 @@ def _occurs(hop: Hop, splits: Splits) -> dict[str, list[str]]:
 
 def _likened(hop: Hop) -> str:
     """Words that ask for the held-out pair without describing it."""
-    *others, (kind, value) = hop.pair or (("", ""),)
+    *others, (kind, value) = hop.held_out or (("", ""),)
     described = " ".join(value for _, value in others)
     other = value if kind == "shape" else f"{value} thing"
     return f"a {described} thing of the same {kind} as a {other}"
@@ -195,7 +195,7 @@ def _combinations(hop: Hop, whole: Splits, attributes: Mapping[str, Any]) -> Ite
     """For every two held-out values, the shares of objects with each combination of their types' values."""
     order = [(kind, value) for kind, of_kind in attributes.items() for value in of_kind]
     pairs = [(objects_by_values(each), max(each["objects"], 1)) for each in whole.values()]
-    for two in combinations(hop.pair or (), 2):
+    for two in combinations(hop.held_out or (), 2):
         held_out = sorted(two, key=order.index)
         types = [kind for kind, _ in held_out]
         yield {
@@ -258,7 +258,7 @@ def folder_datasheet(layout: Layout, manifest: Manifest) -> str:
         folder: list(dict.fromkeys(name for splits in measured[folder].values() for name in splits))
         for folder in ("splits", "covr")
     }
-    n_pairs = sum(hop.pair is not None for hop in hops)
+    n_pairs = sum(hop.held_out is not None for hop in hops)
     n_values = sum(hop.value is not None for hop in hops)
     return render_markdown(
         "dataset.md",

@@ -241,7 +241,7 @@ def hop_json(
     return {
         "hop": hop.name,
         "diversity": hop.diversity,
-        "held_out": dict(sorted(hop.pair or ())),
+        "held_out": dict(sorted(hop.held_out or ())),
         "splits": measured,
         "distances": list(distances_json(splits)),
         "families": families_json(families, never),

@@ -211,7 +211,7 @@ def _family(manifest: Manifest, vocabulary: Vocabulary, reader: QuestionTable, n
 def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, of_sets: bool) -> str:
     if not hop.target:
         return "nothing is held out"
-    what = "the held-out pair" if hop.pair else "the value"
+    what = "the held-out pair" if hop.held_out else "the value"
     is_there = mentions(programs, vocab, vocabulary, hop.target, of_sets=of_sets)[0]
     return f"{what} ({hop.words}) is {'' if is_there else 'not '}mentioned"
 

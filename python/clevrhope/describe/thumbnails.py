@@ -29,9 +29,11 @@ def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]])
     return f"data:image/svg+xml,{quote(scene_svg(scene, colors=colours))}"
 
 
-def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> list[Box]:
+def pair_boxes(scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]]) -> list[Box]:
     """The boxes of the objects that have all values of a pair."""
-    return [object_box(each) for each in scene["objects"] if all(each[kind] == value for kind, value in pair)]
+    return [
+        object_box(item) for item in scene["objects"] if all(item[kind] == value for kind, value in held_out)
+    ]
 
 
 def object_box(item: Mapping[str, Any]) -> Box:

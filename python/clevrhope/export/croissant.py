@@ -130,7 +130,7 @@ def _biases(source: Source) -> list[str]:
     found = [
         f"{hop.name}: by design, train and the iid splits have no {hop.noun}, in images or in words."
         for hop in (parse_hop(name, attributes) for name in source.by_hop())
-        if hop.pair is not None
+        if hop.held_out is not None
     ]
     of_one = {each.split for each in source.splits if each.config == each.hop}
     return [*found, *([balancing(of_one).strip().replace("`", "")] if of_one else [])]

@@ -161,7 +161,7 @@ class Matcher:
 
     def _types(self, hop: str) -> tuple[str, ...]:
         try:
-            pair = parse_hop(hop, list(self._key.attributes.items())).pair
+            pair = parse_hop(hop, list(self._key.attributes.items())).held_out
         except ConfigError:
             return ()
         return tuple(kind for kind, _ in pair or ())

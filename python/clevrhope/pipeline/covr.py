@@ -77,7 +77,9 @@ def expand_covr_jobs(
     asked = [hop for hop in hops if hop.value is None] if wanted else []
     if wanted and not asked:
         raise ConfigError("--covr: questions over several images need a pair or none; add --hop none")
-    names = {(hop.name, split): hop for hop in asked for split in covr_splits(pair=hop.pair is not None)}
+    names = {
+        (hop.name, split): hop for hop in asked for split in covr_splits(held_out=hop.held_out is not None)
+    }
     for name, splits in there.items():
         for split in splits:
             names.setdefault((name, split), parse_hop(name, types))
@@ -89,7 +91,7 @@ def expand_covr_jobs(
         goal = max(requested, int(entry.get("questions", 0)))
         question_json = files.has_json(name, split) or (config.question_json and hop in asked)
         whole = goal == entry.get("questions") and files.are_whole(name, split, question_json=question_json)
-        pool = pool_name(kind.pool if hop.pair else kind.plain_pool, hop.pools)
+        pool = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
         if hop in asked or not whole:
             jobs.append(CovrJob(hop, split, pool, goal, whole, question_json, requested))
     return tuple(jobs)
@@ -138,13 +140,13 @@ class CovrMaker:
         Raises:
             SplitError: the world is too poor for a template.
         """
-        kind, pair, config = job.kind, job.hop.pair, self._config
+        kind, held_out, config = job.kind, job.hop.held_out, self._config
         return SetStream(
             self._engine.pool_scenes(job.pool),
             self.phrasings,
             split=kind.questions,
-            pair=None if pair is None else list(pair),
-            scenes="any" if pair is None else kind.scenes(config.covr_hold),
+            held_out=None if held_out is None else list(held_out),
+            scenes="any" if held_out is None else kind.scenes(config.covr_hold),
             places=kind.places(config.covr_hold),
             implied=config.strictness == "implied",
             distractors=config.distractors,

@@ -134,7 +134,7 @@ def _measured(
         images_shared=shared,
         from_clevr=from_clevr,
         families=families,
-        never=engine.families_that_never_mention(templates, hop.pair) if hop.pair else (),
+        never=engine.families_that_never_mention(templates, hop.held_out) if hop.held_out else (),
         suites=measure_readable_suites(layout, manifest, hop.name),
         covr=tuple(measure_covr(layout, manifest, hop.name)),
     )
@@ -195,7 +195,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     palette = resolved.engine.palettes.get(hop.pools)
     return HopCards(
         hop,
-        [words(value) for _, value in hop.pair or ()],
+        [words(value) for _, value in hop.held_out or ()],
         value_words,
         splits,
         listed([" ".join(each) for each in palette.combinations]) if palette else "",
@@ -240,7 +240,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
             name=str(scene["image_filename"]),
             image=images.get(index) or sketch_url(scene, colours),
             sketch=index not in images,
-            pair_boxes=pair_boxes(scene, hop.pair) if hop.pair else (),
+            pair_boxes=pair_boxes(scene, hop.held_out) if hop.held_out else (),
             questions=by_image[index][:QUESTIONS_SHOWN],
             source=str(scene.get("source", "")),
         )

@@ -101,13 +101,15 @@ class Engine:
         answers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
-    def stream(self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool) -> Iterator[Questions]:
+    def stream(
+        self, split: str, pool: str, held_out: Pair | None, n: int, *, rows: bool
+    ) -> Iterator[Questions]:
         """The first n questions of a streamed split; the last image may not have all of its questions.
 
         Raises:
             SplitError: a bounded search found too little; names the predicate that excludes too much.
         """
-        questions = self._open(split, pool, pair)
+        questions = self._open(split, pool, held_out)
         done = 0
         while done < n:
             # The number of windows that suffices if each scene yields all of its questions.
@@ -118,14 +120,14 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def eligible_scenes(self, split: str, pool: str, pair: Pair | None, rule: Rule, n: int) -> Ints:
+    def eligible_scenes(self, split: str, pool: str, held_out: Pair | None, rule: Rule, n: int) -> Ints:
         """The first n scenes that a streamed split may ask about, (n,) int32; places none of them.
 
         Raises:
             SplitError: hardly any scene of some number of objects is eligible.
         """
-        target = None if pair is None else list(pair)
-        scenes: Rule = "any" if pair is None else rule
+        target = None if held_out is None else list(held_out)
+        scenes: Rule = "any" if held_out is None else rule
         return self.pool_scenes(pool).eligible(target, scenes=scenes, split=split, n=n).astype(np.int32)
 
     def minimal(
@@ -161,7 +163,7 @@ class Engine:
                 "which --design official has, shows all of them; give --minimal-pool own"
             )
         return MinimalPool(
-            self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.target), shared=shared
+            self.world_of(pool_name("minimal", hop.pools)), held_out=list(hop.target), shared=shared
         )
 
     def world_of(self, pool: str) -> World:
@@ -214,14 +216,14 @@ class Engine:
         """Frees the memory of placed scenes once all questions are made."""
         self._pool_scenes.clear()
 
-    def _open(self, split: str, pool: str, pair: Pair | None) -> SplitStream:
+    def _open(self, split: str, pool: str, held_out: Pair | None) -> SplitStream:
         kind = SPLITS[split]
-        rule = "any" if pair is None else kind.rule
+        rule = "any" if held_out is None else kind.rule
         return SplitStream(
             self.pool_scenes(pool),
             self.templates,
             split=split,
-            pair=None if pair is None else list(pair),
+            held_out=None if held_out is None else list(held_out),
             scenes=rule,
             questions="unimplied" if self._strictness == "implied" and rule == "without" else rule,
             questions_per_scene=kind.questions_per_scene,
@@ -308,9 +310,9 @@ def families(templates: Templates) -> dict[int, tuple[str, int]]:
     return {index: (file, place) for file, place, index in templates.families}
 
 
-def families_that_never_mention(templates: Templates, pair: Pair) -> list[int]:
+def families_that_never_mention(templates: Templates, held_out: Pair) -> list[int]:
     """Global indices of the families that cannot mention a pair in any scene."""
-    able = set(templates.families_that_can_mention(list(pair)))
+    able = set(templates.families_that_can_mention(list(held_out)))
     return [index for index in families(templates) if index not in able]
 
 

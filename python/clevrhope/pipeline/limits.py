@@ -62,9 +62,9 @@ def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
             raise ConfigError(
                 f'HOP "{hop.name}": its name says what is seen; leave --diversity and --palette out'
             )
-        if hop.pair is None and limits.diversities:
+        if hop.held_out is None and limits.diversities:
             raise ConfigError(f'HOP "{NONE}": --diversity counts combinations with a held-out pair; name one')
-        if hop.pair is not None and limits.test_palette:
+        if hop.held_out is not None and limits.test_palette:
             raise ConfigError(
                 f'HOP "{hop.name}": --test-palette goes with --hop {NONE}; a pair has tests of its own'
             )
@@ -78,7 +78,7 @@ def second_palette(limits: Limits) -> str:
 
 def with_diversity(hop: Hop, palettes: Mapping[str, Palette]) -> Hop:
     """A pair with the diversity of its palette, if it has one."""
-    palette = palettes.get(hop.pools) if hop.pair else None
+    palette = palettes.get(hop.pools) if hop.held_out else None
     return hop if palette is None else replace(hop, diversity=palette.diversity)
 
 
@@ -116,13 +116,13 @@ def _palette(
     hop: Hop, read: Mapping[str, Palette], there: Mapping[str, Palette], seed: int, world: World
 ) -> Palette:
     diversity = parse_diversity(hop.palette)
-    if hop.pair is None:
+    if hop.held_out is None:
         if diversity is None and hop.palette in read:
             return read[hop.palette]
     elif diversity is not None:
         mode = cast(Literal["nested", "grid"], diversity[1])
-        seen = world.seen_palette(list(hop.pair), diversity=diversity[0], mode=mode, seed=seed)
-        return palette_from_json(json.loads(seen)).without(hop.pair)
+        seen = world.seen_palette(list(hop.held_out), diversity=diversity[0], mode=mode, seed=seed)
+        return palette_from_json(json.loads(seen)).without(hop.held_out)
     elif hop.palette in read:
         return _seen_of_file(hop, read[hop.palette], world)
     if hop.pools in there:
@@ -134,7 +134,7 @@ def _palette(
 
 def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
     """A pair's combinations in training, from a file's palette: all but the pair, which it may omit."""
-    pair = list(hop.pair or ())
+    pair = list(hop.held_out or ())
     seen = palette.without(pair)
     if not seen.combinations:
         raise ConfigError(f"palette {hop.palette}: allows {hop.words} alone, so nothing would be seen")

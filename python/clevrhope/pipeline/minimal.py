@@ -43,20 +43,20 @@ def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
 
 def n_groups(pool: MinimalPool, limit: int) -> int:
     """Number of groups of a value, at most `limit` (0: all)."""
-    n = sum(map(pool.has_pair, range(pool.n_places)))
+    n = sum(map(pool.has_held_out, range(pool.n_places)))
     return min(n, limit) if limit else n
 
 
 def first_groups(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
     """The first n places whose grid has the value, ordered as `first_places`; a smaller n yields a prefix."""
-    places = [place for place in range(pool.n_places) if pool.has_pair(place)]
+    places = [place for place in range(pool.n_places) if pool.has_held_out(place)]
     places.sort(key=lambda place: (place % pool.copies, _rank(seed, pool.name, place)))
     return places[:n]
 
 
 def _pair_first(pool: MinimalPool, block: Sequence[int]) -> list[int]:
-    held = [place for place in block if pool.has_pair(place)]
-    free = [place for place in block if not pool.has_pair(place)]
+    held = [place for place in block if pool.has_held_out(place)]
+    free = [place for place in block if not pool.has_held_out(place)]
     mixed: list[int] = []
     n_held, of = OF_FIRST_PLACES
     while held and free:

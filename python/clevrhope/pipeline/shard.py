@@ -98,4 +98,4 @@ def _scenes(job: Job | CovrJob, resolved: Resolved) -> Ints:
     if job.minimal or job.prelim:
         return images_of(job, resolved)
     n_scenes = -(-job.goal // job.kind.questions_per_scene)
-    return resolved.engine.eligible_scenes(job.split, job.pool, job.hop.pair, job.kind.rule, n_scenes)
+    return resolved.engine.eligible_scenes(job.split, job.pool, job.hop.held_out, job.kind.rule, n_scenes)

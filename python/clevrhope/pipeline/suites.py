@@ -393,7 +393,7 @@ class SuiteMaker:
         if missing.any():
             index = int(rows.image_idxs[missing][0])
             raise DatasetError(f"{self._layout.scenes(pool)}: scene {index} is not there; restore its file")
-        rule = SPLITS[split].rule if hop.pair else "any"
+        rule = SPLITS[split].rule if hop.held_out else "any"
         implied = self._manifest.settings.strictness == "implied"
         try:
             return self._suite.pairs(
@@ -411,7 +411,7 @@ class SuiteMaker:
                 hop=hop.name,
                 split=split,
                 pool=pool,
-                pair=list(hop.pair) if hop.pair else None,
+                held_out=list(hop.held_out) if hop.held_out else None,
                 palette=self._palette(pool),
                 # If the pair is in every question, a partner may leave it out.
                 rule="any" if rule == "with" else "unimplied" if rule == "without" and implied else rule,

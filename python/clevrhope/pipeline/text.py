@@ -128,7 +128,7 @@ def generate_questions(jobs: Sequence[Job], resolved: Resolved) -> Generator[tup
 
 def questions_of(job: Job, engine: Engine) -> Iterator[Questions]:
     """All questions of a split, in batches."""
-    pair = job.hop.pair
+    pair = job.hop.held_out
     match job.kind.drawn:
         case "sets":
             pool = engine.counting_pool(job.hop)

@@ -96,7 +96,7 @@ def instantiate_questions(
     seed: int,
     templates: Templates,
     questions_per_scene: int = 9,
-    pair: Sequence[tuple[str, str]] | None = None,
+    held_out: Sequence[tuple[str, str]] | None = None,
     questions: Literal["any", "without", "unimplied", "with"] = "any",
 ) -> QuestionBatch:
     """Asks questions about scenes from any source, balanced over windows of 250 scenes.
@@ -109,19 +109,19 @@ def instantiate_questions(
         seed: from 0 to 2**64 - 1.
         templates: made for the scenes' vocabulary.
         questions_per_scene: number of questions wanted; some scenes yield fewer.
-        pair: held-out values as (attribute type, value), of different types.
+        held_out: held-out values as (attribute type, value), of different types.
         questions: "any"; "without" a mention of the pair; "unimplied" for questions that do not ask for it by
             a comparison either; or "with" a mention.
 
     Raises:
-        SplitError: `pair` is not a pair of values.
+        SplitError: `held_out` is not a pair of values.
         VocabularyError: templates and scenes have different vocabularies.
     """
     return _core.instantiate_questions(
         scenes,
         templates,
         seed=seed,
-        pair=pair,
+        held_out=held_out,
         questions=questions,
         questions_per_scene=questions_per_scene,
     )

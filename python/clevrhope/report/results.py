@@ -46,7 +46,7 @@ class Result:
         model: Name of the model, with how its runs were trained and how it answered if these differ.
         checkpoint: The weights: `LAST` for those at the end of the run.
         hop: The sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
-        pair: Name of the held-out pair, without its palette.
+        held_out: Name of the held-out pair, without its palette.
         types: Attribute types of the pair.
         diversity: Number of combinations of values, including the pair; 0 if unknown.
         mode: "random" or "grid" for controlled diversity; "" for a plain pair.
@@ -74,7 +74,7 @@ class Result:
     model: str
     checkpoint: str
     hop: str
-    pair: str
+    held_out: str
     types: tuple[str, ...]
     diversity: int
     mode: str
@@ -104,7 +104,7 @@ class Result:
         """The pair whose combinations are controlled, as "cyan_cylinder, grid"; "" for a plain pair."""
         if not self.mode:
             return ""
-        return self.pair if self.mode == "random" else f"{self.pair}, {self.mode}"
+        return self.held_out if self.mode == "random" else f"{self.held_out}, {self.mode}"
 
     @property
     def collapsed(self) -> bool:
@@ -207,7 +207,7 @@ def _results(
         runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = answers
     for (hop, run, train_size), given in runs.items():
         size = source.train_size if train_size is None else train_size
-        pair, types, diversity, mode = _pair(hop, key)
+        held_out, types, diversity, mode = _pair(hop, key)
         found, floor = accuracies(key, hop, given), floor_of(key.folder, hop, size)
         n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
         minimal = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
@@ -216,7 +216,7 @@ def _results(
             model=f"{source.name}{way}{source.after and f', {after}'}",
             checkpoint=source.checkpoint,
             hop=hop,
-            pair=pair,
+            held_out=held_out,
             types=types,
             diversity=diversity,
             mode=mode,
@@ -263,7 +263,7 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
         parsed = parse_hop(hop, list(key.attributes.items()))
     except ConfigError:
         return base, (), 0, ""
-    types = tuple(kind for kind, _ in parsed.pair or ())
+    types = tuple(kind for kind, _ in parsed.held_out or ())
     if limit := parse_diversity(palette):
         return base, types, limit[0], "random" if limit[1] == "nested" else limit[1]
     return base, types, parsed.diversity, palette

@@ -72,7 +72,7 @@ class Section(NamedTuple):
 def sections_of(results: Sequence[Result]) -> list[Section]:
     """The models, pairs and train sizes with several palettes of several diversities."""
     drawn = [each for each in results if each.mode == "random"]
-    cells = grouped(drawn, lambda each: (each.model, each.pair, each.train_size))
+    cells = grouped(drawn, lambda each: (each.model, each.held_out, each.train_size))
     found = []
     for (model, pair, size), own in cells.items():
         title = f"{model} on {pair}, trained on {size_name(size) or 'an unknown number of'} questions"

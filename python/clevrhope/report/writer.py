@@ -248,7 +248,7 @@ def _left_out(
 
 
 def _summary(results: Sequence[Result]) -> str:
-    n_models, n_pairs = len({e.model for e in results}), len({e.pair for e in results})
+    n_models, n_pairs = len({e.model for e in results}), len({e.held_out for e in results})
     text = (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
         f"{counted(n_pairs, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "

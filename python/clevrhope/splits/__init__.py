@@ -28,7 +28,7 @@ def select_split(
     templates: Templates,
     split: str,
     pool: str,
-    pair: Pair | None = None,
+    held_out: Pair | None = None,
     scenes: Rule = "any",
     questions: QuestionRule = "any",
     questions_per_scene: int = 9,
@@ -36,9 +36,9 @@ def select_split(
 ) -> Iterator[QuestionBatch]:
     """Makes the first questions of a split, in batches; the last one is cut off at `n_questions`.
 
-    CLEVR-HOPE's train split of rubber_cylinder is `split="train", pool="train", pair=[("material", "rubber"),
-    ("shape", "cylinder")], scenes="without", questions="without"`. Its complex_ood uses pool `test_ood`,
-    "with" for both rules, and one question per scene.
+    CLEVR-HOPE's train split of rubber_cylinder is `split="train", pool="train", scenes="without",
+    questions="without", held_out=[("material", "rubber"), ("shape", "cylinder")]`. Its complex_ood uses pool
+    `test_ood`, "with" for both rules, and one question per scene.
 
     Args:
         n_questions: number of questions.
@@ -47,7 +47,7 @@ def select_split(
         templates: made for the same world.
         split: the split's name, on which the questions depend.
         pool: the stream of scenes.
-        pair: held-out values as (attribute type, value), of different types.
+        held_out: held-out values as (attribute type, value), of different types.
         scenes: the eligible scenes: "any", those "without" an object that has the values, or those "with"
             one.
         questions: the rule for questions, as in `instantiate_questions`.
@@ -62,7 +62,7 @@ def select_split(
         pool_scenes or PoolScenes(world, seed=seed, pool=pool),
         templates,
         split=split,
-        pair=pair,
+        held_out=held_out,
         scenes=scenes,
         questions=questions,
         questions_per_scene=questions_per_scene,

@@ -74,14 +74,14 @@ class Hop:
 
     Attributes:
         name: the name of its folder.
-        pair: (type, value) of two types or more, in `NAME_ORDER`.
+        held_out: (type, value) of two types or more, in `NAME_ORDER`.
         diversity: number of combinations of the types' values, including the pair; 0 if nothing is held out.
         palette: the palette of its pools, which follows a hyphen in the name; "" if all combinations occur.
         value: (type, value) of a preliminary sub-dataset, which holds nothing out.
     """
 
     name: str
-    pair: tuple[tuple[str, str], ...] | None
+    held_out: tuple[tuple[str, str], ...] | None
     diversity: int
     palette: str = ""
     value: tuple[str, str] | None = None
@@ -89,17 +89,17 @@ class Hop:
     @property
     def target(self) -> tuple[tuple[str, str], ...]:
         """The values that minimal or preliminary sets ask about: the pair or the value; empty for `none`."""
-        return self.pair or (() if self.value is None else (self.value,))
+        return self.held_out or (() if self.value is None else (self.value,))
 
     @property
     def pools(self) -> str:
         """The palette's name as it occurs in the names of pools; "" for none."""
-        return self.name if self.palette and self.pair else self.palette
+        return self.name if self.palette and self.held_out else self.palette
 
     def limited(self, palette: str) -> "Hop":
         """The same pair in pools with a palette; the diversity of a palette from a file is unknown here."""
         found = parse_diversity(palette)
-        diversity = 0 if self.pair is None or found is None else found[0]
+        diversity = 0 if self.held_out is None or found is None else found[0]
         return replace(self, name=f"{self.name}{MARK}{palette}", palette=palette, diversity=diversity)
 
     @property

@@ -49,8 +49,8 @@ pub fn rows_of<'a>(
 ///     question_tokens: question tokens by number, as in vocab.json.
 ///     program_tokens: program tokens by number.
 ///     answers: answers by number.
-///     pair: the held-out values; empty if nothing is held out.
-///     words: the words for values and for objects of any kind, as (text of one or more words, index in `pair` of
+///     held_out: the held-out values; empty if nothing is held out.
+///     words: the words for values and for objects of any kind, as (text of one or more words, index in `held_out` of
 ///         the value that it names or None, whether it names a value, whether it is a noun).
 ///     in_chains: whether only a chain of filters mentions the values, and in words only a noun phrase.
 ///
@@ -61,7 +61,7 @@ pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
     names: Names,
-    pair: Values,
+    held_out: Values,
 }
 
 /// The S scenes of finished files, in the files' order, read independently of the code that made them.
@@ -191,26 +191,26 @@ impl PyAuditReader {
     const UNANSWERED: i8 = audit::UNANSWERED;
 
     #[new]
-    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words, in_chains = false))]
+    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, held_out, words, in_chains = false))]
     #[allow(clippy::too_many_arguments)] // All but one are keyword arguments.
     fn new(
         vocabulary: &PyVocabulary,
         question_tokens: Vec<String>,
         program_tokens: Vec<String>,
         answers: Vec<String>,
-        pair: Values,
+        held_out: Values,
         words: Vec<WordEntry>,
         in_chains: bool,
     ) -> PyResult<Self> {
-        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
+        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &held_out);
         let mut programs = programs.map_err(raise::<VocabularyError>)?;
         if in_chains {
             programs = programs.in_chains();
         }
         let names = Names::new(&question_tokens, &program_tokens, &answers);
         let words =
-            WordReader::new(&question_tokens, &words_of(words), pair.len()).map_err(raise::<VocabularyError>)?;
-        Ok(Self { programs, words: (!pair.is_empty()).then_some(words), names, pair })
+            WordReader::new(&question_tokens, &words_of(words), held_out.len()).map_err(raise::<VocabularyError>)?;
+        Ok(Self { programs, words: (!held_out.is_empty()).then_some(words), names, held_out })
     }
 
     /// Encodes rows of a question file, which are JSON objects, as numbers; -1 replaces missing ones. Uses all cores.
@@ -298,7 +298,7 @@ impl PyAuditReader {
     }
 
     fn __repr__(&self) -> String {
-        let values: Vec<&str> = self.pair.iter().map(|(_, value)| value.as_str()).collect();
+        let values: Vec<&str> = self.held_out.iter().map(|(_, value)| value.as_str()).collect();
         let held_out = if values.is_empty() { "nothing".to_owned() } else { values.join(" ") };
         format!("<AuditReader with {held_out} held out>")
     }

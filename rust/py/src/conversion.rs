@@ -142,9 +142,9 @@ pub fn value_or_pair(vocab: &Vocabulary, values: &[(String, String)]) -> PyResul
 }
 
 /// The conjunction of (attribute type, value) pairs.
-pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdout> {
-    pair.iter().try_for_each(|each| value(vocab, each).map(drop))?;
-    let values: Vec<&str> = pair.iter().map(|(_, value)| value.as_str()).collect();
+pub fn holdout(vocab: &Vocabulary, held_out: &[(String, String)]) -> PyResult<Holdout> {
+    held_out.iter().try_for_each(|each| value(vocab, each).map(drop))?;
+    let values: Vec<&str> = held_out.iter().map(|(_, value)| value.as_str()).collect();
     Holdout::new(vocab, &values).map_err(|error| to_python(split::SplitError::from(error)))
 }
 

@@ -95,7 +95,7 @@ impl PyPhrasings {
 ///     pool_scenes: the scenes of the pool.
 ///     phrasings: phrasings with the same vocabulary.
 ///     split: the split's name, a part of the key of the draws.
-///     pair: the held-out values, if any.
+///     held_out: the held-out values, if any.
 ///     scenes: which scenes are eligible: "any", or those "without" or "with" an object that has these values.
 ///     places: where the values occur; pairs of questions take these in turn: "nowhere", mentioned in the
 ///         "question", or shown only in a "distractor".
@@ -136,14 +136,14 @@ impl PySetStream {
 impl PySetStream {
     #[new]
     #[pyo3(signature = (
-        pool_scenes, phrasings, *, split, pair, scenes, places, implied, distractors, half, paraphrased
+        pool_scenes, phrasings, *, split, held_out, scenes, places, implied, distractors, half, paraphrased
     ))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
         pool_scenes: &PyPoolScenes,
         phrasings: &PyPhrasings,
         split: String,
-        pair: Option<Values>,
+        held_out: Option<Values>,
         scenes: Choice<SceneRule>,
         places: Vec<Choice<PairPlace>>,
         implied: bool,
@@ -153,7 +153,7 @@ impl PySetStream {
     ) -> PyResult<Self> {
         conversion::same_vocabulary(&pool_scenes.vocab, &phrasings.vocab)?;
         let (vocab, pool_scenes) = (pool_scenes.vocab.clone(), pool_scenes.inner.clone());
-        let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+        let holdout = held_out.map(|values| conversion::holdout(&vocab, &values)).transpose()?;
         let rule = SetRule {
             name: split.clone(),
             scenes: scenes.0,

@@ -211,19 +211,19 @@ impl PyQuestionBatch {
 ///     SplitError: the held-out values are not of different types.
 ///     VocabularyError: templates and scenes have different vocabularies.
 #[pyfunction]
-#[pyo3(signature = (scenes, templates, *, seed, pair, questions, questions_per_scene))]
+#[pyo3(signature = (scenes, templates, *, seed, held_out, questions, questions_per_scene))]
 pub fn instantiate_questions(
     py: Python<'_>,
     scenes: &PySceneBatch,
     templates: &PyTemplates,
     seed: u64,
-    pair: Option<Values>,
+    held_out: Option<Values>,
     questions: Choice<QuestionRule>,
     questions_per_scene: u32,
 ) -> PyResult<PyQuestionBatch> {
     conversion::same_vocabulary(&scenes.vocab, &templates.vocab)?;
     let (vocab, templates) = (scenes.vocab.clone(), templates.templates.clone());
-    let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+    let holdout = held_out.map(|values| conversion::holdout(&vocab, &values)).transpose()?;
     let (plans, graphs) = (templates.plans(&vocab), scenes.graphs(py).0);
     let generator =
         QuestionGenerator::new(&vocab, &templates, &plans, questions.0, holdout.as_ref(), seed, questions_per_scene);

@@ -20,7 +20,7 @@ use rayon::prelude::*;
 ///     question_tokens: question tokens by number, as in covr/vocab.json.
 ///     program_tokens: program tokens by number.
 ///     answers: answers by number.
-///     pair: the held-out values; empty if nothing is held out.
+///     held_out: the held-out values; empty if nothing is held out.
 ///     words: as for `AuditReader`.
 ///
 /// Raises:
@@ -39,20 +39,20 @@ impl PyAuditSetReader {
     const TEMPLATES: [&'static str; TEMPLATES.len()] = TEMPLATES;
 
     #[new]
-    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words))]
+    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, held_out, words))]
     fn new(
         vocabulary: &PyVocabulary,
         question_tokens: Vec<String>,
         program_tokens: Vec<String>,
         answers: Vec<String>,
-        pair: Values,
+        held_out: Values,
         words: Vec<WordEntry>,
     ) -> PyResult<Self> {
-        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
-        let words = WordReader::new(&question_tokens, &words_of(words), pair.len());
+        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &held_out);
+        let words = WordReader::new(&question_tokens, &words_of(words), held_out.len());
         Ok(Self {
             programs: programs.map_err(raise::<VocabularyError>)?,
-            words: Some(words.map_err(raise::<VocabularyError>)?).filter(|_| !pair.is_empty()),
+            words: Some(words.map_err(raise::<VocabularyError>)?).filter(|_| !held_out.is_empty()),
             names: Names::new(&question_tokens, &program_tokens, &answers),
         })
     }

@@ -70,23 +70,23 @@ impl PyPoolScenes {
     /// None of them is placed.
     ///
     /// Args:
-    ///     pair: the held-out values, if any.
+    ///     held_out: the held-out values, if any.
     ///     scenes: "any", or those "without" or "with" an object that has these values.
     ///     split: the split's name, for messages.
     ///     n: the number of scenes.
     ///
     /// Raises:
     ///     SplitError: hardly any scene of some number of objects is eligible.
-    #[pyo3(signature = (pair, *, scenes, split, n))]
+    #[pyo3(signature = (held_out, *, scenes, split, n))]
     fn eligible<'py>(
         &self,
         py: Python<'py>,
-        pair: Option<Values>,
+        held_out: Option<Values>,
         scenes: Choice<SceneRule>,
         split: &str,
         n: usize,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let holdout = pair.map(|pair| conversion::holdout(&self.vocab, &pair)).transpose()?;
+        let holdout = held_out.map(|values| conversion::holdout(&self.vocab, &values)).transpose()?;
         let mut eligible = EligibleScenes::new(self.inner.clone(), split, scenes.0, holdout);
         let n_windows = n.div_ceil(WINDOW);
         find_windows(py, &mut eligible, n_windows)?;
@@ -107,7 +107,7 @@ impl PyPoolScenes {
 ///     pool_scenes: the scenes of the pool.
 ///     templates: templates with the same vocabulary.
 ///     split: the split's name, a part of the key of the draws.
-///     pair: the held-out values, if any.
+///     held_out: the held-out values, if any.
 ///     scenes: which scenes are eligible: "any", or those "without" or "with" an object that has these values.
 ///     questions: which questions are asked: "any", those "without" a mention of the values, those that do not imply
 ///         them by likenesses either ("unimplied"), or those "with" a mention.
@@ -164,13 +164,13 @@ pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usiz
 #[pymethods]
 impl PySplitStream {
     #[new]
-    #[pyo3(signature = (pool_scenes, templates, *, split, pair, scenes, questions, questions_per_scene, in_chains = false))]
+    #[pyo3(signature = (pool_scenes, templates, *, split, held_out, scenes, questions, questions_per_scene, in_chains = false))]
     #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
     fn new(
         pool_scenes: &PyPoolScenes,
         templates: &PyTemplates,
         split: String,
-        pair: Option<Values>,
+        held_out: Option<Values>,
         scenes: Choice<SceneRule>,
         questions: Choice<QuestionRule>,
         questions_per_scene: u32,
@@ -178,7 +178,7 @@ impl PySplitStream {
     ) -> PyResult<Self> {
         conversion::same_vocabulary(&pool_scenes.vocab, &templates.vocab)?;
         let (vocab, pool_scenes) = (pool_scenes.vocab.clone(), pool_scenes.inner.clone());
-        let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+        let holdout = held_out.map(|values| conversion::holdout(&vocab, &values)).transpose()?;
         let holdout = holdout.map(|holdout| if in_chains { holdout.in_chains() } else { holdout });
         let rule =
             SplitRule { name: split.clone(), scenes: scenes.0, questions: questions.0, per_scene: questions_per_scene };
@@ -246,11 +246,11 @@ impl PySplitStream {
 /// The pool of one-object images for a pair's attribute types, and the questions about it.
 ///
 /// A scene's index is `place * corners + corner`; its place is `(grid * n_combinations + combination) * copies + copy`.
-/// With a single value in `pair`, this is the pool of the value's type.
+/// With a single value in `held_out`, this is the pool of the value's type.
 ///
 /// Args:
 ///     world: the world of the images.
-///     pair: the held-out values, which determine the pool's types; `has_pair` and `questions` use the values.
+///     held_out: the held-out values, which determine the pool's types; `has_held_out` and `questions` use the values.
 ///     shared: whether all pairs show all objects at the same places. A scene's index is then `shared place * number of
 ///         objects + object`, and the shared place of a group depends on its copy and grid.
 ///
@@ -266,10 +266,10 @@ pub struct PyMinimalPool {
 #[pymethods]
 impl PyMinimalPool {
     #[new]
-    #[pyo3(signature = (world, *, pair, shared = false))]
-    fn new(world: &PyWorld, pair: Values, shared: bool) -> PyResult<Self> {
+    #[pyo3(signature = (world, *, held_out, shared = false))]
+    fn new(world: &PyWorld, held_out: Values, shared: bool) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let holdout = conversion::value_or_pair(&vocab, &pair)?;
+        let holdout = conversion::value_or_pair(&vocab, &held_out)?;
         let mut pool = MinimalPool::new(&vocab, &holdout, world.world.palette()).map_err(to_python)?;
         if shared {
             pool = pool.shared(&vocab).map_err(to_python)?;
@@ -318,13 +318,8 @@ impl PyMinimalPool {
     }
 
     /// Whether a place's grid holds the held-out values.
-    fn has_pair(&self, place: u64) -> bool {
+    fn has_held_out(&self, place: u64) -> bool {
         place < self.pool.n_places() && self.pool.held_corner(place, &self.holdout).is_some()
-    }
-
-    /// Whether a corner of a place's grid shows an unseen combination: the held-out one, or one not in the palette.
-    fn has_unseen(&self, place: u64) -> bool {
-        place < self.pool.n_places() && self.pool.unseen_corner(place, &self.holdout).is_some()
     }
 
     /// The questions of a minimal set ("iid" or "ood") about (N,) places, group by group.

@@ -95,7 +95,7 @@ impl PySuite {
     ///     hop: the sub-dataset, a part of the key of the draws.
     ///     split: the split of the questions, also a part of that key.
     ///     pool: the pool of their scenes.
-    ///     pair: the held-out values, if any.
+    ///     held_out: the held-out values, if any.
     ///     palette: the combinations of values in the pool, as JSON; None if all can occur.
     ///     rule: whether partners may mention the held-out values: "any", "without", "unimplied" or "with".
     ///     per_cell: the number of pairs wanted in each cell of a test; originals are searched for to reach it.
@@ -110,7 +110,7 @@ impl PySuite {
     ///     IndexError: there is no scene with an index in `scene_rows`.
     #[allow(clippy::too_many_arguments)] // The columns of a file, their vocabularies, and what determines the draws.
     #[pyo3(signature = (questions, programs, families, answers, image_idxs, scenes, scene_rows, *, words, tokens,
-        answer_names, seed, hop, split, pool, pair, palette, rule, per_cell, search, every=None))]
+        answer_names, seed, hop, split, pool, held_out, palette, rule, per_cell, search, every=None))]
     fn pairs(
         &self,
         py: Python<'_>,
@@ -128,7 +128,7 @@ impl PySuite {
         hop: &str,
         split: &str,
         pool: &str,
-        pair: Option<Values>,
+        held_out: Option<Values>,
         palette: Option<&[u8]>,
         rule: Choice<QuestionRule>,
         per_cell: u32,
@@ -148,7 +148,7 @@ impl PySuite {
         conversion::same_length(n, scene_rows.len())?;
         let views = scene_rows.iter().map(|&row| scenes.get(usize::try_from(row).unwrap_or(usize::MAX)));
         let views = views.map(|graph| graph.map(|graph| graph.view())).collect::<PyResult<Vec<_>>>()?;
-        let holdout = pair.map(|pair| conversion::holdout(vocab, &pair)).transpose()?;
+        let holdout = held_out.map(|values| conversion::holdout(vocab, &values)).transpose()?;
         let palette =
             palette.map(|json| Palette::from_json(vocab, pool, json, "palette")).transpose().map_err(to_python)?;
         let holdout = match (holdout, palette) {

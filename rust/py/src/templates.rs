@@ -87,8 +87,8 @@ impl PyTemplates {
     }
 
     /// Global indices of the families that can name all these values for one set of objects.
-    fn families_that_can_mention(&self, pair: Values) -> PyResult<Vec<usize>> {
-        let holdout = conversion::holdout(&self.vocab, &pair)?;
+    fn families_that_can_mention(&self, held_out: Values) -> PyResult<Vec<usize>> {
+        let holdout = conversion::holdout(&self.vocab, &held_out)?;
         let plans = self.templates.plans(&self.vocab);
         Ok((0..plans.len()).filter(|&family| plans[family].can_mention(&holdout)).collect())
     }

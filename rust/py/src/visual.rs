@@ -128,11 +128,11 @@ impl PySplitQuestions {
         py: Python<'py>,
         scenes: &PySceneGraphs,
         scene_rows: PyReadonlyArray1<'py, u32>,
-        pair: Values,
+        held_out: Values,
     ) -> PyResult<Bound<'py, PyArray1<u8>>> {
         conversion::same_vocabulary(&self.vocab, &scenes.0.vocab)?;
         let asked = self.with_scenes(&scene_rows, scenes.0.graphs.len())?;
-        let holdout = conversion::holdout(&self.vocab, &pair)?;
+        let holdout = conversion::holdout(&self.vocab, &held_out)?;
         let touches = |&(original, row): &(&Original, usize)| {
             let view = scenes.0.graphs[row].view();
             Touches::of(original, &original.program, view, &holdout, &self.vocab).bits()
@@ -152,13 +152,13 @@ impl PySplitQuestions {
     ///     seed: the dataset's seed.
     ///     hop: the sub-dataset.
     ///     split: the split.
-    ///     pair: the held-out values, if any.
+    ///     held_out: the held-out values, if any.
     ///     rule: whether edited scenes may ("any"), must not ("without") or must ("with") show the held-out values.
     ///
     /// Raises:
     ///     IndexError: there is no scene with an index in `scene_rows`.
     #[allow(clippy::too_many_arguments)] // Everything that determines the draws.
-    #[pyo3(signature = (world, scenes, scene_rows, *, rows, seed, hop, split, pair, rule))]
+    #[pyo3(signature = (world, scenes, scene_rows, *, rows, seed, hop, split, held_out, rule))]
     fn value_edits<'py>(
         &self,
         py: Python<'py>,
@@ -169,14 +169,14 @@ impl PySplitQuestions {
         seed: u64,
         hop: &str,
         split: &str,
-        pair: Option<Values>,
+        held_out: Option<Values>,
         rule: Choice<SceneRule>,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
         conversion::same_vocabulary(&self.vocab, &world.vocab)?;
         let asked = self.with_scenes(&scene_rows, scenes.scenes.len())?;
         let rows = rows.as_slice()?;
         conversion::same_length(asked.len(), rows.len())?;
-        let holdout = pair.map(|pair| conversion::holdout(&self.vocab, &pair)).transpose()?;
+        let holdout = held_out.map(|values| conversion::holdout(&self.vocab, &values)).transpose()?;
         let pool = Pool::new(&world.world, seed, "edited");
         let search = EditSearch { vocab: &self.vocab, pool: &pool, holdout: holdout.as_ref(), rule: rule.0 };
         let key = StreamKey::new(&[b"value edits", &seed.to_le_bytes(), hop.as_bytes(), split.as_bytes()]);

@@ -141,9 +141,15 @@ impl PyWorld {
     ///
     /// Raises:
     ///     SplitError: these are not a pair of values, or its types cannot have this diversity; says why.
-    #[pyo3(signature = (pair, *, diversity, mode, seed))]
-    fn seen_palette(&self, pair: Values, diversity: usize, mode: Choice<DiversityMode>, seed: u64) -> PyResult<String> {
-        let holdout = conversion::holdout(&self.vocab, &pair)?;
+    #[pyo3(signature = (held_out, *, diversity, mode, seed))]
+    fn seen_palette(
+        &self,
+        held_out: Values,
+        diversity: usize,
+        mode: Choice<DiversityMode>,
+        seed: u64,
+    ) -> PyResult<String> {
+        let holdout = conversion::holdout(&self.vocab, &held_out)?;
         let name = holdout.describe(&self.vocab);
         let palette = split::seen_palette(&self.vocab, &holdout, diversity, mode.0, seed, &name).map_err(to_python)?;
         Ok(palette.to_json(&self.vocab).to_string())
@@ -153,8 +159,8 @@ impl PyWorld {
     ///
     /// Raises:
     ///     SplitError: the palette has other types, contains the pair, or lacks combinations that its values need.
-    fn check_seen(&self, pair: Values) -> PyResult<()> {
-        let holdout = conversion::holdout(&self.vocab, &pair)?;
+    fn check_seen(&self, held_out: Values) -> PyResult<()> {
+        let holdout = conversion::holdout(&self.vocab, &held_out)?;
         match self.world.palette() {
             Some(palette) => split::check_seen(&self.vocab, &holdout, palette).map_err(to_python),
             None => Ok(()),

@@ -104,7 +104,7 @@ def _compare(check: Check, file: str, what: str, found: float, stated: object) -
 
 def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
     """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
-    values, kinds = dict(folder.attribute_types), dict(split.hop.pair or ())
+    values, kinds = dict(folder.attribute_types), dict(split.hop.held_out or ())
     grids, questions = _grids(
         split, values, seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
     )
@@ -145,9 +145,9 @@ def _grids(
     In distribution, each seen corner is asked for at all seen corners. Out of distribution, the pair is asked
     for at all corners of the grids that contain it. `seen` is None if everything but the pair was seen.
     """
-    pair = tuple(value for _, value in split.hop.pair or ())
+    pair = tuple(value for _, value in split.hop.held_out or ())
     n_grids = n_questions = 0
-    sides = (combinations(values[kind], 2) for kind, _ in split.hop.pair or ())
+    sides = (combinations(values[kind], 2) for kind, _ in split.hop.held_out or ())
     for grid in product(*sides):
         corners = set(product(*grid))
         n_seen = len(corners - {pair} if seen is None else corners & seen)

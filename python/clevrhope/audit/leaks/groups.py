@@ -80,8 +80,8 @@ def check_groups(
         check.fault(f"scenes/{pool.name}", int(index), problem, len(image.looks))
         del images[image.row]
     questions = list(_questions(arrays, pool, images, answers))
-    if hop.pair:
-        of_pair = [kinds.index(kind) for kind, _ in hop.pair]
+    if hop.held_out:
+        of_pair = [kinds.index(kind) for kind, _ in hop.held_out]
         places: dict[Stage, list[Image]] = defaultdict(list)
         for image in images.values():
             places[image.stage].append(image)
@@ -147,7 +147,7 @@ def _minimal(
 
     In distribution, the image that shows the pair, or what a palette does not have, is left out.
     """
-    pair = tuple(value for _, value in hop.pair or ())
+    pair = tuple(value for _, value in hop.held_out or ())
     groups: dict[tuple[Stage, Values, bytes], list[tuple[Values, Question]]] = defaultdict(list)
     for each in questions:
         (values,) = each.image.looks

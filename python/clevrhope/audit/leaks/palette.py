@@ -43,7 +43,7 @@ class PaletteCheck:
         self._file, self._palettes = file, palettes
         self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
         self._readers: dict[bool, AbsentReader] = {}
-        if hop.pair is None or not hop.palette:
+        if hop.held_out is None or not hop.palette:
             return
         types, seen = self._palette(hop.name)
         held_out = self._check_pair(types, seen)
@@ -60,9 +60,9 @@ class PaletteCheck:
         """Index, problem and values of each image that shows an unseen combination."""
         if not self._hop.palette:
             return
-        types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
+        types, seen = self._palette(self._hop.name if self._hop.held_out else pool.name.partition("-")[2])
         allowed = set(seen)
-        if self._hop.pair and SPLITS[split].shown != "never":
+        if self._hop.held_out and SPLITS[split].shown != "never":
             allowed.add(self._check_pair(types, seen))
         for values in product(*(self._values[kind] for kind in types)):
             if values in allowed:
@@ -87,7 +87,7 @@ class PaletteCheck:
 
     def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
         """The pair in the order of the attributes; it must be unseen, and each of its values seen."""
-        values = dict(self._hop.pair or ())
+        values = dict(self._hop.held_out or ())
         if set(values) != set(types) or len(types) != 2:
             raise DatasetError(
                 f"{self._file}: the palette of {self._hop.name} has other attribute types than the pair"
@@ -107,11 +107,11 @@ def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[
     Raises:
         DatasetError: the manifest `file` has no palette for the pair, or its attributes differ.
     """
-    if not hop.palette or hop.pair is None:
+    if not hop.palette or hop.held_out is None:
         return None
     try:
         raw = palettes[hop.name]
-        order = [list(raw["types"]).index(kind) for kind, _ in hop.pair]
+        order = [list(raw["types"]).index(kind) for kind, _ in hop.held_out]
         return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise DatasetError(f"{file}: no palette of {hop.name} ({error!r})") from error

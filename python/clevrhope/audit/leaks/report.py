@@ -129,9 +129,11 @@ class LeakReport:
             *_implied(self.splits, self.hop),
         ]
         if self.hop.palette:
-            in_words = ", and no question asks for one, in its program or its words" if self.hop.pair else ""
+            in_words = (
+                ", and no question asks for one, in its program or its words" if self.hop.held_out else ""
+            )
             found.append(f"No object has a combination of values that is not in the palette{in_words}.")
-        apart = " except the minimal ones" if self.hop.pair else ""
+        apart = " except the minimal ones" if self.hop.held_out else ""
         agree = "; HDF5 and JSON agree on every question, program, answer and image"
         return (
             *found,
@@ -159,7 +161,7 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
             f"{about}; there is no {hop.noun} in any image, nor in the program or the words of any question."
         )
     if kind.shown == "in one":
-        what = f"a {hop.noun}" if hop.pair else f'the value "{hop.words}"'
+        what = f"a {hop.noun}" if hop.held_out else f'the value "{hop.words}"'
         return (
             f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it in its program "
             f"and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
@@ -172,7 +174,7 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
 def _described(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     """With `--strictness chain`, a sentence on how many questions the default rule would not have made."""
     without = [each for each in splits if SPLITS[each.split].rule == "without"]
-    if hop.pair and without and splits[0].strictness == "chain":
+    if hop.held_out and without and splits[0].strictness == "chain":
         counted = [f"{each.n_described:,} of {each.split}" for each in without]
         yield (
             'Held out by --strictness chain: in a description that passes through "or" or "and", which the '
@@ -185,7 +187,7 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     counted = [
         f"{each.n_implying:,} of {each.split}" for each in splits if SPLITS[each.split].rule == "without"
     ]
-    if hop.pair and counted:
+    if hop.held_out and counted:
         how = (
             "Through a relation alone (something with one value that must be like something with the other)"
             if splits[0].strictness != "implied"

@@ -111,7 +111,7 @@ class _SetChecks:
                 question_tokens=by_number(vocab.words),
                 program_tokens=by_number(vocab.functions),
                 answers=by_number(vocab.answers),
-                pair=list(hop.target),
+                held_out=list(hop.target),
                 words=known_words(vocab, words, hop.target),
             )
         except VocabularyError as error:
@@ -147,7 +147,7 @@ class _SetChecks:
                 template_names=arrays.templates,
             )
             self._balance.look_at(split, cells)
-            if split.hop.pair is not None and split.kind.mentions:
+            if split.hop.held_out is not None and split.kind.mentions:
                 places = np.clip(columns["pair_places"], 0, 2)
                 _, in_question, by_distractors = np.bincount(places, minlength=len(PAIR_PLACES)).tolist()
                 lines[PAIR].notes.append(
@@ -159,7 +159,7 @@ class _SetChecks:
 
     def _check_batch(self, batch: Batch) -> None:
         lines, split, found, first = self._lines, batch.file.split, batch.found, batch.first
-        for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.pair else [])):
+        for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.held_out else [])):
             lines[name].n_checked += len(batch)
         self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
         wrong = wrong_answers(found.answers, batch["answers"], self._answers, first)
@@ -176,7 +176,7 @@ class _SetChecks:
     def _attributes(self, file: SetFile) -> Iterator[Found]:
         """A file names its place, and has as many questions and images as the manifest says."""
         split, arrays = file.split, file.arrays
-        pool = pool_name(split.kind.pool if split.hop.pair else split.kind.plain_pool, split.hop.pools)
+        pool = pool_name(split.kind.pool if split.hop.held_out else split.kind.plain_pool, split.hop.pools)
         for name, wanted in (("hop", split.hop.name), ("split", split.name), ("pool", pool)):
             if arrays.attributes.get(name) != wanted:
                 yield None, f"attribute {name} is not {wanted}", arrays.attributes.get(name)

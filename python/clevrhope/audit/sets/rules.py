@@ -114,7 +114,7 @@ def _of_pair(wrong: Callable[[Batch], Flags], *, mentions: bool | None = None) -
 
     def of_pair(batch: Batch) -> Flags:
         split = batch.file.split
-        if split.hop.pair is None or mentions not in (None, split.kind.mentions):
+        if split.hop.held_out is None or mentions not in (None, split.kind.mentions):
             return np.zeros(len(batch), dtype=np.bool_)
         return wrong(batch)
 

@@ -203,7 +203,7 @@ def _broken_rules(
     scene: Scene, place: SuitePlace, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
 ) -> Iterator[str]:
     """The split's rules that an edited scene breaks."""
-    pair, rule = place.hop.pair, SPLITS[place.name].rule
+    pair, rule = place.hop.held_out, SPLITS[place.name].rule
     if pair:
         shows = any(all(each[kind] == value for kind, value in pair) for each in scene["objects"])
         if rule == "without" and shows:

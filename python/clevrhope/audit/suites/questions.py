@@ -64,7 +64,7 @@ def equivalents(pairs: Pairs) -> Iterator[Found]:
 
 def mentions(pairs: Pairs) -> Iterator[Found]:
     """`cell` and `touches` are what programs and images show; made questions obey the split's rule."""
-    place, pair, n = pairs.place, pairs.place.hop.pair, pairs.n
+    place, pair, n = pairs.place, pairs.place.hop.held_out, pairs.n
     found, arrays = pairs.findings, pairs.arrays
     by_program = found.by_program[: 2 * n].reshape(n, 2)
     shown, scenes = np.zeros(n, bool), pairs.scenes[: 2 * n : 2]

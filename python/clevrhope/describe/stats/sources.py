@@ -99,7 +99,7 @@ class DatasetSource:
 
     def held_out(self, group: str) -> Sequence[Value]:
         """The values of a HOP: two, or more if a wider conjunction is held out."""
-        return tuple(sorted(parse_hop(group, self._attributes()).pair or ()))
+        return tuple(sorted(parse_hop(group, self._attributes()).held_out or ()))
 
     def measure(self, group: str, split: str) -> Measured:
         """The measurements of a split; raises as `read_fitting` does."""

@@ -149,7 +149,7 @@ def _counted(job: Job | CovrJob, resolved: Resolved, *, exact: bool) -> tuple[in
         return len(images), np.unique(images)
     else:
         rule, n_images = job.kind.rule, -(-job.goal // job.kind.questions_per_scene)
-    return job.goal, resolved.engine.eligible_scenes(job.split, job.pool, job.hop.pair, rule, n_images)
+    return job.goal, resolved.engine.eligible_scenes(job.split, job.pool, job.hop.held_out, rule, n_images)
 
 
 def _measure(plan: Plan) -> None:

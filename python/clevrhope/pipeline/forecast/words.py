@@ -52,7 +52,7 @@ def plan_lines(plan: Plan) -> list[str]:
     apart = sum(plan.hops.values())
     reuse = f" ({apart:,} if pairs shared none)" if apart > plan.scenes else ""
     lines += ["", f"{plan.questions:,} questions on {about}{plan.scenes:,} scenes{reuse}"]
-    of_pairs = () if any(hop.pair for hop in resolved.hops) else QuestionSettings.names_of_pairs()
+    of_pairs = () if any(hop.held_out for hop in resolved.hops) else QuestionSettings.names_of_pairs()
     for name, value in config.changed_settings().items():
         if name not in of_pairs:
             lines.append(f"{config.effect(name)} ({config.option(name)} {value})")

@@ -257,8 +257,8 @@ class _Block:
             seed=reading.seed,
             hop=reading.hop.name,
             split=reading.split,
-            pair=list(reading.hop.pair) if reading.hop.pair else None,
-            rule=SPLITS[reading.split].rule if reading.hop.pair else "any",
+            held_out=list(reading.hop.held_out) if reading.hop.held_out else None,
+            rule=SPLITS[reading.split].rule if reading.hop.held_out else "any",
         )
         answers = reading.vocab.answers()
         asks = np.asarray([answers[each] in ("yes", "no") for each in reading.rows.answers[self.rows]])

@@ -264,8 +264,8 @@ class _Maker:
         columns = encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths)
         self._check_answers(pairs, reading, columns["answers"].reshape(n, 2))
         touches = np.zeros(2 * n, dtype=np.uint8)
-        if reading.hop.pair:
-            touches = questions.touches(scenes, places, list(reading.hop.pair))
+        if reading.hop.held_out:
+            touches = questions.touches(scenes, places, list(reading.hop.held_out))
         first = np.repeat(touches[::2], 2)
         columns |= {
             "pair_idxs": np.repeat(np.arange(n, dtype=np.int32), 2),

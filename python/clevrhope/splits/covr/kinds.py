@@ -142,9 +142,9 @@ COVR_COLUMNS: Mapping[str, str] = {"covr_role": "role", "covr_split": "predicate
 """Columns of predictions that say what a run held out -> the matching keys of its run.json."""
 
 
-def covr_splits(*, pair: bool) -> tuple[str, ...]:
+def covr_splits(*, held_out: bool) -> tuple[str, ...]:
     """The splits of a sub-dataset that holds out a pair, or of one that holds out nothing."""
-    return tuple(name for name, row in COVR_KINDS.items() if pair or row.plain_pool)
+    return tuple(name for name, row in COVR_KINDS.items() if held_out or row.plain_pool)
 
 
 def is_covr(split: str) -> bool:

@@ -191,7 +191,7 @@ impl MinimalPool {
 
     /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what is
     /// not in the palette.
-    pub fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
+    fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
         let is_absent = |corner: &usize| {
             self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
         };
