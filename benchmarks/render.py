@@ -17,12 +17,12 @@ from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, get_args
 
+from benchmarks.reference_images import chosen_scenes, psnr, reference_image, reference_scenes
 from benchmarks.render_measures import Feature, by_material, excess_light, features, grain, ssim
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, NativeQuality, NativeSettings, RenderSettings
 from clevrhope.runtime.progress import Progress, Silent

@@ -7,9 +7,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.reference_images import chosen_scenes, reference_image, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import chosen_scenes, reference_image, reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import resident_bytes

@@ -11,11 +11,11 @@ import pytest
 
 from benchmarks import render as bench_render
 from benchmarks.__main__ import run_benchmark
+from benchmarks.reference_images import reference_image, reference_scenes
 from benchmarks.render_images import difference
 from benchmarks.render_measures import excess_light, features, grain, grown, ssim
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_image, reference_scenes
 
 NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_image", "images", "qualities"}
 

@@ -19,6 +19,7 @@ from fake_renderer import FakeRenderer
 from test_pool import FAKE_WORKER, outcome, scenes
 
 from benchmarks import render_workers
+from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
@@ -33,7 +34,6 @@ from clevrhope.images.blender.devices import (
 from clevrhope.images.blender.gpu_use import GpuUse, load_nvml
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.process import Patience
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.renderer import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.images.settings import RenderSettings

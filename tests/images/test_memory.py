@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import RenderSettings
 
 pytestmark = pytest.mark.slow

@@ -11,16 +11,16 @@ import pytest
 from colours import linear
 from knots import knot
 
+from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.look.definition import read_look
 from clevrhope.look.mesh_files import read_mesh
 
 pytestmark = pytest.mark.slow
 
 #: Eight scenes with knots among primitives, of all the materials that the native renderer supports.
-MESHES = reference_folder().parent / "look_meshes"
+MESHES = REFERENCE_FOLDER.parent / "look_meshes"
 SHAPES = ("sphere", "cube", "cylinder")
 
 

@@ -10,10 +10,10 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
+from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import NATIVE_REVISION
 from clevrhope.look.definition import Look, read_look
 
@@ -32,10 +32,10 @@ def test_threads_do_not_show():
 import json, sys
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import reference_folder, reference_scenes
+from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
 from clevrhope.look.definition import read_look
 for name, properties in (("look", None), ("look_meshes", "properties.json")):
-    folder = reference_folder().parent / name
+    folder = REFERENCE_FOLDER.parent / name
     look = read_look(properties=properties and folder / properties)
     [(_, image)] = NativeRenderer(look=look, width=96, height=64).render([(0, reference_scenes(folder)[6])])
     sys.stdout.buffer.write(image.tobytes())
@@ -62,7 +62,7 @@ def test_images_are_those_of_their_revision():
             [(0, reference_scenes()[2])]
         )
     ]
-    kept = read_png(reference_folder().parent / "native" / f"revision_{NATIVE_REVISION}.png")
+    kept = read_png(REFERENCE_FOLDER.parent / "native" / f"revision_{NATIVE_REVISION}.png")
     assert np.array_equal(np.concatenate(drawn), kept)
 
 

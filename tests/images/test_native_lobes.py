@@ -15,12 +15,12 @@ import numpy.typing as npt
 import pytest
 from colours import linear
 
+from benchmarks.reference_images import psnr, reference_image, reference_scenes
 from clevrhope._core import NativeStudio
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_image, reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.definition import Look, read_look
 

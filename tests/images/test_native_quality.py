@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pytest
 from colours import linear
 
+from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
 from benchmarks.render_measures import by_material, excess_light, features, grain, ssim
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.scenes import read_world
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ ImageArray = npt.NDArray[np.uint8]
 Pair = tuple[Mapping[str, Any], ImageArray, ImageArray]
 
 #: Scenes that no number of the renderer was chosen by.
-HELD_BACK = reference_folder().parent / "look_held_back"
+HELD_BACK = REFERENCE_FOLDER.parent / "look_held_back"
 
 
 def pairs(quality: str, folder: Path | None = None) -> Iterator[Pair]:

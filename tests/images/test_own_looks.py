@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError, DatasetError, SceneError
@@ -16,7 +17,6 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_scenes
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import NativeSettings, RenderSettings
 from clevrhope.look.changes import read_changes
@@ -25,7 +25,7 @@ from clevrhope.pipeline.scene_images import render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
 
 #: A look, four scenes, and their images by Cycles at 512 samples.
-OWN = reference_folder().parent / "own_look"
+OWN = REFERENCE_FOLDER.parent / "own_look"
 
 
 def own_changes() -> Mapping[str, Any]:

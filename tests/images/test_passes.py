@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.blender.boxes import disjoint_groups
@@ -17,7 +18,6 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.exr import read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import RenderSettings
 
 HEIGHT, WIDTH = 160, 240
@@ -176,7 +176,7 @@ def test_threads_do_not_show() -> None:
 import sys
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import to_bytes
-from clevrhope.images.quality import reference_scenes
+from benchmarks.reference_images import reference_scenes
 [(_, passes)] = NativeRenderer(width=96, height=64).passes([(0, reference_scenes()[6])])
 sys.stdout.buffer.write(to_bytes(passes).tobytes())
 """

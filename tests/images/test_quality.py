@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from benchmarks.reference_images import psnr, reference_image, reference_scenes
 from benchmarks.render import measure_cycles
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_image, reference_scenes
 
 
 def test_psnr_is_that_of_the_definition() -> None:

@@ -16,12 +16,12 @@ import pytest
 from building import request, tree
 from fake_actor import FakeActor, LateActor
 
+from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import Device
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.native import NativeRenderer
-from clevrhope.images.quality import reference_folder, reference_scenes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
@@ -240,7 +240,7 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
         arguments = ["build", *few, "--config", str(settings), "--engine", engine, "--out", out]
         assert run_command(arguments) == 0, capsys.readouterr().err
     assert tree(tmp_path / "ray") == tree(tmp_path / "local")
-    scenes = reference_folder() / "scenes.json"
+    scenes = REFERENCE_FOLDER / "scenes.json"
     arguments = ["render", str(scenes), "--renderer", "native", "--quality", "draft", "--engine", "ray"]
     assert run_command([*arguments, "--out", str(tmp_path / "images"), "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["n_rendered"] == 16
@@ -269,7 +269,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         closed = listening.getsockname()[1]
-    arguments = ["render", str(reference_folder() / "scenes.json"), "--engine", "ray", "--quiet"]
+    arguments = ["render", str(REFERENCE_FOLDER / "scenes.json"), "--engine", "ray", "--quiet"]
     address = f"127.0.0.1:{closed}"
     assert run_command([*arguments, "--out", str(tmp_path / "out"), "--address", address]) == 1
     told = capsys.readouterr().err
@@ -301,7 +301,7 @@ def test_without_ray_the_sentence_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    arguments = ["render", str(reference_folder() / "scenes.json"), "--out", str(tmp_path / "out"), "--quiet"]
+    arguments = ["render", str(REFERENCE_FOLDER / "scenes.json"), "--out", str(tmp_path / "out"), "--quiet"]
     assert run_command([*arguments, "--engine", "ray"]) == 1
     told = capsys.readouterr().err
     assert told == (

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from benchmarks.reference_images import psnr, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import psnr, reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.images.stage import render, render_png_files
 from clevrhope.look.definition import Look, read_look

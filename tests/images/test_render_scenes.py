@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
@@ -21,7 +22,6 @@ from clevrhope.images.bounds import find_object_outside
 from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.images.settings import NativeSettings
 from clevrhope.look.definition import read_look

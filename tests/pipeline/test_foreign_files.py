@@ -12,12 +12,12 @@ import pytest
 from building import Make, request, stamps, tree
 from fake_renderer import FakeRenderer
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
 from clevrhope.features.extraction import make_features
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file

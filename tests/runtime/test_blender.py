@@ -12,10 +12,10 @@ import h5py
 import numpy as np
 import pytest
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime import blender as libraries
 from clevrhope.runtime import blender_environment

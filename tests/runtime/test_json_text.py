@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.reference_images import reference_scenes
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.quality import reference_scenes
 from clevrhope.runtime.assets import question_templates
 from clevrhope.runtime.json_text import (
     MAX_DEPTH,
