@@ -133,7 +133,7 @@ def test_a_folder_that_grows_is_read_again(copy: Path, spoilt: SiteClient) -> No
 def test_a_manifest_that_is_damaged_is_a_sentence(copy: Path, spoilt: SiteClient) -> None:
     content = Layout(copy).manifest.read_bytes()
     Layout(copy).manifest.write_bytes(content[:500])
-    assert "cut off" in fault(spoilt.get("", status=500))
+    assert "put a whole copy there" in fault(spoilt.get("", status=500))
     Layout(copy).manifest.write_bytes(content)
     spoilt.get("")
 

@@ -245,7 +245,7 @@ def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None
     from clevrhope.errors import DatasetError
 
     text = (limited / "manifest.json").read_text()
-    for n, what in ((0, "empty"), (500, "cut off in line"), (len(text) - 3, "cut off in line")):
+    for n, what in ((0, "broken JSON"), (500, "broken JSON"), (len(text) - 3, "put a whole copy there")):
         (tmp_path / "manifest.json").write_text(text[:n])
         with pytest.raises(DatasetError, match=what):
             existing_manifest(tmp_path / "manifest.json")

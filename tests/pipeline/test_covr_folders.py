@@ -10,8 +10,9 @@ import pytest
 from building import command, request, tree
 
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError, existing_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ClevrhopeError, SceneError

@@ -14,9 +14,9 @@ from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import DESIGNS, resolve_config
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, SplitError

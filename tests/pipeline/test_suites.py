@@ -273,7 +273,7 @@ BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
     ),
     "no folder": (lambda out: ["rad", str(out / "none")], "no such folder"),
     "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
-    "unfinished": (unfinished, "not finished yet; run its build again before its suites"),
+    "unfinished": (unfinished, "not finished yet; run the dataset's build again"),
 }
 
 

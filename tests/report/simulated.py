@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
@@ -73,7 +73,7 @@ _AS_IN_THE_PAPER = trained()
 def identity_of(dataset: Path, hop: str) -> dict[str, Any]:
     """What a run without images says of a dataset."""
     layout = Layout(dataset)
-    return identity(finished_manifest(layout.manifest), read_vocab(layout.vocab), hop=hop, images=False)
+    return identity(Folder.open(layout.root).manifest, read_vocab(layout.vocab), hop=hop, images=False)
 
 
 def write_predictions(

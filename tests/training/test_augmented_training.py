@@ -15,8 +15,8 @@ torch = pytest.importorskip("torch")
 from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.suites import score_suite

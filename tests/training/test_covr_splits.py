@@ -15,9 +15,9 @@ from short_runs import Train
 
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.covr_description import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.vocab import read_vocab

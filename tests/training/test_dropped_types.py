@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab, read_vocab

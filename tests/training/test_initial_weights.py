@@ -14,8 +14,8 @@ from short_runs import HOP, Train
 from torch import Tensor
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.object_transformer import ObjectTransformer

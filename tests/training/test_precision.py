@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from short_runs import Train
 from test_runs import StopsAt, weights
 
-from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.binding import BindingError
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training import device

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 from short_runs import Train
 from tiny_models import Plain, Tiny
 
-from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch

@@ -23,8 +23,8 @@ from short_runs import HOP, Train, build_demo
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.question_table import open_split
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features

@@ -15,8 +15,8 @@ from made_sets import SIZES
 from short_runs import HOP, Train
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.vocab import read_vocab

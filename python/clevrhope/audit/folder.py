@@ -18,8 +18,7 @@ import numpy.typing as npt
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.clevr_json import read_numbered_rows
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import finished_manifest
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.split_files import (
     AddedPairs,
@@ -37,7 +36,7 @@ from clevrhope.runtime import assets
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.scenes import World, read_world
+from clevrhope.scenes import World
 from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
@@ -149,16 +148,16 @@ class AuditFolder:
         Raises:
             DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
         """
-        self.layout = Layout(root)
-        self.manifest = manifest = finished_manifest(self.layout.manifest)
+        self._folder = folder = Folder.open(root)
+        self.layout, self.manifest = folder.layout, folder.manifest
+        manifest = folder.manifest
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
         self._templates = templates
         self.properties = properties
         """The properties file, if it is not the package's."""
         self.vocab: Vocab = read_vocab(self.layout.vocab)
-        kinds = manifest.world["attributes"].items()
-        self.attribute_types: AttributeTypes = [(kind, tuple(values)) for kind, values in kinds]
+        self.attribute_types: AttributeTypes = folder.attribute_types
         self.hops = tuple(self._hop(name) for name in manifest.splits)
         self._check_groups()
         self.all_splits = tuple(self._splits())
@@ -348,22 +347,8 @@ class AuditFolder:
 
     @cached_property
     def world(self) -> World:
-        """The world of the scenes.
-
-        Raises:
-            DatasetError: the folder was made with properties or a look other than those given.
-        """
-        there = self.manifest.world
-        world = read_world(
-            properties=self.properties, constraints=there.get("constraints", {}), changes=there.get("look")
-        )
-        if world.fingerprint != self.manifest.world.get("fingerprint"):
-            name = self.manifest.config.get("properties", "properties.json")
-            raise DatasetError(
-                f"{self.layout.manifest}: the dataset was made with other properties than those of "
-                f"{self.properties or 'the package'}; name the folder's {name} with --properties"
-            )
-        return world
+        """The world of the scenes; raises the errors of `Folder.world`."""
+        return self._folder.world(self.properties)
 
     @cached_property
     def templates(self) -> "TemplateFiles":

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope._core import Vocabulary
+from clevrhope.dataset import folder as dataset_folder
 from clevrhope.dataset.contents import (
     all_splits_in,
-    check_whole,
     hops_in,
     suite_splits_in,
     suites_in,
@@ -24,7 +24,7 @@ from clevrhope.dataset.detokenizer import ProgramNodes
 from clevrhope.dataset.image_source import H5Images, PngImages
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
-from clevrhope.dataset.manifest import Manifest, existing_manifest
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import PAIRS
@@ -81,8 +81,7 @@ class Folder:
         self._home = Path(os.path.realpath(root))
         self.checked(self.layout.manifest)
         self.stamp = self._stamp()
-        manifest = existing_manifest(self.layout.manifest)
-        check_whole(self.layout)
+        manifest = dataset_folder.Folder.open(root, finished=False).manifest
         self.manifest: Manifest = replace(manifest, files={})
         """The manifest without its list of files."""
         self.hops = hops_in(self.layout)

@@ -19,8 +19,8 @@ def check_choices(request: "Request", edition: "Edition") -> None:
     Raises:
         UsageError: an option would make something else; the message names it and what is fixed.
     """
+    from clevrhope.dataset.binding import difference
     from clevrhope.dataset.contents import same_hop
-    from clevrhope.dataset.manifest import difference
     from clevrhope.errors import listed
     from clevrhope.pipeline import Limits
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_shard
+from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest, read_manifest
 from clevrhope.dataset.question_kinds import KINDS, SINGLE, QuestionKind, kind_of
 from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import ConfigError, DatasetError, listed
@@ -31,24 +31,16 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
         WrongFolderError: the folder is not a dataset.
         DatasetError: it is only one machine's part of a dataset, or has no questions yet.
     """
-    if not layout.manifest.exists():
+    manifest = read_manifest(layout.manifest, files=False)
+    if manifest is None:
         raise no_dataset(layout.root)
-    check_whole(layout)
+    check_no_part(manifest, layout.root)
     folder = layout.root / "hops"
     names = sorted((path.name for path in folder.iterdir()), key=name_order) if folder.is_dir() else []
     found = tuple(name for name in names if splits_in(layout, name))
     if not found:
         raise DatasetError(f"{layout.root}: it has no questions yet; run the dataset's build again")
     return found
-
-
-def check_whole(layout: Layout) -> None:
-    """Checks that a folder is not one machine's part of a dataset, which lacks splits, scenes and images.
-
-    Raises:
-        DatasetError: it is one.
-    """
-    check_no_part(read_shard(layout.manifest), layout.root)
 
 
 def splits_in(layout: Layout, hop: str, kind: QuestionKind = SINGLE) -> tuple[str, ...]:

@@ -8,9 +8,8 @@ folder was made or in how many runs.
 import hashlib
 import json
 import os
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -20,8 +19,6 @@ from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.question_kinds import KINDS
 from clevrhope.errors import DatasetError, shown
-from clevrhope.images.renderers import DEFAULT_RENDERER
-from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
 from clevrhope.runtime.atomic import FileRecord, write_whole
 from clevrhope.runtime.forms import (
     BOOLEAN,
@@ -42,7 +39,7 @@ from clevrhope.runtime.forms import (
     check_form,
     one_of,
 )
-from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.json_text import read_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NAME_ORDER, name_order
 
@@ -58,22 +55,20 @@ MOST_LISTED = 1_000
 FORMAT = 2
 """Version of the folder's layout and of this file. Folders of format 1 do not record their requests."""
 
-_BOUND = {
-    "version": "another dataset version",
-    "seed": "another seed",
-    "world": "another world",
-    "templates": "another set of templates",
-    "questions": "other question settings",
-}
-"""The fields that always bind a folder, and how a message names a difference in them."""
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """A folder's manifest. JSON objects stay plain dictionaries, because users' tools read them."""
+    """A folder's manifest, in the file's order. JSON objects stay dictionaries, which users' tools read.
+
+    `complete` is true when everything requested exists and has been checked. What is empty or None of
+    `_LEFT_OUT` is not written.
+    """
 
     version: str
     """Version of the dataset's definition, which changes when a stream changes."""
+    complete: bool = False
+    edition: Mapping[str, Any] | None = None
+    """For an edition: its name, and whether it is private, with a seed that only its owner knows."""
     seed: int
     world: Mapping[str, Any]
     """Fingerprint, properties and resolved constraints of the world, as the core returns them."""
@@ -94,7 +89,7 @@ class Manifest:
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Pool -> number of scenes in use, size so far, kinds of image files."""
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Palette -> its types, rows of combinations, and the held-out values; written if there are any."""
+    """Palette -> its types, rows of combinations, and the held-out values."""
     suites: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]] = field(default_factory=dict)
     """HOP -> suite of paired tests -> split -> pairs, and questions that they were made from; for a suite
     with images of its own also their number, and the most questions that get visual tests."""
@@ -102,14 +97,15 @@ class Manifest:
     """HOP -> split of questions over several images -> pool, questions, images."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what has passed the check for leaks since its questions last changed."""
-    files: Mapping[str, FileRecord] = field(default_factory=dict)
-    """Path below the folder -> size and checksum, for every finished file except the manifest."""
-    complete: bool = False
-    """True when everything requested exists and has been checked."""
     shard: Mapping[str, Any] | None = None
     """For one machine's part: its number, the number of parts and whole request; None for a whole dataset."""
-    edition: Mapping[str, Any] | None = None
-    """For an edition: its name, and whether it is private, with a seed that only its owner knows."""
+    files: Mapping[str, FileRecord] = field(default_factory=dict)
+    """Path below the folder -> size and checksum, for every finished file except the manifest."""
+
+    @property
+    def part(self) -> str | None:
+        """Which part of a dataset a folder is, such as "3/16"; None for a whole dataset."""
+        return f"{self.shard['number']}/{self.shard['of']}" if self.shard else None
 
     @property
     def settings(self) -> QuestionSettings:
@@ -141,7 +137,36 @@ class Manifest:
 
     def without_file(self, name: str) -> "Manifest":
         """The manifest without the record of a file that is about to be rewritten."""
-        return replace(self, files={each: record for each, record in self.files.items() if each != name})
+        return replace(self, files={file: record for file, record in self.files.items() if file != name})
+
+    def all_splits(self) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Each HOP and split with its entry: those of questions about one image, then those about several."""
+        for listed in (self.splits, self.covr):
+            for hop, entries in listed.items():
+                for split, entry in entries.items():
+                    yield hop, split, entry
+
+    def with_splits(self, entries: Mapping[tuple[str, str], Mapping[str, Any]]) -> "Manifest":
+        """The manifest with entries of (HOP, split) added or replaced.
+
+        HOPs are sorted by name and splits as in their tables, so that the order of runs leaves no trace.
+        """
+        known = {(hop, split): entry for hop, split, entry in self.all_splits()} | {**entries}
+        listed: dict[str, dict[str, dict[str, Any]]] = {"splits": {}, "covr": {}}
+        for kind in KINDS.values():
+            for split in kind.splits:
+                for hop in sorted((hop for hop, of in known if of == split), key=name_order):
+                    listed[kind.listed].setdefault(hop, {})[split] = dict(known[hop, split])
+        splits, covr = (dict(_in_order(of_hops)) for of_hops in listed.values())
+        return replace(self, splits=splits, covr=covr)
+
+    def bytes_by_folder(self) -> dict[str, int]:
+        """The bytes of the files in each of `FOLDERS`, of all suites ("suites"), and of other files ("")."""
+        sums: Counter[str] = Counter()
+        for name, file in self.files.items():
+            folder, *below = name.split("/")
+            sums["suites" if below[1:2] == ["suites"] else folder if below else ""] += file.bytes
+        return dict(sums)
 
 
 def edition_in_words(edition: Mapping[str, Any] | None) -> str:
@@ -157,16 +182,17 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
     return {
         **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
         **manifest.settings.changed_settings(),
-        **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
+        **({"clevr_share": clevr["share"]} if "share" in clevr else {}),
         **({"rendering": manifest.rendering} if manifest.rendering else {}),
     }
 
 
-def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
+def read_manifest(path: Path, *, repairs: bool = False, files: bool = True) -> Manifest | None:
     """Reads the manifest at `path`; None if there is no file.
 
     A run that was stopped can leave a table of files that is newer than the manifest; with `repairs`, such a
-    manifest lists no files, so that a build compares or writes all of them again.
+    manifest lists no files, so that a build compares or writes all of them again. Without `files`, the table
+    is not read.
 
     Raises:
         DatasetError: the file is not a manifest of this layout, or is incomplete; or its table of files is
@@ -177,12 +203,13 @@ def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
             raise no_dataset(path.parent)
     if not os.path.lexists(path):
         return None
-    raw = _raw(path)
+    remedy = "put a whole copy there, or build into another folder"
+    raw = read_json(path, "a manifest of clevrhope", remedy=remedy, max_bytes=MAX_MANIFEST_BYTES)
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
-        remedy = "; build the dataset again, into another folder" if found in range(FORMAT) else ""
+        version = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
+        remedy = "; build the dataset again, into another folder" if version in range(FORMAT) else ""
         raise DatasetError(
-            f"{path}: format {shown(found)}, but this version of clevrhope reads and writes format {FORMAT}"
+            f"{path}: format {shown(version)}, but this version of clevrhope reads and writes format {FORMAT}"
             f"{remedy}"
         )
     check_form(raw, MANIFEST, path)
@@ -194,10 +221,14 @@ def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
                     raise DatasetError(
                         f"{path}: {key}.{hop}.{split} is not a split; known: {', '.join(known)}"
                     )
-    part_of(raw.get("shard"), path)
-    fields_there = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
+    shard = raw.get("shard")
+    if shard is not None and not 1 <= shard["number"] <= shard["of"]:
+        raise DatasetError(
+            f"{path}: shard is {shard['number']} of {shard['of']}; expected a part's number and the number "
+            "of parts"
+        )
     listed = raw["files"]
-    if "files_table" in raw:
+    if files and "files_table" in raw:
         listed = _listed_in_table(path, raw["files_table"]["sha256"])
         if listed is None and not repairs:
             raise DatasetError(
@@ -205,19 +236,9 @@ def read_manifest(path: Path, *, repairs: bool = False) -> Manifest | None:
                 "dataset's build again"
             )
         check_form(listed or {}, _FILES, path.with_name(FILES_TABLE))
-    files = {name: FileRecord(each["bytes"], each["sha256"]) for name, each in (listed or {}).items()}
-    return Manifest(**{**fields_there, "files": files})
-
-
-def _raw(path: Path) -> Any:
-    """The JSON value of a manifest, without its table."""
-    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
-    try:
-        return parse_json(content, path)
-    except DatasetError as error:
-        if isinstance(error.__cause__, json.JSONDecodeError):
-            _check_whole(content.decode(), error.__cause__, path)
-        raise
+    records = {name: FileRecord(file["bytes"], file["sha256"]) for name, file in (listed or {}).items()}
+    stored = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
+    return Manifest(**{**stored, "files": records})
 
 
 def _listed_in_table(path: Path, sha256: str) -> dict[str, Any] | None:
@@ -252,113 +273,17 @@ def existing_manifest(path: Path) -> Manifest:
     return manifest
 
 
-def read_summary(path: Path) -> tuple[Manifest, dict[str, int]]:
-    """Reads the manifest at `path`, and sums up the bytes of the files in each folder.
-
-    The folders are those of `FOLDERS`, "suites" for all suites, and "" for the other files.
-
-    Raises:
-        WrongFolderError: there is no manifest.
-        DatasetError: as for `read_manifest`.
-    """
-    manifest = existing_manifest(path)
-    sums: Counter[str] = Counter()
-    for name, each in manifest.files.items():
-        folder, *below = name.split("/")
-        sums["suites" if below[1:2] == ["suites"] else folder if below else ""] += each.bytes
-    return manifest, dict(sums)
-
-
-def whole_manifest(path: Path) -> Manifest:
-    """Reads the manifest at `path`, which must not be that of one machine's part.
-
-    Raises:
-        DatasetError: as for `existing_manifest`, or it is a part, which lacks splits, scenes and images.
-    """
-    manifest = existing_manifest(path)
-    check_no_part(part_of(manifest.shard, path), path.parent)
-    return manifest
-
-
-def finished_manifest(path: Path) -> Manifest:
-    """Reads the manifest at `path`, which must be that of a whole, finished dataset.
-
-    Raises:
-        DatasetError: as for `whole_manifest`, or the dataset is not finished.
-    """
-    manifest = whole_manifest(path)
-    if not manifest.complete:
-        raise DatasetError(f"{path.parent}: not finished yet; run the dataset's build again to finish it")
-    return manifest
-
-
-def check_no_part(part: str | None, folder: Path) -> None:
-    """Checks that a folder is not a part of a dataset, such as "3/16".
+def check_no_part(manifest: Manifest | None, folder: Path) -> None:
+    """Checks that a folder is not one machine's part of a dataset, which lacks splits, scenes and images.
 
     Raises:
         DatasetError: it is a part.
     """
-    if part is not None:
+    if manifest is not None and manifest.part is not None:
         raise DatasetError(
-            f"{folder}: part {part} of a dataset, made by build --shard; join the parts first: "
+            f"{folder}: part {manifest.part} of a dataset, made by build --shard; join the parts first: "
             "clevrhope merge"
         )
-
-
-def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
-    """Checks whether broken JSON is due to an empty or truncated manifest.
-
-    Raises:
-        DatasetError: it is; says in which line it ends.
-    """
-    remedy = "put a whole copy there, or build into another folder"
-    if not text.strip():
-        raise DatasetError(f"{path}: empty; {remedy}") from error
-    if _ends_too_soon(text, error):
-        raise DatasetError(f"{path}: cut off in line {len(text.splitlines())}; {remedy}") from error
-
-
-_BEGUN = re.compile(r"|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|u[0-9a-fA-F]{0,4}\"?")
-"""What the parser has not consumed if the text ends inside a value: the sign, point or exponent of a number,
-the first letters of true, false or null, the digits of an escaped character, or nothing at all."""
-
-
-def _ends_too_soon(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether the only fault of the text is that it is truncated."""
-    if error.msg.startswith("Extra data"):
-        return False
-    # The parser reports an unterminated string where it begins; a line break inside would be another error.
-    return error.msg.startswith("Unterminated") or _BEGUN.fullmatch(text[error.pos :].strip()) is not None
-
-
-def read_shard(path: Path) -> str | None:
-    """Which part of a dataset a folder is, such as "3/16"; None for a whole dataset or without a manifest.
-
-    Reads only the manifest's head, because the rest can be a line for each of 400,000 files.
-
-    Raises:
-        DatasetError: the file is not a manifest.
-    """
-    return part_of(_read_head(path).get("shard"), path)
-
-
-def read_n_questions(path: Path, hop: str, split: str) -> int | None:
-    """The number of questions in a split, from the manifest's head; None if it does not list the split.
-
-    Raises:
-        DatasetError: the file is not a manifest.
-    """
-    entry = _read_head(path).get("splits", {}).get(hop, {}).get(split)
-    return None if entry is None else int(entry["questions"])
-
-
-def _read_head(path: Path) -> dict[str, Any]:
-    """Reads what a manifest says of its splits and shard; empty if there is none."""
-    if not os.path.lexists(path):
-        return {}
-    raw: dict[str, Any] = _raw(path)
-    check_form(raw, Fields({}, {"shard": Nullable(_PART), "splits": _SPLITS}), path)
-    return raw
 
 
 def read_plainly(path: Path) -> dict[str, Any]:
@@ -378,63 +303,43 @@ def read_plainly(path: Path) -> dict[str, Any]:
     return {**raw, "files": _listed_in_table(path, raw["files_table"]["sha256"]) or {}}
 
 
-def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
-    """The part of a dataset that a manifest's `shard` describes, such as "3/16"; None for a whole dataset.
-
-    Raises:
-        DatasetError: its number is 0 or above the number of parts.
-    """
-    if shard is None:
-        return None
-    number, of = shard["number"], shard["of"]
-    if not 1 <= number <= of:
-        raise DatasetError(
-            f"{path}: shard is {number} of {of}; expected a part's number and the number of parts"
-        )
-    return f"{number}/{of}"
-
-
 def _in_order(named: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    return sorted(named.items(), key=lambda each: name_order(each[0]))
+    return sorted(named.items(), key=lambda item: name_order(item[0]))
 
 
 def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
     """Sorts nested mappings by key."""
-    return {name: _sorted(each) if isinstance(each, Mapping) else each for name, each in _in_order(nested)}
+    return {
+        name: _sorted(value) if isinstance(value, Mapping) else value for name, value in _in_order(nested)
+    }
+
+
+_LEFT_OUT = ("edition", "palettes", "suites", "covr", "shard")
+"""The fields that are not written if they are empty."""
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Writes a manifest whole, with keys and files in a fixed order: equal folders have equal manifests."""
-    raw = {
-        "format": FORMAT,
-        "version": manifest.version,
-        "complete": manifest.complete,
-        **({"edition": manifest.edition} if manifest.edition else {}),
-        "seed": manifest.seed,
-        "world": manifest.world,
-        "templates": manifest.templates,
-        "questions": manifest.questions,
-        "rendering": manifest.rendering,
-        "config": manifest.config,
-        "requests": list(manifest.requests),
-        "splits": manifest.splits,
-        "pools": dict(_in_order(manifest.pools)),
-        **({"palettes": dict(_in_order(manifest.palettes))} if manifest.palettes else {}),
-        **({"suites": _sorted(manifest.suites)} if manifest.suites else {}),
-        **({"covr": manifest.covr} if manifest.covr else {}),
-        "checked": manifest.checked,
+    ordered = replace(
+        manifest,
+        requests=list(manifest.requests),
+        pools=dict(_in_order(manifest.pools)),
+        palettes=dict(_in_order(manifest.palettes)),
+        suites=_sorted(manifest.suites),
+        files={},
+    )
+    raw = {"format": FORMAT} | {
+        name: value for name, value in vars(ordered).items() if value or name not in (*_LEFT_OUT, "files")
     }
-    if manifest.shard is not None:
-        raw["shard"] = manifest.shard
     files, table = sorted(manifest.files.items()), path.with_name(FILES_TABLE)
     rows = ""
     if len(files) <= MOST_LISTED:
         # One line per file, so that a diff is readable.
         rows = ",\n".join(
-            f"    {json.dumps(name, ensure_ascii=False)}: {json.dumps(asdict(each))}" for name, each in files
+            f"    {json.dumps(name, ensure_ascii=False)}: {json.dumps(asdict(file))}" for name, file in files
         )
     else:
-        lines = ["file,bytes,sha256", *(f"{name},{each.bytes},{each.sha256}" for name, each in files)]
+        lines = ["file,bytes,sha256", *(f"{name},{file.bytes},{file.sha256}" for name, file in files)]
         content = "".join(f"{line}\n" for line in lines).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             raise DatasetError(
@@ -519,89 +424,3 @@ MANIFEST = Fields(
     },
 )
 """The form of manifest.json. Every name in it that becomes part of a path is checked here."""
-
-
-class BindingError(DatasetError, ValueError):
-    """A folder was made with settings that differ from the requested ones."""
-
-
-def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
-    """Checks that `wanted` extends the folder that `existing` describes.
-
-    Raises:
-        BindingError: they differ in something that decides content; says where, with both values.
-    """
-    remedy = "choose another --out, or use the folder's own settings"
-
-    def check_equal(name: str, there: Any, here: Any) -> None:
-        if there != here:
-            raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
-
-    if existing.edition != wanted.edition:
-        held, asked = map(edition_in_words, (existing.edition, wanted.edition))
-        raise BindingError(f"{root}: holds {held}, but {asked} was asked for; choose another --out")
-    for key, name in _BOUND.items():
-        check_equal(name, getattr(existing, key), getattr(wanted, key))
-    if existing.rendering is None or wanted.rendering is None:
-        return
-    # Before there was a choice, manifests named no renderer.
-    there = {"renderer": DEFAULT_RENDERER, **existing.rendering}
-    here = rendering_of_folder(there, {"renderer": DEFAULT_RENDERER, **wanted.rendering})
-    if there["renderer"] != here["renderer"]:
-        raise BindingError(
-            f"{root}: its images were made with {rendering_in_words(there)}, not with "
-            f"{rendering_in_words(here)}; {remedy}"
-        )
-    if reason := other_revision(there, here):
-        raise BindingError(f"{root}: {reason}")
-    check_equal("other rendering settings", there, here)
-
-
-def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "asked for")) -> str:
-    """The first few settings in which two values differ; fingerprints only if nothing else differs.
-
-    `sides` are the words that follow the first and the second value.
-    """
-    if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
-        return f"{_short(there)} {sides[0]}, {_short(here)} {sides[1]}"
-    every = _differing_leaves(there, here, "")
-    named = [each for each in every if not each[0].endswith("fingerprint")] or every
-    shown = "; ".join(f"{place} is {a} {sides[0]}, {b} {sides[1]}" for place, a, b in named[:3])
-    return shown + (f"; and {len(named) - 3} more" if len(named) > 3 else "")
-
-
-def _differing_leaves(
-    there: Mapping[str, Any], here: Mapping[str, Any], prefix: str
-) -> list[tuple[str, str, str]]:
-    """Path, existing value and requested value of each setting that differs."""
-    found: list[tuple[str, str, str]] = []
-    for key in dict.fromkeys([*there, *here]):
-        left_out = QuestionSettings.choices().get(key, ["none"])[0]
-        a, b = there.get(key, left_out), here.get(key, left_out)
-        if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found += _differing_leaves(a, b, f"{prefix}{key}.")
-        elif _are_named(a) and _are_named(b):
-            named = [{str(each["name"]): each for each in several} for several in (a, b)]
-            found += _differing_leaves(named[0], named[1], f"{prefix}{key}.")
-        elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):
-            # Long lists usually differ in only a few members.
-            only_a, only_b = [x for x in a if x not in b], [x for x in b if x not in a]
-            with_a = f"with {_short(only_a)}" if only_a else f"without {_short(only_b)}"
-            with_b = f"with {_short(only_b)}" if only_b else f"without {_short(only_a)}"
-            found.append((f"{prefix}{key}", with_a, with_b))
-        elif a != b:
-            found.append((f"{prefix}{key}", _short(a), _short(b)))
-    return found
-
-
-def _are_named(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and bool(value)
-        and all(isinstance(each, Mapping) and "name" in each for each in value)
-    )
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=not str(value).isprintable(), default=str)
-    return text if len(text) <= 60 else f"{text[:57]}..."

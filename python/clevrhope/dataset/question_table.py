@@ -12,7 +12,7 @@ import numpy.typing as npt
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.hdf5 import MAX_ROWS
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_n_questions
+from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.question_kinds import (
     ABSENT,
@@ -297,8 +297,9 @@ def open_split(
     Raises as `read_table` and `QuestionTable.check`.
     """
     kind = kind_of(split)
-    n = read_n_questions(layout.manifest, hop, split)
-    path, max_rows = kind.h5(layout, hop, split), MAX_ROWS if n is None else n
+    manifest = read_manifest(layout.manifest, files=False)
+    entry = getattr(manifest, kind.listed).get(hop, {}).get(split, {}) if manifest else {}
+    path, max_rows = kind.h5(layout, hop, split), int(entry.get("questions", MAX_ROWS))
     return read_table(path, kind, limit=limit, max_rows=max_rows, vocab=vocab).check()
 
 

@@ -13,7 +13,7 @@ from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_summary
+from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.question_kinds import SETS, STRUCTURES
@@ -132,7 +132,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     if number is None or not 0 <= number < len(reader):
         given = "--question is missing" if number is None else f"--question: there is no question {number}"
         raise ConfigError(f"{given}; {hop}/{split} has questions 0 to {len(reader) - 1}")
-    manifest, _ = read_summary(layout.manifest)
+    manifest = existing_manifest(layout.manifest)
     attributes = manifest.world["attributes"]
     vocabulary = vocabulary_with(attributes)
     held_out = parse_hop(hop, list(attributes.items()))

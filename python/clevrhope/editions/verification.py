@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, difference, finished_manifest
+from clevrhope.dataset.binding import difference
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.editions.content import PARTS, Content, Tree, read_content, whole_digest
 from clevrhope.editions.definition import Edition, read_edition
 from clevrhope.editions.frozen import SHORT, Frozen, read_frozen
@@ -137,8 +138,8 @@ def verify(folder: Path, progress: Progress | None = None) -> Verification:
         DatasetError: its manifest is damaged, its build is not finished, or it is a part of a dataset.
         ConfigError: it is an edition that this version does not have.
     """
-    layout = Layout(folder)
-    manifest = finished_manifest(layout.manifest)
+    opened = Folder.open(folder)
+    layout, manifest = opened.layout, opened.manifest
     edition = read_edition(manifest.edition["name"]) if manifest.edition else None
     every_image = edition.every_image if edition else 1
     content = read_content(layout, manifest, progress or Silent(), every_image=every_image)

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_folder import clevr_splits, image_indices, images_folder
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, finished_manifest
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
@@ -30,8 +31,8 @@ class BuiltDataset:
 
     @cached_property
     def manifest(self) -> Manifest:
-        """The dataset's manifest; raises the errors of `finished_manifest`."""
-        return finished_manifest(self.layout.manifest)
+        """The dataset's manifest; raises the errors of `Folder.open`."""
+        return Folder.open(self.root).manifest
 
     def described(self, *, images: bool) -> dict[str, Any]:
         """Everything on which the scenes and, with `images`, the images depend, as JSON values.

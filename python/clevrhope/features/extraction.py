@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.batches import Batches
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import DatasetFolder, open_folder
 from clevrhope.runtime.forms import (

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.binding import difference
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_in
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.manifest import difference, whole_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
@@ -86,7 +87,7 @@ class AnswerKey:
             DatasetError: the folder is not a dataset, or is only one machine's part of one.
         """
         self._layout = Layout(Path(folder))
-        self._manifest = whole_manifest(self._layout.manifest)
+        self._manifest = Folder.open(self._layout.root, finished=False).manifest
         self._vocab = read_vocab(self._layout.vocab)
         self.answers: Mapping[str, int] = answer_numbers(self._vocab)
         """Each answer's number, and that of `NO_ANSWER`, which is right for no question."""

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from clevrhope.config.presets import WINDOW, Config, ImageKinds
 from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.dataset.binding import check_binding
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.manifest import Manifest, check_binding
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.editions.frozen import check_engine
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import parse_passes

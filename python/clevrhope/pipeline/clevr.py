@@ -13,9 +13,10 @@ import numpy as np
 
 from clevrhope._core import World
 from clevrhope.config.presets import CLEVR_SHARE, Config
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.clevr_folder import images_folder, scenes_file
 from clevrhope.dataset.images_h5 import ImageArray
-from clevrhope.dataset.manifest import BindingError, Manifest
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.png import open_png
 from clevrhope.splits.hops import Hop

@@ -13,14 +13,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from clevrhope.dataset.binding import check_binding, difference
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
 from clevrhope.dataset.manifest import (
     FILES_TABLE,
     Manifest,
-    check_binding,
-    difference,
     existing_manifest,
     read_manifest,
     write_manifest,

@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from clevrhope._core import Pairs, ProgramTokens, QuestionBatch, SceneGraphs, Suite, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file
-from clevrhope.dataset.contents import check_whole, find_hop, suites_in
+from clevrhope.dataset.contents import find_hop, suites_in
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest, write_manifest
 from clevrhope.dataset.measured import read_measured, write_measured
@@ -145,14 +146,10 @@ def locked_dataset(folder: Path) -> Iterator[tuple[Layout, Manifest]]:
     Raises:
         DatasetError: the folder is not a finished dataset, or a file in it is incomplete.
     """
-    layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset must not be locked
-    check_whole(layout)
+    Folder.open(folder, finished=False)  # a folder that is not a dataset must not be locked
     with locked(folder):
-        manifest = existing_manifest(layout.manifest)
-        if not manifest.complete:
-            raise DatasetError(f"{folder}: not finished yet; run its build again before its suites")
-        yield layout, manifest
+        opened = Folder.open(folder)
+        yield opened.layout, opened.manifest
 
 
 def make_with(
@@ -201,9 +198,7 @@ def remove_suite(folder: Path, name: str, *, hops: Sequence[str] | None = None) 
         DatasetError: the folder is not a dataset, or a file may not be removed or written.
         ConfigError: a sub-dataset does not exist or lacks the suite, or none has it.
     """
-    layout = Layout(folder)
-    existing_manifest(layout.manifest)  # a folder that is not a dataset must not be locked
-    check_whole(layout)
+    layout = Folder.open(folder, finished=False).layout  # a folder that is not a dataset must not be locked
     with locked(folder):
         manifest = existing_manifest(layout.manifest)
         having = {hop: {*manifest.suites.get(hop, {}), *suites_in(layout, hop)} for hop in manifest.splits}

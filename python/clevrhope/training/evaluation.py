@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import (
     find_hop,
     same_hop,
@@ -21,9 +22,10 @@ from clevrhope.dataset.contents import (
     suites_in,
 )
 from clevrhope.dataset.covr_description import rows_sha256
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import difference, finished_manifest, read_manifest
+from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
@@ -165,7 +167,7 @@ def evaluate(
     chosen = chosen_splits(tested, hop, splits, place=f"{root}: ")
     images = store.info.of_images
     there = read_vocab(layout.vocab)
-    about = identity(finished_manifest(layout.manifest), there, hop=trained_hop, images=images)
+    about = identity(Folder.open(layout.root).manifest, there, hop=trained_hop, images=images)
     differs = _difference(info, layout, trained_hop, hop, every, about, images=images)
     # Reports take the predictions in a folder with a run.json for those of that run.
     if differs and (out is None or RunFolder(out).run.exists()):
@@ -477,7 +479,7 @@ def _difference(
         return ""
     if identity(there, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != about:
         return ""
-    files = finished_manifest(layout.manifest).files
+    files = Folder.open(layout.root).manifest.files
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
     same = all(name in files and files[name] == there.files.get(name) for name in names)
     return "" if same else "other questions in its test sets"

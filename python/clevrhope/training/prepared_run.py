@@ -10,9 +10,9 @@ from torch import nn
 
 from clevrhope.dataset.clevr_questions import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import finished_manifest
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
@@ -119,7 +119,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
     find_model(request.model)  # before the weights' seed is set: importing a user's class may set another
     config, _ = split_settings(request.settings)
     layout = Layout(request.dataset)
-    manifest = finished_manifest(layout.manifest)
+    manifest = Folder.open(layout.root).manifest
     request = replace(request, hop=find_hop(layout, request.hop))
     reader, vocab, of_train_set = open_train_set(layout, request.hop, request.split, request.size)
     device = chosen_device(request.device)

@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.manifest import BindingError, difference
+from clevrhope.dataset.binding import BindingError, difference
 from clevrhope.errors import DatasetError, WrongFolderError
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import (

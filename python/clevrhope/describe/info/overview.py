@@ -12,7 +12,7 @@ import numpy as np
 from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, part_of, read_summary
+from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.describe.info.additions import Addition, additions
 from clevrhope.describe.info.reproduction import Reproduction, reproduction
 from clevrhope.errors import ClevrhopeError
@@ -29,7 +29,7 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "suites": ("suites",),
     "other files": ("",),
 }
-"""Kinds of files, each with the keys of `read_summary`."""
+"""Kinds of files, each with the keys of `Manifest.bytes_by_folder`."""
 
 FEATURES = "features"
 
@@ -128,8 +128,8 @@ def read_overview(folder: Path) -> Overview:
         DatasetError: its manifest is damaged.
     """
     layout = Layout(folder)
-    manifest, sums = read_summary(layout.manifest)
-    part = part_of(manifest.shard, layout.manifest)
+    manifest = existing_manifest(layout.manifest)
+    sums, part = manifest.bytes_by_folder(), manifest.part
     stores = tuple(_store(path) for path in stores_in(folder))
     n_bytes = {kind: sum(sums.get(key, 0) for key in keys) for kind, keys in KINDS.items()}
     n_bytes["other files"] += layout.manifest.stat().st_size

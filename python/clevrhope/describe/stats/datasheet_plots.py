@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import finished_manifest, write_manifest
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.manifest import write_manifest
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.plot_files import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
@@ -29,10 +29,9 @@ def draw_into_datasheets(
     """
     check_plots()
     shown = progress or Silent()
-    layout = Layout(root)
-    finished_manifest(layout.manifest)  # fails before it would lock a folder that is not a dataset
+    layout = Folder.open(root).layout  # fails before it would lock a folder that is not a dataset
     with locked(root):
-        manifest = finished_manifest(layout.manifest)
+        manifest = Folder.open(root).manifest
         sheets = measure_folder(root, hops=hops, progress=shown)
         # Until the manifest has the new checksums, the folder counts as unfinished; a build would repair it.
         write_manifest(layout.manifest, replace(manifest, complete=False))

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits
-from clevrhope.dataset.contents import check_whole, no_hop
+from clevrhope.dataset.contents import no_hop
 from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.manifest import Manifest, check_no_part, read_manifest
 from clevrhope.dataset.measured import read_fitting
 from clevrhope.describe.clevr import measure_clevr_split
 from clevrhope.describe.measure import Value
@@ -143,7 +143,7 @@ def open_source(root: Path) -> Source:
     """
     manifest = read_manifest(Layout(root).manifest)
     if manifest is not None:
-        check_whole(Layout(root))
+        check_no_part(manifest, root)
         if not manifest.splits:
             raise DatasetError(
                 f"{root}: the dataset has no finished split; run the dataset's build again to continue"

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs, World
+from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
@@ -44,7 +45,6 @@ from clevrhope.questions import Templates
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import palette_from_json, parse_pool_name
@@ -141,7 +141,7 @@ class _Maker:
                 "without --no-render"
             )
         self._rendering: Rendering = rendering_from_json(manifest.rendering, where=str(layout.manifest))
-        self._world = _world(layout, manifest, properties)
+        self._world = Folder(layout, manifest).world(properties)
         self._vocab = read_vocab(layout.vocab)
         beside = (templates or assets.question_templates()) / "suites" / VISUAL
         self._templates: Templates = used_templates(manifest, self._world.vocabulary, beside)[0]
@@ -328,21 +328,3 @@ class _Pairs:
         """Number of pairs for each test."""
         n_of = Counter(self.tests.tolist())
         return [TestCounts(test, tier, n_of[number], {}, {}) for number, (test, tier, _) in enumerate(TESTS)]
-
-
-def _world(layout: Layout, manifest: Manifest, properties: Path | None) -> World:
-    """The world of the dataset's scenes.
-
-    Raises:
-        DatasetError: the dataset was made with other properties than these.
-    """
-    world = read_world(
-        properties=properties, constraints=manifest.world["constraints"], changes=manifest.world.get("look")
-    )
-    if world.fingerprint != manifest.world["fingerprint"]:
-        name = manifest.config.get("properties", "properties.json")
-        raise DatasetError(
-            f"{layout.manifest}: the dataset was made with other properties than those of "
-            f"{properties or 'the package'}; name the folder's {name} with --properties"
-        )
-    return world
