@@ -29,17 +29,13 @@ def checks(root: Path, clevr: Path) -> dict[str, Check]:
 
 
 @pytest.mark.slow
-def test_a_dataset_of_our_own_has_nothing_of_clevr(
-    clean: Path, tmp_path: Path, test_data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dataset_of_our_own_has_nothing_of_clevr(clean: Path, tmp_path: Path, test_data: Path) -> None:
     clevr = clevr_folder(tmp_path / "clevr", test_data)
     report = audit(clean, against=clevr)
     found = {each.name: each for each in report.checks}
     assert found["scenes of CLEVR"].result == found["questions of CLEVR"].result == "passed"
     assert found["questions of CLEVR"].n_checked == found["text"].n_checked
-    assert {(row["hop"], row["a"]) for row in report.beside} >= {("rubber_cylinder", "train")}
     assert run_command(["audit", str(clean), "--against", str(clevr), "--quiet"]) == 0
-    assert "rubber_cylinder: train" in capsys.readouterr().out
 
 
 def test_a_scene_of_clevrs_val_is_named(spoilt: Spoilt, tmp_path: Path, test_data: Path) -> None:

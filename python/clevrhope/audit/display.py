@@ -25,7 +25,6 @@ def show_report(console: Console, report: Report) -> None:
         if each.done
     ]
     show_table(console, report.folder, ("check", "checked", "what", "result", "faults"), rows)
-    _show_distances(console, report)
     for each in report.checks:
         if each.done and each.note:
             show(f"{each.name}: {each.note}", "dim")
@@ -45,22 +44,3 @@ def show_report(console: Console, report: Report) -> None:
     n_failed = sum(each.result == "failed" for each in report.checks)
     verdict = f"{n_failed} of {len(report.checks)} checks failed" if n_failed else "no faults were found"
     show(f"{report.folder}: {verdict}", "bold red" if n_failed else "bold green")
-
-
-def _show_distances(console: Console, report: Report) -> None:
-    """Shows how far splits are from CLEVR's: total variation, with that expected by chance in brackets."""
-    wanted = ("answers", "families", "words", "functions", "objects")
-    rows = [
-        (
-            f"{row['hop']}: {row['a']}, {row['b']}",
-            *(_distance(row["total_variation"].get(name), row["by_chance"].get(name)) for name in wanted),
-        )
-        for row in report.beside
-    ]
-    if rows:
-        title = "Distances between splits (total variation; in brackets the value expected by chance)"
-        show_table(console, title, ("splits", *wanted), rows)
-
-
-def _distance(found: float | None, by_chance: float | None) -> str:
-    return "" if found is None or by_chance is None else f"{found:.3f} ({by_chance:.3f})"

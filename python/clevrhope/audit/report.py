@@ -138,8 +138,6 @@ class Report:
     folder: str
     hops: tuple[str, ...]
     checks: tuple[Check, ...]
-    beside: Sequence[Mapping[str, Any]] = ()
-    """Distances of each split's distributions from CLEVR's, if a CLEVR folder was given."""
 
     @property
     def ok(self) -> bool:
@@ -165,5 +163,4 @@ class Report:
                 }
                 for each in self.checks
             ],
-            "beside_clevr": list(self.beside),
         }

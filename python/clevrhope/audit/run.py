@@ -1,10 +1,8 @@
 """Runs the checks of the table in order, and leaves out whatever needs a file that cannot be read."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from clevrhope.audit.checks.clevr_leaks import check_clevr_folder, check_clevr_leaks, distances_from_clevr
+from clevrhope.audit.checks.clevr_leaks import check_clevr_folder, check_clevr_leaks
 from clevrhope.audit.checks.readability import check_readable, unreadable
 from clevrhope.audit.folder import AuditFolder, kind_of
 from clevrhope.audit.report import Check, Line, Report
@@ -46,7 +44,6 @@ def audit(
     checks = [readable]
     for stage in STAGES:
         checks += _run(stage, opened, readable, shown)
-    beside: Sequence[Mapping[str, Any]] = ()
     if against is not None and readable.n_faults:
         checks += [_not_done(opened, line, readable.faults[0].file) for line in BESIDE_CLEVR]
     elif against is not None:
@@ -55,10 +52,9 @@ def audit(
         with shown.stage("Comparing with CLEVR", total=n_scenes, unit="scenes") as advance:
             check_clevr_leaks(opened, against, lines, advance)
         checks += lines.values()
-        beside = distances_from_clevr(opened, against, shown)
     for check in checks:
         check.finish()
-    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(checks), beside)
+    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(checks))
 
 
 def _run(stage: Stage, folder: AuditFolder, readable: Check, shown: Progress) -> list[Check]:

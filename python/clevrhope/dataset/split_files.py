@@ -6,8 +6,9 @@ an outsider would.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -51,6 +52,23 @@ class Vocab:
         """Every (attribute type, value) that a program can filter by."""
         found = (re.fullmatch(r"filter_(\w+)\[(.+)\]", token) for token in self.functions)
         return [(match[1], match[2]) for match in found if match]
+
+    @cached_property
+    def answer_names(self) -> Mapping[int, str]:
+        """The names of answers by number."""
+        return {number: name for name, number in self.answers.items()}
+
+    def answer(self, number: int) -> str:
+        """The name of an answer; its number if it has none."""
+        return self.answer_names.get(int(number), str(int(number)))
+
+    @cached_property
+    def _word_names(self) -> Mapping[int, str]:
+        return {number: word for word, number in self.words.items()}
+
+    def text(self, tokens: Iterable[int]) -> str:
+        """A row of tokens as text, without <START>, <END> and padding."""
+        return " ".join(self._word_names.get(token, f"[{token}]") for token in tokens if token > 2)
 
 
 def prefix(steps: Sequence[Step]) -> list[str]:

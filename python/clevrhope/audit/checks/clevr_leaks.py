@@ -5,19 +5,17 @@ questions would leak them. Scenes are compared by their objects' values and posi
 of their images. CLEVR published its test split without scenes, so only names can be compared there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check, Lines
-from clevrhope.dataset.clevr_folder import TYPES, clevr_splits, questions_file, scenes_file
+from clevrhope.dataset.clevr_folder import TYPES, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import parse_row, read_row_lines
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.describe.stats.comparison import measure_folder
-from clevrhope.describe.stats.json_object import as_json
-from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.runtime.progress import Advance, Progress
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.reading import reading
 
 KEPT_APART = ("val", "test")
@@ -130,15 +128,3 @@ def _check_questions(folder: AuditFolder, names: set[str], check: Check) -> None
                 check.fault(file, k, problem, name.decode("utf-8", "replace"))
     if not n_files:
         check.skip("this folder has no question files in JSON")
-
-
-def distances_from_clevr(folder: AuditFolder, clevr: Path, progress: Progress) -> Sequence[Mapping[str, Any]]:
-    """How far each split's distributions are from CLEVR's; empty if nothing can be compared."""
-    if not clevr_splits(clevr):
-        return ()  # for example, there are scenes but no questions
-    try:
-        sheets = measure_folder(folder.layout.root, against=clevr, progress=progress)
-    except ConfigError:
-        return ()
-    raw = as_json(folder.layout.root, clevr, sheets, ())["hops"]
-    return [{"hop": hop, **row} for hop, sheet in raw.items() for row in sheet["distances"]]

@@ -115,28 +115,22 @@ class _HopCheck:
         lines: Lines,
         keys: Callable[[str, SplitArrays], Keys] | None,
     ) -> None:
-        self.layout, self.pools, self.vocab = leaks.layout, leaks.pools, leaks.vocab
-        self.lines, self.keys, self.palettes = lines, keys, leaks.palettes
-        self.strictness, self.hop, self.without_json = leaks.strictness, hop, without_json
+        self.leaks, self.layout, self.hop = leaks, leaks.layout, hop
+        self.lines, self.keys, self.without_json = lines, keys, without_json
+        vocab, words, vocabulary = leaks.vocab, leaks.words, leaks.vocabulary
         try:
-            by_chains, by_descriptions = (
-                QuestionReader(leaks.vocab, hop.target, leaks.words, leaks.vocabulary, in_chains=in_chains)
+            by_chains, self.by_descriptions = (
+                QuestionReader(vocab, hop.target, words, vocabulary, in_chains=in_chains)
                 for in_chains in (True, False)
             )
-            self.reader = by_chains if leaks.strictness == "chain" else by_descriptions
-            self.by_descriptions = by_descriptions
         except VocabularyError as error:
             raise DatasetError(f"{leaks.layout.vocab}: {error}") from error
-        self.palette = PaletteCheck(
-            leaks.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words, leaks.vocabulary
-        )
-        self.answers = {number: name for name, number in self.vocab.answers.items()}
-        self.tokens = {number: name for name, number in self.vocab.words.items()}
+        self.reader = by_chains if leaks.strictness == "chain" else self.by_descriptions
+        self.palette = PaletteCheck(leaks.layout.manifest, leaks.palettes, hop, vocab, words, vocabulary)
 
     def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
         if names is None:
-            h5 = self.layout.questions_h5
-            names = [name for name in SPLITS if h5(self.hop.name, name).is_file()]
+            names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:
@@ -144,96 +138,83 @@ class _HopCheck:
                 name: stack.enter_context(closing(SplitArrays(self.layout.questions_h5(self.hop.name, name))))
                 for name in names
             }
-            used = {name: self._scenes_in_use(each) for name, each in splits.items()}
-            counts = tuple(self._check_split(name, each, used[name]) for name, each in splits.items())
+            used = {name: self._scenes_in_use(arrays) for name, arrays in splits.items()}
+            counts = tuple(self._check_split(name, arrays, used[name]) for name, arrays in splits.items())
             self._check_shared(splits, used)
             by_pool: dict[str, list[Rows]] = {}
-            for name, each in splits.items():
-                by_pool.setdefault(each.pool, []).append(used[name])
-            rows = {pool: np.unique(np.concatenate(each)) for pool, each in by_pool.items()}
-            if images:
-                for pool, of_pool in rows.items():
-                    self._check_images(self.pools[pool], of_pool)
+            for name, arrays in splits.items():
+                by_pool.setdefault(arrays.pool, []).append(used[name])
+            rows = {pool: np.unique(np.concatenate(of_splits)) for pool, of_splits in by_pool.items()}
+            for pool, of_pool in rows.items() if images else ():
+                self._check_images(self.leaks.pools[pool], of_pool)
         n_images = sum(map(len, rows.values()))
         self.lines[Kind.SHARED].n_checked += n_images
         self.lines[Kind.PALETTE].n_checked += n_images if self.hop.palette else 0
-        return LeakReport(self.hop, counts, n_images, self.lines)
+        return LeakReport(self.hop, counts, n_images, self.lines, self.leaks.strictness)
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
         """Rows of the scenes that a split uses; scenes that are missing or occur twice are violations."""
-        pool = self.pools[arrays.pool]
+        pool = self.leaks.pools[arrays.pool]
         rows = pool.rows(arrays.used)
-        missing, doubled = arrays.used[rows == MISSING], np.intersect1d(pool.twice(), arrays.used)
-        for indices, problem in (
-            (missing, "a question's scene is missing"),
-            (doubled, "the scene occurs twice"),
-        ):
-            for index in indices.tolist():
-                self.lines[Kind.DISAGREEMENT].fault(f"scenes/{pool.name}", index, problem, pool.name)
-        there: Rows = rows[rows != MISSING]
-        return there
+        for problem, indices in {
+            "a question's scene is missing": arrays.used[rows == MISSING],
+            "the scene occurs twice": np.intersect1d(pool.twice(), arrays.used),
+        }.items():
+            self._fault_scenes(Kind.DISAGREEMENT, pool, indices, problem, pool.name)
+        known: Rows = rows[rows != MISSING]
+        return known
+
+    def _fault_scenes(self, kind: Kind, pool: PoolScenes, indices: Rows, problem: str, value: str) -> None:
+        for index in indices.tolist():
+            self.lines[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
-        path = self.layout.questions_json(self.hop.name, name)
+        leaks, lines, hop = self.leaks, self.lines, self.hop
+        path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
         has_json = path.exists() and name not in self.without_json
-        file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
-        pool = self.pools[arrays.pool]
+        file = self.layout.relative(path if has_json else h5)
+        pool, answers = leaks.pools[arrays.pool], arrays.columns["answers"]
         n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
-            questions = arrays.tokens("questions", first, _ROWS_AT_ONCE)
-            programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
-            rows = pool.rows(arrays.columns["image_idxs"][first : first + _ROWS_AT_ONCE])
-            found = self.reader.read(questions, programs, pool.native, rows)
-            n_mentioning += int(found.by_program.sum())
-            n_implying += int((found.implied & ~found.by_program).sum())
-            if self.strictness == "chain":
-                default = self.by_descriptions.read(questions, programs, pool.native, rows)
-                n_described += int((default.by_program & ~found.by_program).sum())
-            wanted = arrays.columns["answers"][first : first + len(rows)]
-            describe = self._describer(found, wanted, questions, first)
-            wrong = found.violations(wanted, self._asked(name), MAX_LISTED)
-            add_violations(self.lines, file, wrong, describe)
-            if palette := self.palette.reader(name):
-                unseen = palette.violations(questions, programs, MAX_LISTED)
-                add_violations(self.lines, file, unseen, describe)
-        if has_json:
-            h5 = self.layout.relative(self.layout.questions_h5(self.hop.name, name))
-            files = Compared(path, self.layout.relative(path), h5)
-            keys = self.keys(name, arrays) if self.keys else None
-            compare_json(
-                files,
-                arrays,
-                question_encoder(self.reader, files, arrays, pool),
-                keys,
-                self.lines[Kind.DISAGREEMENT],
+            questions, programs = (
+                arrays.tokens(tokens, first, _ROWS_AT_ONCE) for tokens in ("questions", "programs")
             )
-        n_with_pair = self._check_scenes(name, pool, used)
-        for index, problem, value in self.palette.unseen_images(name, pool, used):
-            self.lines[Kind.PALETTE].fault(f"scenes/{pool.name}", index, problem, value)
-        n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
+            rows = pool.rows(arrays.columns["image_idxs"][first : first + _ROWS_AT_ONCE])
+            findings = self.reader.read(questions, programs, pool.native, rows)
+            n_mentioning += int(findings.by_program.sum())
+            n_implying += int((findings.implied & ~findings.by_program).sum())
+            if leaks.strictness == "chain":
+                default = self.by_descriptions.read(questions, programs, pool.native, rows)
+                n_described += int((default.by_program & ~findings.by_program).sum())
+            stored = answers[first : first + len(rows)]
+            describe = self._describer(findings, stored, questions, first)
+            add_violations(lines, file, findings.violations(stored, self._asked(name), MAX_LISTED), describe)
+            if palette := self.palette.reader(name):
+                add_violations(lines, file, palette.violations(questions, programs, MAX_LISTED), describe)
+        if has_json:
+            files = Compared(path, self.layout.relative(path), self.layout.relative(h5))
+            encode = question_encoder(self.reader, files, arrays, pool)
+            keys = self.keys(name, arrays) if self.keys else None
+            compare_json(files, arrays, encode, keys, lines[Kind.DISAGREEMENT])
+            lines[Kind.DISAGREEMENT].n_checked += len(arrays)
+        for index, problem, values in self.palette.unseen_images(name, pool, used):
+            lines[Kind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
         if SPLITS[name].drawn != "stream":
-            seen = seen_values(self.layout.manifest, self.palettes, self.hop)
-            check = self.lines[Kind.GROUP]
-            check_groups(self.hop, name, arrays, pool, self.answers, seen, file, check)
-        kept = {
-            Kind.PROGRAM: len(arrays),
-            Kind.PAIR: len(arrays) if self.hop.target else 0,
-            Kind.DISAGREEMENT: len(arrays) if has_json else 0,
-        }
-        for line, n in kept.items():
-            self.lines[line].n_checked += n
+            seen = seen_values(self.layout.manifest, leaks.palettes, hop)
+            check_groups(hop, name, arrays, pool, leaks.vocab.answer_names, seen, file, lines[Kind.GROUP])
+        lines[Kind.PROGRAM].n_checked += len(arrays)
+        lines[Kind.PAIR].n_checked += len(arrays) if hop.target else 0
         return SplitCounts(
             split=name,
             pool=arrays.pool,
             n_questions=len(arrays),
             n_images=len(arrays.used),
-            n_images_with_pair=n_with_pair,
+            n_images_with_pair=self._check_scenes(name, pool, used),
             n_mentioning=n_mentioning,
             n_implying=n_implying,
             n_described=n_described,
-            n_no=n_no,
+            n_no=int((answers == leaks.vocab.answers.get("no", -1)).sum()),
             has_json=has_json,
-            strictness=self.strictness,
         )
 
     def _asked(self, split: str) -> Literal["anywhere", "always", "never", "never implied"]:
@@ -241,44 +222,34 @@ class _HopCheck:
         asked = SPLITS[split].asked
         if not self.hop.target or asked == "in one":
             return "anywhere"
-        return "never implied" if asked == "never" and self.strictness == "implied" else asked
+        return "never implied" if asked == "never" and self.leaks.strictness == "implied" else asked
 
     def _describer(
-        self, found: AuditFindings, wanted: Ints, questions: Ints, first: int
+        self, findings: AuditFindings, stored: Ints, questions: Ints, first: int
     ) -> Callable[[int, AuditViolation], Found]:
         """Returns a function that gives the fault of a question's violation."""
-        given = found.answers
+        given, vocab = findings.answers, self.leaks.vocab
 
         def describe(k: int, violation: AuditViolation) -> Found:
-            answer, stored = int(given[k]), int(wanted[k])
+            answer = int(given[k])
             problem = VIOLATIONS[violation][1].format(
-                answer=self.answers.get(answer), pair=self.hop.words, why=WHY.get(answer)
+                answer=vocab.answer_names.get(answer), pair=self.hop.words, why=WHY.get(answer)
             )
             if violation == AuditViolation.WRONG_ANSWER:
-                return first + k, problem, self.answers.get(stored, stored)
-            return first + k, problem, self._text(questions[k])
+                return first + k, problem, vocab.answer(int(stored[k]))
+            return first + k, problem, vocab.text(questions[k].tolist())
 
         return describe
-
-    def _text(self, row: Ints) -> str:
-        """The text of a question's row of tokens."""
-        words = (self.tokens.get(token, f"[{token}]") for token in row.tolist() if token)
-        return " ".join(word for word in words if word not in ("<START>", "<END>"))
 
     def _check_scenes(self, split: str, pool: PoolScenes, used: Rows) -> int:
         """Checks which images of a split show the pair; returns how many do."""
         if not self.hop.target:
             return 0
-        holds = pool.holding(self.hop.target)[used]
-        wrong, what = np.zeros(0, np.int64), ""
-        if SPLITS[split].shown == "never":
-            wrong, what = used[holds], "shows"
-        elif SPLITS[split].shown == "always":
-            wrong, what = used[~holds], "lacks"
-        for index in pool.indices[wrong].tolist():
-            self.lines[Kind.PAIR].fault(
-                f"scenes/{pool.name}", index, f"an image of {split} {what}", self.hop.words
-            )
+        holds, shown = pool.holding(self.hop.target)[used], SPLITS[split].shown
+        if shown in ("never", "always"):
+            is_wrong, what = (holds, "shows") if shown == "never" else (~holds, "lacks")
+            problem, indices = f"an image of {split} {what}", pool.indices[used[is_wrong]]
+            self._fault_scenes(Kind.PAIR, pool, indices, problem, self.hop.words)
         return int(holds.sum())
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
@@ -286,31 +257,23 @@ class _HopCheck:
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
-            in_a, in_b = self.pools[splits[a].pool], self.pools[splits[b].pool]
-            twins = np.asarray(self.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
+            in_a, in_b = self.leaks.pools[splits[a].pool], self.leaks.pools[splits[b].pool]
+            twins = np.asarray(self.leaks.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
             for mine, theirs in twins[both].tolist():
                 problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self.lines[Kind.SHARED].fault(
-                    f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value
-                )
+                self._fault_scenes(Kind.SHARED, in_b, in_b.indices[[theirs]], problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
         """Adds a violation for each used scene without an image, in each form that the pool has."""
-        folder, packed = self.layout.images(pool.name), self.layout.images_h5(pool.name)
-        there = {path.name for path in images_of(folder, pool.name).values()}
-        if there:
-            for row in rows.tolist():
-                if pool.filenames[row] not in there:
-                    place, name = f"images/{pool.name}", pool.filenames[row]
-                    self.lines[Kind.DISAGREEMENT].fault(place, int(pool.indices[row]), "no such image", name)
+        check, packed = self.lines[Kind.DISAGREEMENT], self.layout.images_h5(pool.name)
+        stored = {path.name for path in images_of(self.layout.images(pool.name), pool.name).values()}
+        for row in rows.tolist() if stored else ():
+            if pool.filenames[row] not in stored:
+                place, name = f"images/{pool.name}", pool.filenames[row]
+                check.fault(place, int(pool.indices[row]), "no such image", name)
         if packed.is_file():
-            stored = images_in(packed)
-            for index in np.setdiff1d(pool.indices[rows], stored).tolist():
-                self.lines[Kind.DISAGREEMENT].fault(
-                    self.layout.relative(packed), index, "no such image", index
-                )
-        if not there and not packed.is_file():
-            self.lines[Kind.DISAGREEMENT].fault(
-                f"images/{pool.name}", None, "the pool has no images", pool.name
-            )
+            for index in np.setdiff1d(pool.indices[rows], images_in(packed)).tolist():
+                check.fault(self.layout.relative(packed), index, "no such image", index)
+        elif not stored:
+            check.fault(f"images/{pool.name}", None, "the pool has no images", pool.name)

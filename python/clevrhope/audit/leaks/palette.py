@@ -46,11 +46,8 @@ class PaletteCheck:
         if hop.held_out is None or not hop.palette:
             return
         types, seen = self._palette(hop.name)
-        held_out = self._check_pair(types, seen)
-        for with_pair in (False, True):
-            self._readers[with_pair] = _reader(
-                vocab, words, vocabulary, types, [*seen, held_out] if with_pair else seen
-            )
+        for with_pair, allowed in ((False, seen), (True, [*seen, self._check_pair(types, seen)])):
+            self._readers[with_pair] = _reader(vocab, words, vocabulary, types, allowed)
 
     def reader(self, split: str) -> AbsentReader | None:
         """The reader that finds unseen combinations in a split's questions; None if there is no palette."""
@@ -72,14 +69,10 @@ class PaletteCheck:
                 yield index, f"an image of {split} shows an unseen combination", " ".join(values)
 
     def _palette(self, name: str) -> tuple[tuple[str, ...], list[Combination]]:
-        try:
-            raw = self._palettes[name]
-            types = tuple(raw["types"])
-            seen = [tuple(each) for row in raw["rows"] for each in row]
-            known = set(product(*(self._values[kind] for kind in types)))
-        except (KeyError, TypeError) as error:
-            raise DatasetError(f'{self._file}: no palette "{name}" ({error!r})') from error
-        unknown = [each for each in seen if each not in known]
+        """The attributes of a palette, and the combinations that it shows, all of which objects can have."""
+        types, seen = read_palette(self._file, self._palettes, name)
+        possible = set(product(*(self._values.get(kind, ()) for kind in types)))
+        unknown = [values for values in seen if values not in possible]
         if unknown or not seen:
             value = " ".join(unknown[0]) if unknown else "nothing"
             raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can have')
@@ -87,18 +80,29 @@ class PaletteCheck:
 
     def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
         """The pair in the order of the attributes; it must be unseen, and each of its values seen."""
-        values = dict(self._hop.held_out or ())
-        if set(values) != set(types) or len(types) != 2:
-            raise DatasetError(
-                f"{self._file}: the palette of {self._hop.name} has other attribute types than the pair"
-            )
-        a, b = held_out = (values[types[0]], values[types[1]])
-        both_seen = any(each[0] == a for each in seen) and any(each[1] == b for each in seen)
+        _check_types(self._file, self._hop, types)
+        held_out = tuple(dict(self._hop.held_out or ())[kind] for kind in types)
+        both_seen = all(any(values[k] == value for values in seen) for k, value in enumerate(held_out))
         if held_out in seen or not both_seen:
             raise DatasetError(
                 f"{self._file}: the palette of {self._hop.name} contains the pair, or lacks one of its values"
             )
         return held_out
+
+
+def read_palette(
+    file: Path, palettes: Mapping[str, Any], name: str
+) -> tuple[tuple[str, ...], list[Combination]]:
+    """The attributes of one of the palettes in the manifest `file`, and the combinations that it shows.
+
+    Raises:
+        DatasetError: there is no such palette, or it is malformed.
+    """
+    try:
+        raw = palettes[name]
+        return tuple(raw["types"]), [tuple(values) for row in raw["rows"] for values in row]
+    except (KeyError, TypeError) as error:
+        raise DatasetError(f'{file}: no palette "{name}" ({error!r})') from error
 
 
 def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[Combination] | None:
@@ -109,12 +113,14 @@ def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[
     """
     if not hop.palette or hop.held_out is None:
         return None
-    try:
-        raw = palettes[hop.name]
-        order = [list(raw["types"]).index(kind) for kind, _ in hop.held_out]
-        return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise DatasetError(f"{file}: no palette of {hop.name} ({error!r})") from error
+    types, seen = read_palette(file, palettes, hop.name)
+    _check_types(file, hop, types)
+    return frozenset(tuple(values[types.index(kind)] for kind, _ in hop.held_out) for values in seen)
+
+
+def _check_types(file: Path, hop: Hop, types: Sequence[str]) -> None:
+    if {kind for kind, _ in hop.held_out or ()} != set(types) or len(types) != 2:
+        raise DatasetError(f"{file}: the palette of {hop.name} has other attribute types than the pair")
 
 
 def _reader(
@@ -131,7 +137,7 @@ def _reader(
             question_tokens=by_number(vocab.words),
             program_tokens=by_number(vocab.functions),
             types=(types[0], types[1]),
-            seen=[(each[0], each[1]) for each in seen],
+            seen=[(first, second) for first, second in seen],
             words=known_words(vocab, words, counted),
         )
     except VocabularyError as error:

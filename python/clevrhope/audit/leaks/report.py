@@ -1,14 +1,14 @@
-"""The report of the check for leaks, and its sentences in a datasheet."""
+"""The report of the check for leaks; its sentences in a datasheet are the template parts/leaks.md."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from clevrhope._core import AuditViolation
 from clevrhope.audit.report import Check, Fault, Found, Line, Lines
 from clevrhope.config.question_settings import Strictness
-from clevrhope.pages.markdown import listed
+from clevrhope.pages import render_markdown
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS
 
@@ -86,10 +86,8 @@ class SplitCounts:
     """With `--strictness chain`, questions that mention the pair by the default rule only."""
     n_no: int
     """Questions with the answer no."""
-    has_json: bool = True
+    has_json: bool
     """Whether the split has a question file, which was compared with its arrays."""
-    strictness: Strictness = "description"
-    """With `implied`, `n_implying` counts violations."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +100,8 @@ class LeakReport:
     """Number of images of all splits; those that the minimal sets share count once."""
     lines: Mapping[str, Check]
     """What was found, by `Kind`."""
+    strictness: Strictness
+    """With `implied`, `n_implying` of splits counts violations."""
 
     @property
     def violations(self) -> tuple[Fault, ...]:
@@ -122,79 +122,13 @@ class LeakReport:
         """The proven statements, as sentences for the datasheet; empty if not `ok`."""
         if not self.ok:
             return ()
-        n_questions = sum(each.n_questions for each in self.splits)
-        found = [
-            *(_sentence(each, self.hop) for each in self.splits),
-            *_described(self.splits, self.hop),
-            *_implied(self.splits, self.hop),
-        ]
-        if self.hop.palette:
-            in_words = (
-                ", and no question asks for one, in its program or its words" if self.hop.held_out else ""
-            )
-            found.append(f"No object has a combination of values that is not in the palette{in_words}.")
-        apart = " except the minimal ones" if self.hop.held_out else ""
-        agree = "; HDF5 and JSON agree on every question, program, answer and image"
-        return (
-            *found,
-            f"No image is in two of these splits{apart}, and no scene is in two pools.",
-            f"All {n_questions:,} programs, executed again, give the answers in the files"
-            + (f"{agree}." if all(each.has_json for each in self.splits) else "."),
+        without = [split for split in self.splits if SPLITS[split.split].rule == "without"]
+        text = render_markdown(
+            "parts/leaks.md",
+            **{"hop": self.hop, "splits": self.splits, "without": without},
+            **{"kinds": SPLITS, "strictness": self.strictness},
         )
-
-
-def _sentence(counts: SplitCounts, hop: Hop) -> str:
-    about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_images:,} images"
-    if not hop.target:
-        return f"{about}."
-    kind = SPLITS[counts.split]
-    if kind.drawn == "sets":
-        return (
-            f"{about}, in sets of 6: the images of a set have the same question, and from 0 to 5 objects "
-            f'with the value "{hop.words}", each number once; every question asks for the value, in its '
-            "program and its words."
-        )
-    if kind.asked == "anywhere":
-        return f"{about}, of which {counts.n_mentioning:,} ask for a {hop.noun}."
-    if kind.asked == "never":
-        return (
-            f"{about}; there is no {hop.noun} in any image, nor in the program or the words of any question."
-        )
-    if kind.shown == "in one":
-        what = f"a {hop.noun}" if hop.held_out else f'the value "{hop.words}"'
-        return (
-            f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it in its program "
-            f"and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
-        )
-    return (
-        f"{about}; there is a {hop.noun} in every image, and in the program and the words of every question."
-    )
-
-
-def _described(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
-    """With `--strictness chain`, a sentence on how many questions the default rule would not have made."""
-    without = [each for each in splits if SPLITS[each.split].rule == "without"]
-    if hop.held_out and without and splits[0].strictness == "chain":
-        counted = [f"{each.n_described:,} of {each.split}" for each in without]
-        yield (
-            'Held out by --strictness chain: in a description that passes through "or" or "and", which the '
-            f"default rule forbids, {listed(counted)} ask for a {hop.noun}."
-        )
-
-
-def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
-    """A sentence on how many questions imply the pair, or that none does if these are held out."""
-    counted = [
-        f"{each.n_implying:,} of {each.split}" for each in splits if SPLITS[each.split].rule == "without"
-    ]
-    if hop.held_out and counted:
-        how = (
-            "Through a relation alone (something with one value that must be like something with the other)"
-            if splits[0].strictness != "implied"
-            else "Held out by --strictness implied: through likenesses alone (something with one value that "
-            "is or may be like something with the other)"
-        )
-        yield f"{how}, {listed(counted)} ask for a {hop.noun}."
+        return tuple(text.strip().split("\n\n"))
 
 
 def add_violations(
