@@ -191,18 +191,6 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
         make_features(other, kind="attributes")
 
 
-def test_features_that_are_known_to_be_wrong_are_refused(folder: Path) -> None:
-    path = make_features(folder, kind="pixels", size="image", pools=["train"]).folder / "store.json"
-    info = json.loads(path.read_text())
-    arrays = {"vectors": [36, 2048], "boxes": [36, 4], "n_boxes": []}
-    info["arrays"] = {name: {"dtype": "float32", "shape": shape} for name, shape in arrays.items()}
-    path.write_text(json.dumps({**info, "kind": "frcnn", "code": 1}))
-    with pytest.raises(DatasetError, match="they are wrong: the detector's last group worked at the stride"):
-        open_store(folder, kind="frcnn")
-    path.write_text(json.dumps({**info, "kind": "frcnn", "code": 2}))
-    assert open_store(folder, kind="frcnn").info.code == 2
-
-
 def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
     made = make_features(folder, kind="pixels", size="image", pools=["train"])
     whole = arrays(made.folder)

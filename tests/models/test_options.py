@@ -6,8 +6,8 @@ from typing import Literal
 import pytest
 
 from clevrhope.errors import ConfigError
-from clevrhope.models.settings import read_model_settings
-from clevrhope.runtime.settings import check_at_least
+from clevrhope.models.base import MOST
+from clevrhope.runtime.settings import check_at_least, read_settings
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,20 @@ class Settings:
     limit: int | None = 4
 
 
+def read(given: dict[str, object]) -> Settings:
+    return read_settings(Settings, given, where="m", strings=True, most=MOST)
+
+
 def test_defaults_stay_and_values_are_taken() -> None:
-    assert read_model_settings(Settings, {}, model="m") == Settings()
+    assert read({}) == Settings()
     given = {"width": 5, "share": 1, "name": "x", "quick": True, "kind": "b", "limit": None}
-    assert read_model_settings(Settings, given, model="m") == Settings(5, 1.0, "x", True, "b", None)
-    assert type(read_model_settings(Settings, {"share": 1}, model="m").share) is float
+    assert read(given) == Settings(5, 1.0, "x", True, "b", None)
+    assert type(read({"share": 1}).share) is float
 
 
 def test_texts_of_a_command_line_are_read() -> None:
     given = {"width": "5", "share": "1e-3", "quick": "true", "limit": "7"}
-    assert read_model_settings(Settings, given, model="m") == Settings(5, 1e-3, "", True, "a", 7)
+    assert read(given) == Settings(5, 1e-3, "", True, "a", 7)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +63,7 @@ def test_texts_of_a_command_line_are_read() -> None:
 )
 def test_a_wrong_one_gets_one_sentence(given: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        read_model_settings(Settings, given, model="m")
+        read(given)
     assert str(error.value).startswith(message)
 
 

@@ -82,7 +82,7 @@ def test_images_are_shifted_in_training_alone() -> None:
 
 def test_modules_may_begin_as_he_et_al_draw_them() -> None:
     arities = _core.program_arities(clevr_vocab().programs())
-    bank = ModuleBank(arities, 32, "he")
+    bank = ModuleBank(arities, 32, "he").weights()
     expected = [
         (bank.first, math.sqrt(2 / 288)),
         (bank.second, 0.5 / math.sqrt(288)),
@@ -93,7 +93,7 @@ def test_modules_may_begin_as_he_et_al_draw_them() -> None:
         assert float(weights.std()) == pytest.approx(deviation, rel=0.03)
         assert abs(float(weights.mean())) < 0.02 * deviation
         assert not biases.any()
-    drawn = ModuleBank(arities, 32).first
+    drawn = ModuleBank(arities, 32).weights().first
     assert float(drawn.weights.detach().abs().max()) <= 1 / math.sqrt(288)
     assert drawn.biases.detach().any()
 

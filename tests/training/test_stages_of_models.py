@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,8 @@ class NoiseBoxes(Extractor):
 
 @pytest.fixture
 def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setitem(kinds.KINDS, "scene-boxes", "test_stages_of_models:NoiseBoxes")
+    row = replace(kinds.KINDS["scene-boxes"], extractor="test_stages_of_models:NoiseBoxes")
+    monkeypatch.setitem(kinds.KINDS, "scene-boxes", row)
     make_features(dataset, kind="scene-boxes", weights="random")
     return dataset
 

@@ -11,9 +11,9 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.images.renderers import (
     DEFAULT_RENDERER,
     RENDERERS,
-    default_settings,
     on_device,
     renderer_of,
+    row_named,
     row_of,
 )
 from clevrhope.images.rendering_record import rendering_from_json
@@ -194,12 +194,12 @@ def _rendering(
     )
     if renderer is not None:
         with naming("--renderer"):
-            settings = default_settings(renderer)
+            settings = row_named(renderer).settings()
     elif there is not None and "renderer" not in table:
         settings = there
     else:
         with naming(f"{file}: rendering.renderer"):
-            settings = default_settings(effort.renderer)
+            settings = row_named(effort.renderer).settings()
     chosen = renderer_of(settings)
     if samples is not None and not isinstance(settings, RenderSettings):
         raise ConfigError(

@@ -72,11 +72,7 @@ class Step:
             return False
 
     def begin(self) -> None:
-        """Removes the mark and empties the log.
-
-        Raises:
-            DatasetError: one of them cannot be written.
-        """
+        """Removes the mark and empties the log; raises DatasetError if one of them cannot be written."""
         with disk_errors(self.mark):
             self.mark.unlink(missing_ok=True)
         with disk_errors(self.log):

@@ -3,11 +3,11 @@
 The dataset can also be CLEVR's own folder, for kinds that read only images.
 """
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,12 +19,12 @@ from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.batches import Batches
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
-from clevrhope.features.extractor import Extractor, ExtractorOptions
+from clevrhope.features.extractor import Array, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.source import DIGEST_BYTES, Block, PoolSource
-from clevrhope.features.store import FOLDER, STORE_FORM, Array, StoreInfo, map_array, read_info
+from clevrhope.features.store import FOLDER, STORE_FORM, StoreInfo, map_array, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
-from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
+from clevrhope.runtime.forms import check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
@@ -35,7 +35,7 @@ STORE = "store.json"
 """File with a store's kind and dataset, written before its first features."""
 
 BLOCK = 256
-"""Images between two records of progress: the most that a resumed run repeats."""
+"""Images that are read and made at a time: the most that a resumed run computes again."""
 
 _OWN_ARRAYS = frozenset({"indices", "sums"})
 """Arrays that every pool has, besides those of the kind."""
@@ -227,7 +227,7 @@ class _PoolWriter:
         self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
         self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
         arrays = "|".join(map(re.escape, (*sorted(_OWN_ARRAYS), *info.arrays)))
-        self._names = re.compile(rf"(?:{arrays})\.npy|progress\.json|pool\.json")
+        self._names = re.compile(rf"(?:{arrays})\.npy|pool\.json")
         for each in (self._folder, self._work, self._old):
             self._own(each).check()
 
@@ -236,27 +236,19 @@ class _PoolWriter:
 
     def make(self, digest: str) -> Iterator[tuple[int, int]]:
         """Makes the missing rows; yields, after each block, its number of rows and of computed rows."""
-        source, info = self._source, self._info
+        source = self._source
         n = len(source.indices)
         if self._folder.is_dir():
             self._own(self._old).remove()
         if self._is_whole(digest):
             yield n, 0
             return
-        identity = hashlib.sha256(f"{info.fingerprint} {digest} {n}".encode()).hexdigest()
         with disk_errors(self._folder):
-            arrays, done = self._open(identity)
-            yield done, 0
-            old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, info)
-            parts = [slice(first, first + BLOCK) for first in range(done, n, BLOCK)]
+            arrays = self._open()
+            old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, self._info)
+            parts = [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
             for part, block in zip(parts, map_in_threads(source.block, parts, threads=1), strict=True):
-                known = old.places(source.indices[part], block.sums)
-                self._fill(arrays, part.start, block, old, known)
-                for each in arrays.values():
-                    if isinstance(each, np.memmap):
-                        each.flush()
-                self._mark(identity, part.start + len(block))
-                yield len(block), int((known < 0).sum())
+                yield len(block), self._fill(arrays, part, block, old)
             self._finish(digest)
 
     def _is_whole(self, digest: str) -> bool:
@@ -269,54 +261,45 @@ class _PoolWriter:
             return False
         return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
 
-    def _open(self, identity: str) -> tuple[dict[str, Array], int]:
-        """Opens the arrays to fill, and returns the number of rows that a killed run has filled."""
+    def _open(self) -> dict[str, Array]:
+        """Opens the arrays to fill; those of a killed run keep the rows that it made."""
         n = len(self._source.indices)
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
         specs["sums"] = ("uint8", (n, DIGEST_BYTES))
-        try:
-            mark = read_object(self._work / "progress.json", "a record of progress")
-            check_form(mark, Fields({"identity": TEXT, "rows": COUNT}), self._work / "progress.json")
-            if mark["identity"] == identity and mark["rows"] <= n:
-                opened = {name: map_array(self._work / f"{name}.npy", mode="r+") for name in specs}
-                if all((str(opened[name].dtype), opened[name].shape) == spec for name, spec in specs.items()):
-                    return opened, mark["rows"]
-        except DatasetError:
-            pass
+        paths = {name: self._work / f"{name}.npy" for name in specs}
+        with suppress(DatasetError):
+            opened = {name: map_array(path, mode="r+") for name, path in paths.items()}
+            if all((str(opened[name].dtype), opened[name].shape) == spec for name, spec in specs.items()):
+                return opened
         self._own(self._work).remove()
         self._work.mkdir(parents=True)
-        created = {}
-        for name, (dtype, shape) in specs.items():
-            path = self._work / f"{name}.npy"
+        for _, shape in specs.values():
             if 0 in shape:
                 raise DatasetError(f"{self._folder}: no scenes in the pool")
-            created[name] = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-                path, mode="w+", dtype=np.dtype(dtype), shape=shape
+        return {
+            name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+                paths[name], mode="w+", dtype=np.dtype(dtype), shape=shape
             )
-        self._mark(identity, 0)
-        return created, 0
+            for name, (dtype, shape) in specs.items()
+        }
 
-    def _fill(
-        self,
-        arrays: Mapping[str, Array],
-        first: int,
-        block: Block,
-        old: "_OldRows",
-        known: npt.NDArray[np.int64],
-    ) -> None:
-        new = np.flatnonzero(known < 0)
-        kept = np.flatnonzero(known >= 0)
+    def _fill(self, arrays: Mapping[str, Array], part: slice, block: Block, old: "_OldRows") -> int:
+        """Fills the rows of a block that a killed run has not filled; returns how many were computed."""
+        is_missing = (arrays["sums"][part] != block.sums).any(axis=1)
+        known = old.places(self._source.indices[part], block.sums)
+        new = np.flatnonzero(is_missing & (known < 0))
+        kept = np.flatnonzero(is_missing & (known >= 0))
         made = self._batches.rows(*block.chosen(new)) if len(new) else {}
         for name in self._info.arrays:
             if len(new):
-                arrays[name][first + new] = made[name]
+                arrays[name][part.start + new] = made[name]
             if len(kept):
-                arrays[name][first + kept] = old.arrays[name][known[kept]]
-        arrays["sums"][first : first + len(block)] = block.sums
-
-    def _mark(self, identity: str, rows: int) -> None:
-        content = json.dumps({"identity": identity, "rows": rows})
-        write_whole(self._work / "progress.json", content.encode())
+                arrays[name][part.start + kept] = old.arrays[name][known[kept]]
+            _flush(arrays[name])
+        # A row's digest is written after the row, so whatever has its digest is whole.
+        arrays["sums"][part] = block.sums
+        _flush(arrays["sums"])
+        return len(new)
 
     def _finish(self, digest: str) -> None:
         np.save(self._work / "indices.npy", self._source.indices)
@@ -330,8 +313,12 @@ class _PoolWriter:
             self._folder.rename(self._old)
         self._work.rename(self._folder)
         sync_folder(self._folder.parent)
-        (self._folder / "progress.json").unlink()
         self._own(self._old).remove()
+
+
+def _flush(array: Array) -> None:
+    if isinstance(array, np.memmap):
+        array.flush()
 
 
 @dataclass(frozen=True)

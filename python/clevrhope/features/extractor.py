@@ -3,18 +3,26 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.features.store import Array, ArraySpec, Source
-
-__all__ = ["Array", "ArraySpec", "Extractor", "ExtractorOptions", "ImageArray", "Scene"]
-
+Array = npt.NDArray[Any]
 ImageArray = npt.NDArray[np.uint8]
 Scene = Mapping[str, Any]
 """A record of CLEVR's scene files."""
+
+Source = Literal["image", "scene"]
+"""What features can be made from: images, or records of CLEVR's scene files."""
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """The numpy dtype and the shape of one row of an array."""
+
+    dtype: str
+    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)

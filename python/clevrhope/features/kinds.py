@@ -1,6 +1,6 @@
 """Finds extractors: ours by the name of the kind, a user's as package.module:Class. Imports no torch."""
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.errors import ConfigError, shown
@@ -9,26 +9,44 @@ from clevrhope.runtime.classes import import_class, is_class_name
 from clevrhope.runtime.extras import check_torch
 from clevrhope.runtime.settings import suggestion
 
-KINDS: Mapping[str, str] = {
-    "pixels": "clevrhope.features.pixels:Pixels",
-    "attributes": "clevrhope.features.attributes:Attributes",
-    "scene-boxes": "clevrhope.features.scene_boxes:SceneBoxes",
-    "frcnn": "clevrhope.features.frcnn:FrcnnFeatures",
-    "resnet101": "clevrhope.features.resnet101:Resnet101",
-}
-"""Name -> module and class."""
-
 RANDOM = "random"
 """Replaces a file of weights, for users who only need features of the right shape."""
 
 RESNET = "torchvision's ResNet-101 trained on ImageNet (resnet101-63fe2227.pth, or the same as safetensors)"
 FRCNN = "the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it"
-_WEIGHTS: Mapping[str, str] = {"scene-boxes": RESNET, "resnet101": RESNET, "frcnn": FRCNN}
-_INVALID_OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "pixels": ("weights",),
-    "attributes": ("weights", "size"),
-    "frcnn": ("size",),
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """A kind of features.
+
+    Attributes:
+        extractor: its module and class.
+        arrays: the names of its arrays, by which models read them.
+        weights: the weights that it needs, in words; None without a network.
+        has_size: whether images can be resized to a chosen size.
+    """
+
+    extractor: str
+    arrays: frozenset[str]
+    weights: str | None = None
+    has_size: bool = True
+
+
+_OF_BOXES = frozenset({"vectors", "boxes", "n_boxes"})
+
+KINDS: dict[str, KindRow] = {
+    "pixels": KindRow("clevrhope.features.pixels:Pixels", frozenset({"pixels"})),
+    "attributes": KindRow(
+        "clevrhope.features.attributes:Attributes",
+        frozenset({"attributes", "places", "n_boxes"}),
+        has_size=False,
+    ),
+    "scene-boxes": KindRow("clevrhope.features.scene_boxes:SceneBoxes", _OF_BOXES, RESNET),
+    "frcnn": KindRow("clevrhope.features.frcnn:FrcnnFeatures", _OF_BOXES, FRCNN, has_size=False),
+    "resnet101": KindRow("clevrhope.features.resnet101:Resnet101", frozenset({"maps"}), RESNET),
 }
+"""The package's kinds of features, by name."""
 
 
 def make_extractor(kind: str, options: ExtractorOptions) -> Extractor:
@@ -62,10 +80,14 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and value >= 1
 
 
+def _class_name(kind: str) -> str:
+    return KINDS[kind].extractor if kind in KINDS else kind
+
+
 def _find_class(kind: str) -> type[Extractor]:
-    if kind in _WEIGHTS:
+    if kind in KINDS and KINDS[kind].weights:
         check_torch()
-    found = import_class(KINDS.get(kind, kind), f'features "{kind}"')
+    found = import_class(_class_name(kind), f'features "{kind}"')
     if not (isinstance(found, type) and issubclass(found, Extractor)):
         raise ConfigError(
             f'features "{kind}": {found!r} is not a subclass of clevrhope.features.extractor.Extractor '
@@ -81,18 +103,22 @@ def check_options(kind: str, *, size: object, weights: Path | str | None) -> Non
         ConfigError: there is no such kind or class, it does not take an option, or it needs weights that are
             missing.
     """
-    if not is_class_name(KINDS.get(kind, kind)):
+    if not is_class_name(_class_name(kind)):
         raise ConfigError(
             f"--kind: no kind {shown(kind)}{suggestion(kind, KINDS)}; there are: {', '.join(KINDS)}; name a "
             "class of your own as package.module:Class"
         )
     if kind not in KINDS:
         _find_class(kind)
-    given = {"size": size, "weights": weights}
-    for name in _INVALID_OPTIONS.get(kind, ()):
-        if given[name] is not None:
+        return
+    row = KINDS[kind]
+    for name, is_refused in (
+        ("weights", row.weights is None and weights is not None),
+        ("size", not row.has_size and size is not None),
+    ):
+        if is_refused:
             raise ConfigError(f"features of kind {kind} take no --{name}")
-    if kind in _WEIGHTS:
+    if row.weights is not None:
         given_weights(kind, weights)
 
 
@@ -102,7 +128,7 @@ def given_weights(kind: str, weights: Path | str | None) -> Path | str:
     Raises:
         ConfigError: there are no weights or no such file, or random ones for a kind that does not allow them.
     """
-    what, by_config = _WEIGHTS[kind], kind == "frcnn"
+    what, by_config = KINDS[kind].weights, kind == "frcnn"
     if weights is None:
         remedy = f"put {what}, into a folder, and name that" if by_config else f"get {what} and name the file"
         other = "" if by_config else ", or try things out with --weights random"

@@ -23,6 +23,8 @@ import numpy.typing as npt
 from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import DatasetFolder, open_folder
+from clevrhope.features.extractor import Array, ArraySpec, Source
+from clevrhope.features.kinds import KINDS
 from clevrhope.runtime.forms import (
     COUNT,
     NAME,
@@ -49,28 +51,6 @@ PIXELS = "pixels"
 """The kind of features that needs neither a backbone's weights nor the true scene."""
 
 FORMAT = 2
-
-ARRAYS: Mapping[str, frozenset[str]] = {
-    PIXELS: frozenset({"pixels"}),
-    "attributes": frozenset({"attributes", "places", "n_boxes"}),
-    "scene-boxes": frozenset({"vectors", "boxes", "n_boxes"}),
-    "resnet101": frozenset({"maps"}),
-    "frcnn": frozenset({"vectors", "boxes", "n_boxes"}),
-}
-"""The arrays of each kind, under the names by which models read them."""
-
-Array = npt.NDArray[Any]
-
-Source = Literal["image", "scene"]
-"""What features can be made from: images, or records of CLEVR's scene files."""
-
-
-@dataclass(frozen=True)
-class ArraySpec:
-    """The numpy dtype and the shape of one row of an array."""
-
-    dtype: str
-    shape: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -152,29 +132,14 @@ class PoolFeatures:
         return at.astype(np.int64)
 
 
-WRONG: Mapping[tuple[str, int], str] = {
-    ("frcnn", 1): "the detector's last group worked at the stride that its config.yaml rules out",
-}
-"""Kind and code of stores whose numbers are wrong, and what was wrong about them."""
-
-
 class FeatureStore:
     """A store on disk, opened for its dataset."""
 
     def __init__(self, folder: Path, dataset: DatasetFolder) -> None:
-        """Reads store.json.
-
-        Raises:
-            DatasetError: there is no store, its numbers are wrong, or it belongs to another dataset.
-        """
+        """Reads store.json; raises DatasetError if there is none, or it belongs to another dataset."""
         self.folder = folder
         self._dataset = dataset
         self.info = read_info(folder)
-        if wrong := WRONG.get((self.info.kind, self.info.code)):
-            raise DatasetError(
-                f"{folder}: an earlier version of clevrhope made these features, and they are wrong: "
-                f"{wrong}; remove the folder, and make them again with clevrhope features"
-            )
         here = dataset.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
             raise DatasetError(
@@ -316,7 +281,7 @@ def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
     width, height = (info.options.get(name) for name in ("width", "height"))
     size = f" --size {width}x{height}" if width and height else ""
     # Only a custom class knows where its weights come from.
-    has_file = info.weights and info.kind in ARRAYS
+    has_file = info.weights and info.kind in KINDS
     weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if has_file else ""
     out = f" --out {folder}" if folder else ""
     return f"clevrhope features {root} --kind {info.kind}{size}{weights}{out}"
@@ -328,11 +293,7 @@ def stores_in(dataset: Path) -> list[Path]:
 
 
 def read_info(folder: Path) -> StoreInfo:
-    """Reads the store.json of a store.
-
-    Raises:
-        DatasetError: there is no store, or it has another format.
-    """
+    """Reads the store.json of a store; raises DatasetError if there is none, or it has another format."""
     path = folder / "store.json"
     raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
     if raw.get("format") != FORMAT:
@@ -342,10 +303,11 @@ def read_info(folder: Path) -> StoreInfo:
         )
     check_form(raw, STORE_FORM, path)
     arrays = {name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw["arrays"].items()}
-    if set(arrays) != ARRAYS.get(raw["kind"], set(arrays)):
+    row = KINDS.get(raw["kind"])
+    if row is not None and set(arrays) != row.arrays:
         raise DatasetError(
             f"{path}: arrays are {', '.join(sorted(arrays)) or 'none'}; expected "
-            f"{', '.join(sorted(ARRAYS[raw['kind']]))}, those of kind {raw['kind']}"
+            f"{', '.join(sorted(row.arrays))}, those of kind {raw['kind']}"
         )
     names = (each.name for each in fields(StoreInfo) if each.name not in ("arrays", "reads"))
     return StoreInfo(arrays=arrays, reads=tuple(raw["reads"]), **{name: raw[name] for name in names})

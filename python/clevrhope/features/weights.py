@@ -49,11 +49,7 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
 
 
 def check_file_exists(path: Path, *, what: str) -> None:
-    """Checks that a file of weights exists.
-
-    Raises:
-        ConfigError: it does not; says which file, `what`, is expected there.
-    """
+    """Checks that a file of weights exists; if not, raises a ConfigError that says which one, `what`."""
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
 

@@ -60,11 +60,7 @@ class Annotator(Protocol):
 
 
 def annotator_of(renderer: Renderer) -> Annotator:
-    """Returns the renderer as one that makes annotations.
-
-    Raises:
-        ConfigError: it cannot make them.
-    """
+    """Returns the renderer as one that makes annotations; raises ConfigError if it cannot make them."""
     if not isinstance(renderer, Annotator):
         raise ConfigError(
             "--passes: this renderer makes only images; it has no method `passes` for masks, depths, normals"
@@ -114,11 +110,7 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
 
 
 def check_countable(n_objects: int) -> None:
-    """Checks that a mask can number all objects.
-
-    Raises:
-        SceneError: there are too many objects.
-    """
+    """Checks that a mask can number all objects; raises SceneError for too many objects."""
     if n_objects > BACKGROUND:
         raise SceneError(f"objects: {n_objects}; a mask has numbers for up to {BACKGROUND}")
 

@@ -113,11 +113,7 @@ class DeviceChoice:
 
 
 def parse_device(text: str) -> DeviceChoice:
-    """Parses a device such as auto, cpu, cuda, or optix:0,1.
-
-    Raises:
-        ConfigError: the string has another form.
-    """
+    """Parses a device such as auto, cpu, cuda, or optix:0,1; raises ConfigError for another form."""
     kind, colon, listed = text.partition(":")
     numbers = listed.split(",")
     known = kind in INTERFACES if colon else kind in (ANY, CPU, *INTERFACES)

@@ -25,21 +25,8 @@ DEFAULT_RENDERER = "blender"
 ENGINES = ("local", "ray")
 
 
-def default_settings(renderer: str) -> Rendering:
-    """The default settings of a renderer.
-
-    Raises:
-        ConfigError: there is no such renderer.
-    """
-    return row_named(renderer).settings()
-
-
 def row_named(renderer: str) -> RendererRow:
-    """The row of a renderer.
-
-    Raises:
-        ConfigError: there is no such renderer.
-    """
+    """The row of a renderer; raises ConfigError if there is no such renderer."""
     if renderer not in RENDERERS:
         near = suggestion(str(renderer), RENDERERS)
         raise ConfigError(f'unknown renderer "{renderer}"{near}; known: {", ".join(RENDERERS)}')

@@ -9,7 +9,6 @@ from typing import Any
 from clevrhope.images.renderer import ANY, parse_device
 from clevrhope.images.renderers import (
     DEFAULT_RENDERER,
-    default_settings,
     renderer_of,
     row_of,
     row_recorded,
@@ -50,7 +49,7 @@ def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
     with naming(where):
-        defaults = default_settings(found.get("renderer", DEFAULT_RENDERER))
+        defaults = row_recorded(found).settings()
     return read_settings(type(defaults), settings, where=where, start=defaults)
 
 

@@ -139,10 +139,6 @@ class NativeSettings(Rendering):
 
 
 def check_quality(renderer: str, quality: str, known: Collection[str]) -> None:
-    """Checks that a renderer has a quality.
-
-    Raises:
-        ConfigError: it has no quality of this name.
-    """
+    """Checks that a renderer has a quality; raises ConfigError if it has none of this name."""
     if quality not in known:
         raise ConfigError(f'renderer {renderer} has no quality "{quality}"; it has {", ".join(known)}')

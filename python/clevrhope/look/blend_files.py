@@ -77,7 +77,7 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
     named = [
         (kind, section, name, asset)
         for kind, section in (("shape", "shapes"), ("material", "materials"))
-        for name, asset in _entries(properties, section)
+        for name, asset in named_assets(properties, section, SUFFIX)
     ]
     shapes: dict[str, dict[str, Any]] = {}
     materials: dict[str, dict[str, Any]] = {}
@@ -154,11 +154,15 @@ def is_blend(asset: Any) -> bool:
     return isinstance(asset, str) and asset.endswith(SUFFIX)
 
 
-def _entries(properties: Mapping[str, Any], section: str) -> list[tuple[str, str]]:
+def named_assets(
+    properties: Mapping[str, Any], section: str, suffixes: str | tuple[str, ...]
+) -> list[tuple[str, str]]:
+    """The names and paths of a section's values that are files with one of these suffixes."""
     entries = properties.get(section)
     if not isinstance(entries, dict):
         return []  # the reader of the properties reports it
-    return [(name, asset) for name, asset in entries.items() if is_blend(asset)]
+    named = [(name, asset) for name, asset in entries.items() if isinstance(asset, str)]
+    return [(name, asset) for name, asset in named if asset.endswith(suffixes)]
 
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:

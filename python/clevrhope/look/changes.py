@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,31 @@ FARTHEST = 25.0
 WHITE = (1.0, 1.0, 1.0)
 
 
+def _range(least: float, most: float, *, above: bool = False) -> Mapping[str, Any]:
+    """Metadata of a field that holds a number or three: their range, from `least` on or above it."""
+    return {"range": (least, most, above)}
+
+
+class _Table:
+    """A table whose fields all have a `_range`."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):  # type: ignore[arg-type]
+            least, most, above = each.metadata["range"]
+            value = getattr(self, each.name)
+            is_vector = isinstance(value, tuple)
+            numbers = value if is_vector else (value,)
+            if (is_vector and len(value) != 3) or not all(
+                (least < number if above else least <= number) and number <= most for number in numbers
+            ):
+                limits = f"above {least:g}, at most {most:g}" if above else f"from {least:g} to {most:g}"
+                expected = "three numbers" if is_vector else "a number"
+                found = _shown(value) if is_vector else f"{value:g}"
+                raise ConfigError(f"{each.name} is {found}; expected {expected} {limits}")
+
+
 @dataclass(frozen=True)
-class Camera:
+class Camera(_Table):
     """The camera, which looks from around `location` at `target`.
 
     Attributes:
@@ -35,18 +58,14 @@ class Camera:
         jitter: in Blender units.
     """
 
-    location: Vector
-    target: Vector
-    lens_mm: float
-    sensor_width_mm: float
-    jitter: float
+    location: Vector = field(metadata=_range(-FARTHEST, FARTHEST))
+    target: Vector = field(metadata=_range(-FARTHEST, FARTHEST))
+    lens_mm: float = field(metadata=_range(1.0, 5000.0))
+    sensor_width_mm: float = field(metadata=_range(1.0, 1000.0))
+    jitter: float = field(metadata=_range(0.0, 10.0))
 
     def __post_init__(self) -> None:
-        for name in ("location", "target"):
-            _check_vector(name, getattr(self, name), least=-FARTHEST, most=FARTHEST)
-        _check_range("lens_mm", self.lens_mm, 1.0, 5000.0)
-        _check_range("sensor_width_mm", self.sensor_width_mm, 1.0, 1000.0)
-        _check_range("jitter", self.jitter, 0.0, 10.0)
+        super().__post_init__()
         x, y, _ = (a - b for a, b in zip(self.location, self.target, strict=True))
         if not math.hypot(x, y) > max(2.0 * self.jitter, 1e-3):
             raise ConfigError(
@@ -56,7 +75,7 @@ class Camera:
 
 
 @dataclass(frozen=True)
-class Area:
+class Area(_Table):
     """A square light that shines from around `location` towards `target`.
 
     Attributes:
@@ -68,26 +87,22 @@ class Area:
         jitter: in Blender units.
     """
 
-    location: Vector
-    power_w: float
-    size: float
-    color: Vector = WHITE
-    target: Vector = (0.0, 0.0, 0.0)
-    jitter: float = 0.0
+    location: Vector = field(metadata=_range(-1000.0, 1000.0))
+    power_w: float = field(metadata=_range(0.0, 100_000.0, above=True))
+    size: float = field(metadata=_range(1e-3, 100.0))
+    color: Vector = field(default=WHITE, metadata=_range(0.0, 1.0))
+    target: Vector = field(default=(0.0, 0.0, 0.0), metadata=_range(-1000.0, 1000.0))
+    jitter: float = field(default=0.0, metadata=_range(0.0, 100.0))
 
     def __post_init__(self) -> None:
-        for name in ("location", "target"):
-            _check_vector(name, getattr(self, name), least=-1000.0, most=1000.0)
-        _check_above_0("power_w", self.power_w, 100_000.0)
-        _check_range("size", self.size, 1e-3, 100.0)
-        _check_range("jitter", self.jitter, 0.0, 100.0)
+        super().__post_init__()
         _check_light_color(self.color)
         if not math.dist(self.location, self.target) > 1e-3:
             raise ConfigError(f"location is {_shown(self.location)}, its own target; move one of them")
 
 
 @dataclass(frozen=True)
-class Sun:
+class Sun(_Table):
     """A light that is infinitely far away.
 
     Attributes:
@@ -97,15 +112,13 @@ class Sun:
         color: linear RGB, by which the strength is multiplied.
     """
 
-    rotation_rad: Vector
-    strength_w_m2: float
-    angle_rad: float = 0.00918
-    color: Vector = WHITE
+    rotation_rad: Vector = field(metadata=_range(-100.0, 100.0))
+    strength_w_m2: float = field(metadata=_range(0.0, 100_000.0, above=True))
+    angle_rad: float = field(default=0.00918, metadata=_range(1e-3, 1.0))
+    color: Vector = field(default=WHITE, metadata=_range(0.0, 1.0))
 
     def __post_init__(self) -> None:
-        _check_vector("rotation_rad", self.rotation_rad, least=-100.0, most=100.0)
-        _check_above_0("strength_w_m2", self.strength_w_m2, 100_000.0)
-        _check_range("angle_rad", self.angle_rad, 1e-3, 1.0)
+        super().__post_init__()
         _check_light_color(self.color)
         x, y, _ = self.rotation_rad
         if not math.cos(x) * math.cos(y) > 0.05:
@@ -116,7 +129,7 @@ class Sun:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Ground(_Table):
     """The ground's surface.
 
     Attributes:
@@ -124,16 +137,12 @@ class Ground:
         roughness: 0 scatters evenly; up to 1, more light returns in the direction that it came from.
     """
 
-    color: Vector
-    roughness: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_vector("color", self.color, least=0.0, most=1.0)
-        _check_range("roughness", self.roughness, 0.0, 1.0)
+    color: Vector = field(metadata=_range(0.0, 1.0))
+    roughness: float = field(default=0.0, metadata=_range(0.0, 1.0))
 
 
 @dataclass(frozen=True)
-class Background:
+class Background(_Table):
     """The background, which shines evenly and is visible beyond the ground.
 
     Attributes:
@@ -141,12 +150,8 @@ class Background:
         background_color: linear RGB, by which the strength is multiplied.
     """
 
-    background_strength: float
-    background_color: Vector = WHITE
-
-    def __post_init__(self) -> None:
-        _check_range("background_strength", self.background_strength, 0.0, 1000.0)
-        _check_vector("background_color", self.background_color, least=0.0, most=1.0)
+    background_strength: float = field(metadata=_range(0.0, 1000.0))
+    background_color: Vector = field(default=WHITE, metadata=_range(0.0, 1.0))
 
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,31}")
@@ -290,23 +295,7 @@ def _check_whole(look: Mapping[str, Any], where: object) -> None:
         )
 
 
-def _check_vector(name: str, vector: Vector, *, least: float, most: float) -> None:
-    if len(vector) != 3 or not all(least <= each <= most for each in vector):
-        raise ConfigError(f"{name} is {_shown(vector)}; expected three numbers from {least:g} to {most:g}")
-
-
-def _check_range(name: str, number: float, least: float, most: float) -> None:
-    if not least <= number <= most:
-        raise ConfigError(f"{name} is {number:g}; expected a number from {least:g} to {most:g}")
-
-
-def _check_above_0(name: str, number: float, most: float) -> None:
-    if not 0.0 < number <= most:
-        raise ConfigError(f"{name} is {number:g}; expected a number above 0, at most {most:g}")
-
-
 def _check_light_color(color: Vector) -> None:
-    _check_vector("color", color, least=0.0, most=1.0)
     if not any(color):
         raise ConfigError(f"color is {_shown(color)}, which gives no light; expected a number above 0 in it")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -175,17 +176,15 @@ def sheet(*, profile_x_z: list[list[float]], local_y: list[float], rows: int, sm
     return Mesh(grid.reshape(-1, 3), (_grid_quads(here),), smooth)
 
 
-#: Kind of mesh in look.json -> its function, and the arguments that it takes from there.
-CONSTRUCTIONS: dict[str, tuple[Callable[..., Mesh], tuple[str, ...]]] = {
-    "icosphere": (icosphere, ("subdivisions", "catmull_clark_steps")),
-    "rounded_cube": (rounded_cube, ("edge_profile", "edge_exponent")),
-    "revolved": (revolved, ("profile_radius_z", "segments")),
-    "polyhedron": (polyhedron, ("vertices", "faces")),
-    "mesh": (any_mesh, ("vertices", "faces")),
-    "sheet": (sheet, ("profile_x_z", "local_y", "rows")),
+#: Kind of mesh in look.json -> its function, whose arguments besides `smooth` are those of the description.
+CONSTRUCTIONS: dict[str, Callable[..., Mesh]] = {
+    "icosphere": icosphere,
+    "rounded_cube": rounded_cube,
+    "revolved": revolved,
+    "polyhedron": polyhedron,
+    "mesh": any_mesh,
+    "sheet": sheet,
 }
-#: Optional arguments of a general mesh.
-OF_MESHES = ("smooth_angle_deg", "normals", "face_normals")
 SHADINGS = {"flat": False, "smooth": True}
 
 
@@ -203,14 +202,14 @@ def build_mesh(description: Mapping[str, Any]) -> Mesh:
         raise ValueError(f'unknown kind of mesh "{kind}"; known: {", ".join(CONSTRUCTIONS)}')
     if shading not in SHADINGS:
         raise ValueError(f'unknown shading "{shading}"; known: {", ".join(SHADINGS)}')
-    construction, names = CONSTRUCTIONS[kind]
-    missing = [name for name in names if name not in description]
-    if missing:
-        raise ValueError(f'a mesh of kind "{kind}" needs "{missing[0]}"')
-    if construction is any_mesh:
-        names = (*names, *(name for name in OF_MESHES if name in description))
+    arguments = {}
+    for name, parameter in signature(CONSTRUCTIONS[kind]).parameters.items():
+        if name in description:
+            arguments[name] = description[name]
+        elif name != "smooth" and parameter.default is parameter.empty:
+            raise ValueError(f'a mesh of kind "{kind}" needs "{name}"')
     try:
-        return construction(**{name: description[name] for name in names}, smooth=SHADINGS[shading])
+        return CONSTRUCTIONS[kind](**{**arguments, "smooth": SHADINGS[shading]})
     except (TypeError, ValueError, IndexError) as error:
         raise ValueError(f'no mesh of kind "{kind}" can be built: {error}') from error
 

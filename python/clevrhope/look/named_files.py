@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ConfigError
-from clevrhope.look.blend_files import read_blends
+from clevrhope.look.blend_files import named_assets, read_blends
 from clevrhope.look.mesh_files import GLTF_SUFFIXES, SUFFIXES, read_material, read_mesh
 
 Section = Mapping[str, Any]
@@ -43,25 +43,16 @@ def read_named_files(
     for asset, entry in blends.materials.items():
         materials[asset] = {"blend": {"sha256": entry["sha256"]} if content_only else entry}
     named = {**properties}
-    for name, asset in _assets(properties, "shapes", SUFFIXES):
+    for name, asset in named_assets(properties, "shapes", SUFFIXES):
         with _named(f"{file}: shapes.{name}"):
             mesh = read_mesh(file.parent / asset)
         content = hashlib.sha256(json.dumps(mesh, sort_keys=True).encode()).hexdigest()
         shapes[content] = mesh
         named["shapes"] = {**named["shapes"], name: content}
-    for name, asset in _assets(properties, "materials", GLTF_SUFFIXES):
+    for name, asset in named_assets(properties, "materials", GLTF_SUFFIXES):
         with _named(f"{file}: materials.{name}"):
             named["materials"] = {**named["materials"], name: read_material(file.parent / asset)}
     return named, {**look, "shapes": shapes, "materials": materials}
-
-
-def _assets(properties: Section, section: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """The names and paths of a section's values that are files of a given kind."""
-    entries = properties.get(section)
-    if isinstance(entries, dict):  # otherwise the reader of the properties reports it
-        for name, asset in entries.items():
-            if isinstance(asset, str) and asset.endswith(suffixes):
-                yield name, asset
 
 
 @contextmanager

@@ -8,7 +8,10 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
-from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import read_settings
+
+MOST = 1 << 31
+"""The limit that whole numbers stay below: sizes are products of several of them, in 64 bits."""
 
 
 def two_layers(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
@@ -29,12 +32,8 @@ class BaseModel(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """Builds a new model with these settings.
-
-        Raises:
-            ConfigError: a setting is unknown, or a value is invalid.
-        """
-        return cls(read_model_settings(cls.settings, config, model=cls.name), vocab)
+        """Builds a new model; raises ConfigError if a setting is unknown, or a value is invalid."""
+        return cls(read_settings(cls.settings, config, where=cls.name, strings=True, most=MOST), vocab)
 
     def plan(self, batch: Batch) -> Any:
         """As in `protocol.Model`: here (B,) lengths of the questions on the CPU, by which LSTMs pack them."""

@@ -69,24 +69,18 @@ class Batch:
 
     def first(self, n: int) -> "Batch":
         """The first n questions."""
-
-        def first(tensor: Tensor) -> Tensor:
-            return tensor[:n]
-
-        features = _mapped(self.features, first) if self.images is None else self.features
-        return replace(self, **self._columns(first), features=features)
+        columns = self._columns(lambda tensor: tensor[:n])
+        if self.images is not None:
+            return replace(self, **columns)
+        return replace(self, **columns, features=_mapped(self.features, lambda array: array[:n]))
 
     def to(self, device: torch.device | str) -> "Batch":
         """A copy of the batch on another device."""
-
-        def moved(tensor: Tensor) -> Tensor:
-            return tensor.to(device, non_blocking=True)
-
-        return replace(self, **self._columns(moved), features=_mapped(self.features, moved))
+        return self._changed(lambda tensor: tensor.to(device, non_blocking=True))
 
     def copy(self) -> "Batch":
         """A copy with tensors of its own."""
-        return replace(self, **self._columns(Tensor.clone), features=_mapped(self.features, Tensor.clone))
+        return self._changed(Tensor.clone)
 
     def fill(self, other: "Batch") -> None:
         """Overwrites the tensors with those of another batch.
@@ -133,6 +127,10 @@ class Batch:
         """The columns and arrays that are present, by name."""
         columns = {name: getattr(self, name) for name in _COLUMNS}
         return {name: each for name, each in {**columns, **self.features}.items() if each is not None}
+
+    def _changed(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        """Applies a change to all tensors, whatever their rows are."""
+        return replace(self, **self._columns(change), features=_mapped(self.features, change))
 
     def _columns(self, change: Callable[[Tensor], Tensor]) -> dict[str, Any]:
         """Applies a change to the tensors that have a row for each question."""

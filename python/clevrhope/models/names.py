@@ -57,11 +57,7 @@ def find_model(name: str) -> "type[Model]":
 
 
 def check_name(name: str) -> None:
-    """Checks that a name is one of ours or has the form package.module:Class.
-
-    Raises:
-        ConfigError: it is neither.
-    """
+    """Checks that a name is one of ours or has the form package.module:Class; raises ConfigError if not."""
     if not is_class_name(MODELS.get(name, name)):
         raise ConfigError(
             f"no model {shown(name)}{suggestion(name, MODELS)}; there are: {', '.join(MODELS)}; "

@@ -248,11 +248,7 @@ class ObjectTransformer(ImageSetModel):
         )
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores.
-
-        Raises:
-            ConfigError: questions have more tokens than the model can read.
-        """
+        """(B, A) scores; raises ConfigError if questions have more tokens than the model can read."""
         return self.classifier(self.norm(self.states(batch)))  # type: ignore[no-any-return]
 
     def plan(self, batch: Batch) -> ObjectPlan:

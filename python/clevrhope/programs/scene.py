@@ -121,9 +121,9 @@ class Scene:
         # Rendering loads far more than the rest of this module needs.
         from PIL.Image import fromarray
 
-        from clevrhope.images.renderers import default_settings, open_renderer
+        from clevrhope.images.renderers import open_renderer, row_named
 
-        settings = replace(default_settings(renderer), width=width, height=height).with_quality(quality)
+        settings = replace(row_named(renderer).settings(), width=width, height=height).with_quality(quality)
         scene = self.content
         scene["objects"] = [{"rotation": 0.0, **item} for item in scene["objects"]]
         with open_renderer(settings, look=look, workers=1) as opened:

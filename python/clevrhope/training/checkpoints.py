@@ -223,11 +223,7 @@ def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """The metadata of a checkpoint: its model, HOP and so on.
-
-    Raises:
-        DatasetError: it is not a checkpoint.
-    """
+    """The metadata of a checkpoint: its model, HOP and so on; raises DatasetError for another file."""
     with reading(path, "a checkpoint of clevrhope train"):
         check_regular(path)
         with safe_open(path, framework="pt") as file:
@@ -245,11 +241,7 @@ _ABOUT = Fields(
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
-    """Loads the weights of a checkpoint into a model.
-
-    Raises:
-        DatasetError: it is not a checkpoint, or one of another model.
-    """
+    """Loads the weights of a checkpoint; raises DatasetError if it is none, or one of another model."""
     tensors = read_tensors(path, "a whole checkpoint")
     _check_weights(path, tensors, model)
     model.load_state_dict(tensors)

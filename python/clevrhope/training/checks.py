@@ -21,11 +21,7 @@ from clevrhope.training.stages import select_weights, trainable_weights
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
-    """Checks that a loss is one number that depends on a weight.
-
-    Raises:
-        ConfigError: it is not.
-    """
+    """Checks that a loss is one number that depends on a weight; raises ConfigError if not."""
     name = f"{type(model).__name__}.{stage.loss}"
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         raise ConfigError(f"{name} returns {_described(loss)}; expected one number as a tensor")
@@ -34,11 +30,7 @@ def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
 
 
 def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_answers: int) -> None:
-    """Checks that scores are (B, A): one for each answer to each question.
-
-    Raises:
-        ConfigError: they are not.
-    """
+    """Checks that scores are (B, A), one for each answer to each question; raises ConfigError if not."""
     if not isinstance(scores, Tensor) or scores.shape != (len(batch), n_answers):
         shown = f"scores of shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else _described(scores)
         raise ConfigError(
@@ -48,11 +40,7 @@ def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_ans
 
 
 def check_programs(model: nn.Module, method: str, batch: Batch, programs: Any) -> None:
-    """Checks that programs are int64 (B, P): a row of tokens for each question.
-
-    Raises:
-        ConfigError: they are not.
-    """
+    """Checks that programs are int64 (B, P), a row of tokens for each question; raises ConfigError if not."""
     is_tensor = isinstance(programs, Tensor)
     if not is_tensor or programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
         shown = f"{programs.dtype} of shape {tuple(programs.shape)}" if is_tensor else _described(programs)

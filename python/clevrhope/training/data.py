@@ -13,7 +13,8 @@ from torch import Tensor
 
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.features.store import Array, PoolFeatures
+from clevrhope.features.extractor import Array
+from clevrhope.features.store import PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.request import SIDE_BY_SIDE

@@ -268,11 +268,7 @@ def tune_set_name(request: TrainRequest) -> str | None:
 
 
 def parse_size(text: str) -> int:
-    """Parses a number of questions such as 25k, 200k, 560k or 25000.
-
-    Raises:
-        ConfigError: the text has another form.
-    """
+    """Parses a number of questions such as 25k or 25000; raises ConfigError for another form."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise ConfigError(f"--size: {shown(text)} should be a number of questions, such as 25k or 25000")

@@ -83,11 +83,7 @@ def train_together(
 
 
 def check_alike(runs: Sequence[PreparedRun]) -> None:
-    """Checks that runs can be trained together.
-
-    Raises:
-        ConfigError: they cannot; says why.
-    """
+    """Checks that runs can be trained together; if not, raises a ConfigError that says why."""
     for run in runs:
         check_stackable(run.model, run.request)
         for what, own in _common(run).items():
@@ -99,11 +95,7 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
 
 
 def check_stackable(model: nn.Module, request: TrainRequest) -> None:
-    """Checks that a request's model can be trained together with others of its kind.
-
-    Raises:
-        ConfigError: it cannot; says why.
-    """
+    """Checks that a request's model can be trained with others of its kind; else a ConfigError says why."""
     losses = getattr(model, "stack_losses", {})
     for stage in recipe_of(model, request).stages:
         if stage.loss not in losses:

@@ -25,7 +25,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.pixel_cache import PixelCache
-from clevrhope.images.renderers import default_settings, row_named
+from clevrhope.images.renderers import row_named
 from clevrhope.images.rendering_record import rendering_as_json
 from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.split_source import open_split_source
@@ -118,7 +118,7 @@ def stream(
         raise ConfigError(f"size is {shown(size)}; expected (width, height) in pixels, such as (96, 64)")
     if not row_named(renderer).is_in_process:
         raise ConfigError(f"renderer {renderer} has processes of its own, which a stream cannot start")
-    checked = replace(default_settings(renderer), width=size[0], height=size[1])
+    checked = replace(row_named(renderer).settings(), width=size[0], height=size[1])
     if quality is not None:
         checked.with_quality(quality)
     check_whole("seed", seed)

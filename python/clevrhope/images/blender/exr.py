@@ -16,11 +16,7 @@ _FLOAT = 2
 
 
 def read_exr(data: bytes) -> dict[str, npt.NDArray[np.float32]]:
-    """Channel -> (height, width) float32, top row first.
-
-    Raises:
-        ValueError: the file is of another kind.
-    """
+    """Channel -> (height, width) float32, top row first; raises ValueError for a file of another kind."""
     if data[:4] != _MAGIC or data[4] != 2 or data[5] & _OTHER_FLAGS:
         raise ValueError("not an OpenEXR file of one part in scan lines")
     attributes, start = _attributes(data)

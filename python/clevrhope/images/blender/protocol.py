@@ -23,11 +23,7 @@ _LENGTHS = struct.Struct("<IQ")
 
 
 def write_frame(pipe: BinaryIO, header: Mapping[str, Any], payload: bytes | memoryview = b"") -> None:
-    """Writes one frame and flushes it.
-
-    Raises:
-        OSError: the other end is gone.
-    """
+    """Writes one frame and flushes it; raises OSError if the other end is gone."""
     text = json.dumps(header, separators=(",", ":")).encode()
     pipe.write(_LENGTHS.pack(len(text), len(payload)))
     pipe.write(text)

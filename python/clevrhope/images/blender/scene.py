@@ -21,6 +21,7 @@ from PIL import Image
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
 from clevrhope.images.blender.passes import centre_rays
 from clevrhope.images.blender.preferences import use_device
+from clevrhope.images.blender.shaders import add_shader, link_object_color
 from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement
@@ -29,9 +30,6 @@ from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
 from clevrhope.look.blend_reader import load_part
 from clevrhope.look.definition import Look
 from clevrhope.look.meshes import Mesh, build_mesh
-
-#: Materials read the object's colour here, so that objects of all colours can share a mesh with its material.
-OBJECT_COLOR = "object"
 
 
 class BlenderScene:
@@ -154,12 +152,11 @@ class BlenderScene:
         return bodies[number]
 
     def _mesh(self, shape: str, material: str) -> Any:
-        kind = (shape, material)
-        if kind not in self._meshes:
+        if (shape, material) not in self._meshes:
             mesh = _to_blender(build_mesh(self._look.shapes[shape]), f"{shape} {material}")
             mesh.materials.append(self._material(material))
-            self._meshes[kind] = mesh
-        return self._meshes[kind]
+            self._meshes[shape, material] = mesh
+        return self._meshes[shape, material]
 
     def _material(self, name: str) -> Any:
         if name not in self._materials:
@@ -209,8 +206,8 @@ def _counts(index: npt.NDArray[np.int32], n_objects: int) -> npt.NDArray[np.int6
 
 
 def build_material(name: str, shader: Mapping[str, Any]) -> Any:
-    """A material from its shader graph in look.json: nested nodes, see SHADERS."""
-    return _new_material(name, lambda tree: _shader(tree, shader))
+    """A material from its shader graph in look.json: nested nodes, see `shaders`."""
+    return _new_material(name, lambda tree: add_shader(tree, shader))
 
 
 def load_material(entry: Mapping[str, str]) -> Any:
@@ -226,7 +223,7 @@ def load_material(entry: Mapping[str, str]) -> Any:
         group = tree.nodes.new("ShaderNodeGroup")
         group.node_tree = found
         if "Color" in group.inputs:
-            _link_object_color(tree, group.inputs["Color"])
+            link_object_color(tree, group.inputs["Color"])
         return group
 
     return _new_material(found.name, surface)
@@ -241,81 +238,6 @@ def _new_material(name: str, surface: Callable[[Any], Any]) -> Any:
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     tree.links.new(surface(tree).outputs[0], output.inputs["Surface"])
     return material
-
-
-def _link_object_color(tree: Any, place: Any) -> None:
-    info = tree.nodes.new("ShaderNodeObjectInfo")
-    tree.links.new(info.outputs["Color"], place)
-
-
-def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"factor": number or {"fresnel_ior": number}, "first", "second"}: `factor` is the weight of second."""
-    node = tree.nodes.new("ShaderNodeMixShader")
-    factor = entry["factor"]
-    if isinstance(factor, Mapping):
-        fresnel = tree.nodes.new("ShaderNodeFresnel")
-        fresnel.inputs["IOR"].default_value = factor["fresnel_ior"]
-        tree.links.new(fresnel.outputs["Fac"], node.inputs[0])
-    else:
-        node.inputs[0].default_value = factor
-    tree.links.new(_shader(tree, entry["first"]).outputs[0], node.inputs[1])
-    tree.links.new(_shader(tree, entry["second"]).outputs[0], node.inputs[2])
-    return node
-
-
-def _diffuse(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"color", "roughness"}."""
-    node = tree.nodes.new("ShaderNodeBsdfDiffuse")
-    node.inputs["Roughness"].default_value = entry["roughness"]
-    return node
-
-
-def _sheen(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"color", "sigma"}: Ashikhmin's velvet, which Blender 4 keeps as a distribution of its sheen."""
-    node = tree.nodes.new("ShaderNodeBsdfSheen")
-    node.distribution = "ASHIKHMIN"
-    node.inputs["Roughness"].default_value = entry["sigma"]
-    return node
-
-
-def _glossy(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"distribution": beckmann or ggx, "color", "roughness", "anisotropy"}; the tangent runs around Z."""
-    node = tree.nodes.new("ShaderNodeBsdfAnisotropic")
-    node.distribution = entry["distribution"].upper()
-    node.inputs["Roughness"].default_value = entry["roughness"]
-    node.inputs["Anisotropy"].default_value = entry.get("anisotropy", 0.0)
-    return node
-
-
-def _principled(tree: Any, entry: Mapping[str, Any]) -> Any:
-    """{"color", "metallic", "roughness"}; light reflected between microfacets is left out."""
-    node = tree.nodes.new("ShaderNodeBsdfPrincipled")
-    node.distribution = "GGX"
-    node.inputs["Metallic"].default_value = entry["metallic"]
-    node.inputs["Roughness"].default_value = entry["roughness"]
-    return node
-
-
-#: The possible values of a "node" in look.json's shader graphs.
-SHADERS = {
-    "mix": _mix,
-    "diffuse": _diffuse,
-    "sheen": _sheen,
-    "glossy": _glossy,
-    "principled": _principled,
-}
-
-
-def _shader(tree: Any, entry: Mapping[str, Any]) -> Any:
-    node = SHADERS[entry["node"]](tree, entry)
-    color = entry.get("color")
-    if color is not None:
-        place = node.inputs["Base Color" if entry["node"] == "principled" else "Color"]
-        if color == OBJECT_COLOR:
-            _link_object_color(tree, place)
-        else:
-            place.default_value = (*color, 1.0)
-    return node
 
 
 def _to_blender(mesh: Mesh, name: str) -> Any:

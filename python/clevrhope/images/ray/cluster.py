@@ -30,11 +30,7 @@ _HELLO = (sys.executable, "-P", "-c", "import ray, sys; ray._raylet.GcsClient(ad
 
 
 def import_ray() -> ModuleType:
-    """Imports Ray.
-
-    Raises:
-        RenderError: it is not installed.
-    """
+    """Imports Ray; raises RenderError if it is not installed."""
     try:
         import ray
     except ImportError as error:

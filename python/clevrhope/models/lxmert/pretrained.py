@@ -71,11 +71,7 @@ def _name(published: str) -> str:
 
 
 def check_file(path: str) -> None:
-    """Checks that a file of weights is given and exists.
-
-    Raises:
-        ConfigError: it is not given, or does not exist.
-    """
+    """Checks that a file of weights is given and exists; raises ConfigError if not."""
     if not path:
         raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
     check_file_exists(Path(path), what=_WHAT)

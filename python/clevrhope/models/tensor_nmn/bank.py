@@ -1,7 +1,7 @@
 """The weights of all modules of a Tensor-NMN, stacked so that a level can select them by token."""
 
 import math
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,24 +18,13 @@ class Kernels(NamedTuple):
     biases: Tensor  # (T, C)
 
 
-class Bank(Protocol):
-    """Modules whose weights can be gathered by the module numbers of nodes."""
+class Bank(NamedTuple):
+    """The weights of T modules, which are selected by module numbers."""
 
-    @property
-    def first(self) -> Kernels:
-        """The first convolution of each module's block."""
-
-    @property
-    def second(self) -> Kernels:
-        """The second convolution of each module's block."""
-
-    @property
-    def joins(self) -> Kernels:
-        """The convolutions that join two inputs."""
-
-    @property
-    def join_places(self) -> Tensor:
-        """(T,) each module's index in `joins`; -1 if it has none."""
+    first: Kernels  # the first convolution of each module's block
+    second: Kernels  # the second one
+    joins: Kernels  # the convolutions that join two inputs
+    join_places: Tensor  # (T,) each module's index in `joins`; -1 if it has none
 
 
 class ModuleBank(nn.Module):
@@ -72,23 +61,15 @@ class ModuleBank(nn.Module):
         places = torch.full((n_tokens,), -1)
         places[torch.from_numpy(joining)] = torch.arange(len(joining))
         self.register_buffer("join_places", places, persistent=False)
-        self.joining = {int(token): place for place, token in enumerate(joining)}
-        """Binary token -> its index in `joins`."""
 
-    @property
-    def first(self) -> Kernels:
-        """The first convolution of each token's block."""
-        return Kernels(self.first_weights, self.first_biases)
-
-    @property
-    def second(self) -> Kernels:
-        """The second convolution of each token's block."""
-        return Kernels(self.second_weights, self.second_biases)
-
-    @property
-    def joins(self) -> Kernels:
-        """The convolutions that join the inputs of binary tokens, in the order of `joining`."""
-        return Kernels(self.join_weights, self.join_biases)
+    def weights(self) -> Bank:
+        """The weights of all tokens' modules; in a stack, each with a first axis for the models."""
+        return Bank(
+            Kernels(self.first_weights, self.first_biases),
+            Kernels(self.second_weights, self.second_biases),
+            Kernels(self.join_weights, self.join_biases),
+            self.join_places,
+        )
 
 
 def _kernels(n: int, channels: int, channels_in: int, side: int) -> tuple[nn.Parameter, nn.Parameter]:

@@ -6,12 +6,12 @@ from torch import Tensor, nn
 
 from clevrhope import _core
 from clevrhope.models.stems import make_stem
-from clevrhope.models.tensor_nmn.bank import ModuleBank
+from clevrhope.models.tensor_nmn.bank import Bank, ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.forms import run_bucketed, run_gathered, run_modules
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices, plan_levels
 
-FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Plan, PlanIndices], Tensor]] = {
+FORMS: Mapping[str, Callable[[Bank, Tensor, Plan, PlanIndices], Tensor]] = {
     "module": run_modules,
     "bucketed": run_bucketed,
     "gathered": run_gathered,
@@ -59,5 +59,5 @@ class Engine(nn.Module):
         """Scores (R, A) of the R well-formed programs of a plan, and their rows (R,) in the batch."""
         maps = self.stem(features)  # (B, C, H, W)
         indices = plan.on(maps.device)
-        answers = FORMS[self.form](self.bank, maps, plan, indices)  # (R, C, H, W)
+        answers = FORMS[self.form](self.bank.weights(), maps, plan, indices)  # (R, C, H, W)
         return self.classifier(answers), indices.well_formed

@@ -16,11 +16,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clevrhope.models.tensor_nmn.bank import Bank, Kernels, ModuleBank
+from clevrhope.models.tensor_nmn.bank import Bank, Kernels
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
 
 
-def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
+def run_modules(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """Runs one node at a time.
 
     Args:
@@ -33,7 +33,8 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices
         Maps (R, C, H, W) of the answers of the well-formed programs.
     """
     outputs: list[Tensor] = []
-    firsts, seconds, joins = (_one_by_one(each) for each in (bank.first, bank.second, bank.joins))
+    firsts, seconds, joins = (_one_by_one(kernels) for kernels in bank[:3])
+    join_places = bank.join_places.tolist()
     for token, row, operands in zip(
         plan.tokens.tolist(), plan.rows.tolist(), plan.operands.tolist(), strict=True
     ):
@@ -43,19 +44,19 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices
         elif len(inputs) == 1:
             x = inputs[0]
         else:
-            x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[bank.joining[token]]))
+            x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[join_places[token]]))
         outputs.append(_block(x, firsts[token], seconds[token]))
     return torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]
 
 
-def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
+def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """As `run_modules`, but runs a set of nodes of one token at a time; the plan must be by token."""
     if not len(plan.roots):
         return maps[:0]
     # Weights get the layout of the maps once per step; otherwise each convolution would convert them anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
-    kernels = (_channels_last(each) for each in (bank.first, bank.second, bank.joins))
-    firsts, seconds, joins = (_one_by_one(each) for each in kernels)
+    firsts, seconds, joins = (_one_by_one(_channels_last(kernels)) for kernels in bank[:3])
+    join_places = bank.join_places.tolist()
     outputs: list[Tensor] = []  # (H, W, C) of each node
 
     def stacked(nodes: list[int]) -> Tensor:
@@ -70,7 +71,7 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Plan, indices: PlanIndice
             x = stacked(left)
         else:
             pairs = torch.cat([stacked(left), stacked(right)], dim=1)
-            x = torch.relu(_convolve(pairs, joins[bank.joining[token]]))
+            x = torch.relu(_convolve(pairs, joins[join_places[token]]))
         outputs += _block(x, firsts[token], seconds[token]).permute(0, 2, 3, 1).unbind()
     return stacked(plan.roots.tolist())
 

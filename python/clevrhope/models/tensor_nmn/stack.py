@@ -8,25 +8,19 @@ from torch import Tensor
 from clevrhope.errors import ConfigError
 from clevrhope.models.stack import by_model, by_question, run_layers
 from clevrhope.models.stems import Generators, PixelStem
-from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
+from clevrhope.models.tensor_nmn.bank import Bank, Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.forms import run_gathered
 from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
 
 
-class StackedBank:
+def joined_bank(bank: ModuleBank) -> Bank:
     """The M x T modules of a stack of banks as one bank; module m * T + t is that of model m and token t."""
-
-    def __init__(self, bank: ModuleBank) -> None:
-        """`bank` has stacked weights."""
-        self.first, self.second, self.joins = (
-            Kernels(each.weights.flatten(0, 1), each.biases.flatten(0, 1))
-            for each in (bank.first, bank.second, bank.joins)
-        )
-        places = bank.join_places  # (M, T)
-        n_models, n_joins = bank.join_weights.shape[:2]
-        starts = n_joins * torch.arange(n_models, device=places.device)
-        self.join_places = torch.where(places < 0, places, places + starts[:, None]).flatten()
+    weights = bank.weights()
+    places = weights.join_places  # (M, T)
+    starts = weights.joins.weights.shape[1] * torch.arange(len(places), device=places.device)
+    first, second, joins = (Kernels(*(each.flatten(0, 1) for each in kernels)) for kernels in weights[:3])
+    return Bank(first, second, joins, torch.where(places < 0, places, places + starts[:, None]).flatten())
 
 
 def plan_stack(engine: Engine, programs: Tensor) -> Plan:
@@ -61,5 +55,5 @@ def stack_scores(
     indices = plan.on(maps.device)
     models = indices.rows // (len(maps) // n_models)
     modules = indices.tokens + len(engine.arities) * models
-    answers = run_gathered(StackedBank(engine.bank), maps, plan, indices._replace(tokens=modules))
+    answers = run_gathered(joined_bank(engine.bank), maps, plan, indices._replace(tokens=modules))
     return by_model(run_layers(engine.classifier, by_question(answers, n_models)))
