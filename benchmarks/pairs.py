@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
@@ -56,9 +56,9 @@ def file_pairs_per_second(
     """
     from clevrhope.config.presets import PRESETS
     from clevrhope.pipeline import Request, build
-    from clevrhope.pipeline.suites import SuiteMaker, make_suite
+    from clevrhope.pipeline.suite_maker import SuiteMaker
+    from clevrhope.pipeline.suites import make_suite
     from clevrhope.questions.suites import suite_folder
-    from clevrhope.splits.hops import parse_hop
 
     with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as folder:
         root, file = Path(folder, "data"), Path(folder, "predictions.jsonl")
@@ -66,13 +66,11 @@ def file_pairs_per_second(
         config = replace(small, sizes=replace(small.sizes, **sizes))
         build(Request(root, (HOP,), config, seed=SEED, render=False, splits=tuple(sizes)))
         made = sum(split.n_pairs for split in make_suite(root, SUITE))
-        layout = Layout(root)
-        manifest = existing_manifest(layout.manifest)
-        hop = parse_hop(HOP, list(manifest.world["attributes"].items()))
+        layout, hop = Layout(root), Folder.open(root).hop(HOP)
         rates_made = []
         for _ in range(repetitions):
             began = time.perf_counter()
-            maker = SuiteMaker(layout, manifest, SUITE, suite_folder(SUITE), per_cell=0)
+            maker = SuiteMaker(Folder.open(root), SUITE, suite_folder(SUITE), per_cell=0)
             n_made = sum(len(maker.make(hop, split)[1]) for split in sizes)
             rates_made.append(n_made / (time.perf_counter() - began))
         n_runs = -(-n_pairs // made)

@@ -23,7 +23,6 @@ from clevrhope.describe.measured import suites_json
 from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline import Request, build
-from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
@@ -47,7 +46,7 @@ def with_suites(out: Path, *, hops: tuple[str, ...] = (HOP,), **changes: Any) ->
     for suite in ("carets", "rad"):
         make_suite(out, suite)
     make_suite(out, "holdout", origin="search")
-    make_train_sets(out, "rad")
+    make_suite(out, "rad", train=True)
     return out
 
 

@@ -21,7 +21,6 @@ from clevrhope.dataset.suite_questions import rows_of_added, rows_of_own
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline import build
-from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.suites import make_suite
 
 HOP = "rubber_cylinder"
@@ -41,7 +40,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = make(tmp_path_factory.mktemp("augmentation") / "data")
     make_suite(out, "carets")
     for suite in ("carets", "rad"):
-        make_train_sets(out, suite)
+        make_suite(out, suite, train=True)
     return out
 
 
@@ -82,7 +81,7 @@ def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str,
 def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
     out = make(tmp_path / "larger", train=6000)
     for suite, rare in (("carets", {"converse", "antonym_relation"}), ("rad", set[str]())):
-        make_train_sets(out, suite, hops=[HOP])
+        make_suite(out, suite, hops=[HOP], train=True)
         rows = columns(out, suite)
         added = rows["test"] >= 0
         counts = Counter(rows["tests"][k] for k in rows["test"][added].tolist())
@@ -120,7 +119,7 @@ def test_a_larger_train_set_only_extends_it(made: Path, tmp_path: Path, suite: s
 
 def make_smaller(tmp_path: Path, suite: str) -> Path:
     out = make(tmp_path / "smaller", train=400)
-    make_train_sets(out, suite)
+    make_suite(out, suite, train=True)
     return out
 
 
@@ -154,7 +153,7 @@ def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
     assert manifest.suites[HOP]["carets"]["train_carets"] == {"pairs": 120, "originals": 1205}
     assert f"hops/{HOP}/suites/carets/train_carets.h5" in manifest.files
     before = tree(out)
-    make_train_sets(out, "carets")
+    make_suite(out, "carets", train=True)
     assert tree(out) == before
     summary = build(
         request(out, hops=(HOP,), splits=("train",), render=False, sizes={**SIZES, "train": 1300})
@@ -236,9 +235,9 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(
         json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other])
     )
     with pytest.raises(ConfigError, match=r"complex_iid was made with this vocabulary, .* --remove$"):
-        make_train_sets(out, "mine", suite_files=own)
+        make_suite(out, "mine", suite_files=own, train=True)
     make_suite(out, "mine", suite_files=own)
-    make_train_sets(out, "mine", suite_files=own)
+    make_suite(out, "mine", suite_files=own, train=True)
     for options, message in (
         (["--per-cell", "3"], "--train does not go with --per-cell"),
         (["--from", "search"], "--train does not go with --from search"),

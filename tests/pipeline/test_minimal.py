@@ -2,8 +2,9 @@
 
 import pytest
 
+from clevrhope._core import MinimalPool, World
 from clevrhope.config.presets import PRESETS
-from clevrhope.pipeline.engine import MinimalPool, World, open_world
+from clevrhope.pipeline.engine import open_world
 from clevrhope.pipeline.minimal import first_places, n_places
 from clevrhope.splits.hops import Hop, paper_hops
 

@@ -13,7 +13,7 @@ from building import Make, request, stamps
 
 import clevrhope
 from clevrhope.__main__ import run_command
-from clevrhope._core import CountingPool
+from clevrhope._core import CountingPool, World
 from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import read_row_lines
@@ -23,7 +23,7 @@ from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Limits, build
-from clevrhope.pipeline.engine import World, open_world
+from clevrhope.pipeline.engine import open_world
 from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.minimal import first_groups, n_groups
 from clevrhope.splits.hops import parse_hop, prelim_hops

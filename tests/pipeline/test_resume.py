@@ -16,13 +16,14 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.image_store import stored_images
+from clevrhope.dataset.layout import Layout
 from clevrhope.describe.info.overview import read_overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
-from clevrhope.pipeline.documents import write_vocabulary
-from clevrhope.pipeline.resolution import Resolved
+from clevrhope.pipeline.engine import Engine
+from clevrhope.pipeline.text import write_vocabularies
 from waiting import HANG_S, wait_until
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
@@ -195,12 +196,12 @@ def test_a_second_run_is_told_which_one_holds_the_folder(
 def test_a_run_that_ends_with_its_first_file_is_resumed(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(resolved: Resolved) -> NoReturn:
-        write_vocabulary(resolved)
+    def killed(layout: Layout, engine: Engine, *, of_sets: bool) -> NoReturn:
+        write_vocabularies(layout, engine, of_sets=of_sets)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("clevrhope.pipeline.run.write_vocabulary", killed)
+        patched.setattr("clevrhope.pipeline.run.write_vocabularies", killed)
         with pytest.raises(KeyboardInterrupt):
             make(tmp_path / "out")
     make(tmp_path / "out")

@@ -23,7 +23,8 @@ from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError, TemplateError
 from clevrhope.pipeline import build, build_part, merge, parse_shard, suites
-from clevrhope.pipeline.suites import SuiteMaker, make_suite
+from clevrhope.pipeline.suite_maker import SuiteMaker
+from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 from clevrhope.splits.hops import Hop
 

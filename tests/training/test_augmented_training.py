@@ -20,7 +20,6 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.suites import score_suite
-from clevrhope.pipeline.augmentation import make_train_sets
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.progress import Advance
@@ -35,7 +34,7 @@ def folder(dataset: Path, tmp_path: Path) -> Path:
     copy = shutil.copytree(dataset, tmp_path / "data")
     for suite in ("carets", "rad"):
         make_suite(copy, suite, hops=[HOP])
-    make_train_sets(copy, "carets", hops=[HOP])
+    make_suite(copy, "carets", hops=[HOP], train=True)
     return copy
 
 

@@ -20,7 +20,7 @@ from clevrhope.cli.arguments import (
 from clevrhope.cli.command import Command, option_group
 
 if TYPE_CHECKING:
-    from clevrhope.pipeline.suites import SuiteSplit
+    from clevrhope.pipeline.suite_maker import SuiteSplit
 
 
 @click.command(
@@ -86,18 +86,16 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     if name == VISUAL:
         _make_visual(folder, choices)
         return
-    from clevrhope.pipeline.augmentation import make_train_sets
     from clevrhope.pipeline.suites import make_suite
 
-    shared: dict[str, Any] = {
-        "hops": read_names(choices["hops"]) or None,
-        "suite_files": choices["templates"],
-        "progress": shown_progress(choices),
-    }
-    if choices["train"]:
-        made = make_train_sets(folder, name, **shared)
-    else:
-        made = make_suite(folder, name, origin=choices["origin"], per_cell=choices["per_cell"], **shared)
+    made = make_suite(
+        folder,
+        name,
+        hops=read_names(choices["hops"]) or None,
+        suite_files=choices["templates"],
+        progress=shown_progress(choices),
+        **{option: choices[option] for option in ("train", "origin", "per_cell")},
+    )
     _show(made, folder, name, choices)
 
 

@@ -7,7 +7,7 @@ in its row of `KINDS`. Attributes of every file: `hop`, `split` and `pool`; `pre
 sets, which are its first rows.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +99,7 @@ class Field:
         holds: its content, in Markdown.
         kind: "string" or "int32".
         value: makes it from the table and the number in the column; None takes the number itself.
+        given: the column that is -1 where the field is null.
         item: its name in items of `load`, if that differs.
     """
 
@@ -108,6 +109,7 @@ class Field:
     kind: str = "string"
     value: "Callable[[QuestionTable, int], int | str | None] | None" = None
     item: str = ""
+    given: str = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ class QuestionKind:
         columns: the columns of its files by name, in the order in which they are written.
         fields: what is said of a question.
         pair_fields: what is said of the pair that it is part of.
+        row_fields: what rows of its JSON file say besides the keys of CLEVR.
         names: attributes with names, besides those of every file.
         lists: attributes with lists, and for each the one that it is as long as; "" for none.
         optional: those of `lists` that a file may lack, and what each entry is then; None for no entries.
@@ -136,6 +139,7 @@ class QuestionKind:
     columns: Mapping[str, Column]
     fields: tuple[Field, ...]
     pair_fields: tuple[Field, ...] = ()
+    row_fields: tuple[Field, ...] = ()
     names: tuple[str, ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str | None] = field(default_factory=dict)
@@ -330,6 +334,59 @@ Two questions with the same text and two answers are rows 2k and 2k + 1. `skippe
 questions per template that no attempt found on the split's windows of scenes.
 """
 
+
+def _named(fields: Sequence[Field], names: str) -> tuple[Field, ...]:
+    """The fields with these names, in their order."""
+    by_name = {each.name: each for each in fields}
+    return tuple(by_name[name] for name in names.split())
+
+
+_PAIR_FIELDS: tuple[Field, ...] = (
+    Field("suite", "test", "the suite that the pair belongs to", value=lambda table, test: table.suite),
+    Field("test", "test", "the test that the pair belongs to", value=lambda table, test: table.tests[test]),
+    Field(
+        "type",
+        "test",
+        "the type of question by which scores are grouped; empty for none",
+        value=lambda table, test: table.types[test],
+    ),
+    Field(
+        "tier",
+        "tier",
+        "`in` for the dataset's own words and functions, `beyond` for others",
+        value=lambda table, tier: TIERS[tier],
+    ),
+    Field(
+        "cell",
+        "cell",
+        "what mentions the held-out pair: `00` nothing, `01` the partner, `10` the original, `11` both",
+        value=lambda table, cell: f"{cell:02b}",
+    ),
+    Field("role", "role", "`original` or `partner`", value=lambda table, role: ROLES[role]),
+    Field("pair_index", "pair_idxs", "the pair's number", "int32"),
+    Field(
+        "original_index",
+        "orig_idxs",
+        "the question's place in the split; null for a question that the suite made",
+        "int32",
+        given="orig_idxs",
+    ),
+    Field(
+        "relation",
+        "relation",
+        "of the answers: `same`, `flip`, `is` (yes exactly for `value`), `positive` (yes above 0)",
+        value=lambda table, relation: RELATIONS[relation],
+    ),
+    Field(
+        "value",
+        "value",
+        "of `is`: the original's answer for which the partner is yes; otherwise null",
+        value=lambda table, value: table.answer_names[value],
+        given="value",
+    ),
+)
+"""What is said of a pair, in the order of exported tables."""
+
 PAIRS = QuestionKind(
     name="pairs",
     what="a file of paired tests",
@@ -351,51 +408,8 @@ PAIRS = QuestionKind(
         "clevr_programs": _CLEVR_PROGRAMS,
     },
     fields=SINGLE.fields,
-    pair_fields=(
-        Field("suite", "test", "the suite that the pair belongs to", value=lambda table, test: table.suite),
-        Field(
-            "test", "test", "the test that the pair belongs to", value=lambda table, test: table.tests[test]
-        ),
-        Field(
-            "type",
-            "test",
-            "the type of question by which scores are grouped; empty for none",
-            value=lambda table, test: table.types[test],
-        ),
-        Field(
-            "tier",
-            "tier",
-            "`in` for the dataset's own words and functions, `beyond` for others",
-            value=lambda table, tier: TIERS[tier],
-        ),
-        Field(
-            "cell",
-            "cell",
-            "what mentions the held-out pair: `00` nothing, `01` the partner, `10` the original, `11` both",
-            value=lambda table, cell: f"{cell:02b}",
-        ),
-        Field("role", "role", "`original` or `partner`", value=lambda table, role: ROLES[role]),
-        Field("pair_index", "pair_idxs", "the pair's number", "int32"),
-        Field(
-            "original_index",
-            "orig_idxs",
-            "the question's place in the split; null for a question that the suite made",
-            "int32",
-            value=lambda table, place: None if place < 0 else place,
-        ),
-        Field(
-            "relation",
-            "relation",
-            "of the answers: `same`, `flip`, `is` (yes exactly for `value`), `positive` (yes above 0)",
-            value=lambda table, relation: RELATIONS[relation],
-        ),
-        Field(
-            "value",
-            "value",
-            "of `is`: the original's answer for which the partner is yes; otherwise null",
-            value=lambda table, value: None if value < 0 else table.answer_names[value],
-        ),
-    ),
+    pair_fields=_PAIR_FIELDS,
+    row_fields=_named(_PAIR_FIELDS, "suite pair_index role test tier cell original_index relation value"),
     names=("suite",),
     lists={"tests": "", "types": "tests", "controls": "tests"},
     optional={"controls": ""},
@@ -425,6 +439,23 @@ ADDED = QuestionKind(
         "orig_idxs": _ORIG_IDXS,
     },
     fields=SINGLE.fields,
+    row_fields=(
+        _PAIR_FIELDS[0],
+        Field(
+            "test",
+            "test",
+            "the test of an added question; null for the train set's own",
+            value=lambda table, test: table.tests[test],
+            given="test",
+        ),
+        Field(
+            "original_index",
+            "source_idxs",
+            "the place in the train set of an added question's original; null for the train set's own",
+            "int32",
+            given="test",
+        ),
+    ),
     names=("suite", "fingerprint"),
     lists={"tests": "", "types": "tests"},
     listed="suites",

@@ -1,5 +1,6 @@
 """A table of questions of any kind: read from its HDF5 file when columns are asked for, or made in memory."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -131,11 +132,24 @@ class QuestionTable:
 
     def said(self, fields: Sequence[Field], row: int) -> dict[str, int | str | None]:
         """What fields of the kind say about a question, by the fields' names."""
-        numbers = {each.name: int(getattr(self, each.column)[row]) for each in fields}
-        return {
-            each.name: numbers[each.name] if each.value is None else each.value(self, numbers[each.name])
-            for each in fields
-        }
+        return {field.name: self._said(field, row) for field in fields}
+
+    def _said(self, field: Field, row: int) -> int | str | None:
+        if field.given and getattr(self, field.given)[row] < 0:
+            return None
+        number = int(getattr(self, field.column)[row])
+        return number if field.value is None else field.value(self, number)
+
+    def values(self, field: Field) -> list[int | str | None]:
+        """What a field says about each question."""
+        numbers: list[int | None] = getattr(self, field.column).tolist()
+        if field.given:
+            given = getattr(self, field.given).tolist()
+            numbers = [None if flag < 0 else n for n, flag in zip(numbers, given, strict=True)]
+        if field.value is None:
+            return [*numbers]
+        named = {n: None if n is None else field.value(self, n) for n in set(numbers)}
+        return [named[n] for n in numbers]
 
     def arrays(self) -> dict[str, Numbers]:
         """The columns by name, in the order in which a file has them."""
@@ -248,6 +262,17 @@ class QuestionTable:
             raise ValueError("without a vocabulary there are no names")
         found: list[str] = getattr(self.vocab, part)()
         return found
+
+
+def rows_with(rows: Sequence[bytes], table: QuestionTable) -> list[bytes]:
+    """Rows of a JSON question file, each with the `row_fields` of its question at the end."""
+    fields = table.kind.row_fields
+    columns = zip(*(table.values(field) for field in fields), strict=True)
+    names = [field.name for field in fields]
+    return [
+        row[:-1] + f", {json.dumps(dict(zip(names, values, strict=True)))[1:]}".encode()
+        for row, values in zip(rows, columns, strict=True)
+    ]
 
 
 def read_table(

@@ -105,7 +105,6 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
         return _Built(read_vocab(layout.vocab), {}, covr_vocab)
     from clevrhope.cli.datasets import build as command
     from clevrhope.cli.request import read_request
-    from clevrhope.pipeline.engine import vocabulary
     from clevrhope.pipeline.resolution import resolve
     from clevrhope.pipeline.run import try_each_split
 
@@ -119,10 +118,10 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
             with _naming(f"{at}.build[{j}]", translate):
                 choices = parsed(command, build_arguments(build, places))
                 resolved = resolve(read_request(choices))
-                vocab = vocabulary(resolved.world, resolved.engine.templates)
+                vocab = resolved.engine.encoder.vocab
                 try_each_split(resolved)
-                covr = resolved.covr or covr
-                for job in resolved.all_jobs:
+                covr = resolved.engine.sets if resolved.of_sets else covr
+                for job in resolved.jobs:
                     splits.setdefault(job.hop.name, {})[job.split] = job.goal
                 for name in names_of(build):  # which may be spelled differently
                     splits.setdefault(name, splits[resolved.hop(name).name])
@@ -130,7 +129,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     if covr is None:
         return _Built(vocab, splits)
     names = {name: covr.attributes[name] for name in ("property_names", "term_names")}
-    return _Built(vocab, splits, covr.vocab, names)
+    return _Built(vocab, splits, covr.encoder.vocab, names)
 
 
 def _translated(message: str, places: Places, own: Places, at: str) -> str:

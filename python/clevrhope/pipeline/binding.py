@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from clevrhope._core import Templates, World
 from clevrhope.config.presets import WINDOW, Config, ImageKinds
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.binding import check_binding
@@ -14,7 +15,7 @@ from clevrhope.editions.frozen import check_engine
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import parse_passes
 from clevrhope.pipeline import clevr
-from clevrhope.pipeline.engine import Templates, World, open_world, template_files
+from clevrhope.pipeline.engine import open_world, template_files
 from clevrhope.pipeline.limits import limited_hops
 from clevrhope.pipeline.request import Request
 from clevrhope.questions import read_templates

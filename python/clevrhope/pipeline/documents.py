@@ -11,11 +11,10 @@ from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.question_kinds import SETS
-from clevrhope.dataset.question_table import read_scenes_in_use, read_table
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
@@ -46,37 +45,23 @@ TEXTS_SHOWN, TEXTS_SHOWN_OF_MANY = 4, 1
 """Texts per split of questions over several images, each with two answers."""
 
 
-def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
-    """Writes vocab.json."""
-    path = resolved.layout.vocab
-    write_vocab(path, engine.vocabulary(resolved.world, resolved.engine.templates))
-    return {resolved.layout.relative(path): record(path)}
-
-
 def write_documents(
     resolved: Resolved,
     manifest: Manifest,
-    used: Mapping[str, Ints],
+    of_splits: Mapping[tuple[str, str], tuple[str, Ints]],
     scenes: Pools,
     progress: Progress,
 ) -> dict[str, FileRecord]:
-    """Measures the folder's files, writes its datasheets and contact sheet, and returns their records."""
-    layout = resolved.layout
+    """Measures the folder's files, writes its datasheets and contact sheet, and returns their records.
+
+    `of_splits` has the pool of each HOP's split, and the scenes that it asks about.
+    """
+    layout, used = resolved.layout, indices_by_pool(of_splits.values())
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
         counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
-        images = {
-            (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
-            for hop, splits in manifest.splits.items()
-            for split in splits
-        }
-        images_of_sets = {
-            (hop, split): read_scenes_in_use(layout.covr_h5(hop, split), SETS)
-            for hop, splits in manifest.covr.items()
-            for split in splits
-        }
         images_of_hops = {
-            hop: indices_by_pool(each for (name, _), each in (images | images_of_sets).items() if name == hop)
+            hop: indices_by_pool(scenes for (name, _), scenes in of_splits.items() if name == hop)
             for hop in manifest.splits
         }
         # Pool -> by scene index, the number of sub-datasets that use the scene.
@@ -86,7 +71,7 @@ def write_documents(
                 n_users[pool][mine] += 1
 
         def measure(hop: Hop) -> dict[str, Any]:
-            return _measured(hop, resolved, manifest, counts, images, n_users)
+            return _measured(hop, resolved, manifest, counts, of_splits, n_users)
 
         files: dict[str, FileRecord] = {}
         for hop, measured in zip(hops, map_in_threads(measure, hops), strict=True):
@@ -96,7 +81,7 @@ def write_documents(
             advance(1)
     with progress.stage("Writing pages", total=2, unit="pages") as advance:
         whole = folder_json(
-            hops, manifest, _pools(used, images_of_hops), n_answers=len(resolved.world.answers)
+            hops, manifest, _pools(used, images_of_hops), n_answers=len(resolved.engine.world.answers)
         )
         write_measured(layout.measured, whole)
         write_whole(layout.datasheet, folder_datasheet(layout, manifest).encode())
@@ -112,10 +97,10 @@ def _measured(
     resolved: Resolved,
     manifest: Manifest,
     counts: Mapping[str, SceneCounts],
-    images: Mapping[tuple[str, str], tuple[str, Ints]],
+    of_splits: Mapping[tuple[str, str], tuple[str, Ints]],
     n_users: Mapping[str, Ints],
 ) -> dict[str, Any]:
-    """The content of a sub-dataset's measured.json; `images` holds the pool and scenes of each split."""
+    """The content of a sub-dataset's measured.json."""
     layout, templates = resolved.layout, resolved.engine.templates
     vocab, families = read_vocab(layout.vocab), engine.families(templates)
     splits, shared = [], {}
@@ -124,7 +109,7 @@ def _measured(
         rows = read_table(layout.questions_h5(hop.name, split))
         stats = measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]])
         splits.append(Measured(stats, families))
-        pool, mine = images[hop.name, split]
+        pool, mine = of_splits[hop.name, split]
         shared[split] = int((n_users[pool][mine] > 1).sum())
         if split == TRAIN.name:
             from_clevr = resolved.engine.published_by_number(mine)
@@ -155,17 +140,13 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
     n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
     return Sheet(
         seed=manifest.seed_in_words,
-        n_questions=sum(
-            split["questions"]
-            for splits in (*manifest.splits.values(), *manifest.covr.values())
-            for split in splits.values()
-        ),
+        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
         n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["images"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
-        materials=dict(resolved.world.attribute_types).get("material", ()),
+        materials=dict(resolved.engine.world.attribute_types).get("material", ()),
     )
 
 
@@ -176,7 +157,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
 
     value_words = frozenset().union(
-        *(words(v) for _, values in resolved.world.attribute_types for v in values)
+        *(words(v) for _, values in resolved.engine.world.attribute_types for v in values)
     )
     splits = [
         SplitCards(

@@ -9,15 +9,58 @@ from clevrhope.config.presets import Config, Sizes, check_splits, splits_of
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.engine import Engine, World
+from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.limits import second_palette
 from clevrhope.pipeline.minimal import n_groups, n_places
 from clevrhope.pipeline.request import Request
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance, ignore_advance
+from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, covr_splits, is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SECOND_SPLITS, SPLITS, SplitKind
 from clevrhope.splits.palettes import pool_name
+
+
+@dataclass(frozen=True)
+class Job:
+    """One split of one sub-dataset, as the folder will hold it after the run.
+
+    Attributes:
+        hop: the sub-dataset.
+        split: the split's name.
+        pool: the pool of its scenes.
+        goal: number of questions of a stream or of sets of images, places of a minimal split, groups or sets
+            of a preliminary one: the requested number, or the existing one if that is larger.
+        finished: whether the files exist, with exactly this goal.
+        question_json: whether these include a question file in CLEVR's JSON.
+        requested: the requested size; less than the goal if the folder already has more.
+    """
+
+    hop: Hop
+    split: str
+    pool: str
+    goal: int
+    finished: bool = False
+    question_json: bool = True
+    requested: int = 0
+
+    @property
+    def kind(self) -> SplitKind | CovrKind:
+        """The split's row in `clevrhope.splits.kinds`, or in `clevrhope.splits.covr.kinds`."""
+        return COVR_KINDS[self.split] if self.of_sets else SPLITS[self.split]
+
+    @property
+    def of_sets(self) -> bool:
+        """Whether its questions are about several images."""
+        return is_covr(self.split)
+
+    @property
+    def n_questions(self) -> int:
+        """The approximate number of its questions, as a measure of the work."""
+        kind = self.kind
+        if isinstance(kind, CovrKind) or kind.drawn == "stream":
+            return self.goal
+        return self.goal * kind.group_of(len(self.hop.target))
 
 
 @dataclass(frozen=True)
@@ -31,6 +74,37 @@ class QuestionFiles:
     advance: Advance = ignore_advance
     """Called for each split that is compared."""
 
+    def compared(self, job: Job, *, question_json: bool) -> Job:
+        """A requested split, with what the folder has of it; it is written again if a file differs.
+
+        Raises:
+            ConfigError: the folder's split has scenes of another pool.
+        """
+        listed = self.manifest.covr if job.of_sets else self.manifest.splits
+        entry: Mapping[str, Any] = listed.get(job.hop.name, {}).get(job.split, {})
+        if job.kind.drawn == "stream" and entry and entry["pool"] != job.pool:
+            raise ConfigError(
+                f"{self.layout.hop(job.hop.name)}: {job.split} uses pool {entry['pool']}, not {job.pool}; "
+                "choose another --out"
+            )
+        n_existing = int(entry.get(job.kind.unit, 0))
+        with_json = question_json or self.has_json(job.hop.name, job.split)
+        whole = n_existing >= job.goal and self.are_whole(job.hop.name, job.split, question_json=with_json)
+        return replace(job, goal=max(job.goal, n_existing), finished=whole, question_json=with_json)
+
+    def repairs(self, jobs: Sequence[Job], world_types: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Job]:
+        """Other splits of the folder whose files are missing or differ from the manifest."""
+        requested = {(job.hop.name, job.split) for job in jobs}
+        for hop, split, entry in self.manifest.all_splits():
+            if (hop, split) in requested:
+                continue
+            question_json = self.has_json(hop, split)
+            if not self.are_whole(hop, split, question_json=question_json):
+                goal = int(entry.get("places", entry.get("sets", entry["questions"])))
+                yield Job(
+                    parse_hop(hop, world_types), split, entry["pool"], goal, question_json=question_json
+                )
+
     def has_json(self, hop: str, split: str) -> bool:
         """Whether a split was written with a JSON question file, which it then keeps."""
         return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
@@ -38,52 +112,18 @@ class QuestionFiles:
     def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
         """Whether a split's files exist as the manifest lists them."""
         files = [self.layout.questions_h5(hop, split)]
-        if question_json:
-            files.append(self.layout.questions_json(hop, split))
-        whole = all(map(self._as_listed, files))
+        files += [self.layout.questions_json(hop, split)] if question_json else []
+        whole = all(map(self._is_as_listed, files))
         self.advance(1)
         return whole
 
-    def _as_listed(self, path: Path) -> bool:
+    def _is_as_listed(self, path: Path) -> bool:
         known = self.manifest.files.get(self.layout.relative(path))
         try:
-            same = known is not None and path.stat().st_size == known.bytes
+            same_size = known is not None and path.stat().st_size == known.bytes
         except OSError:
             return False
-        return same and (not self.checksums or record(path) == known)
-
-
-@dataclass(frozen=True)
-class Job:
-    """One split of one sub-dataset, as the folder will hold it after the run."""
-
-    hop: Hop
-    split: str
-    pool: str
-    goal: int
-    """Number of questions in a streamed split, places in a minimal one, groups or sets in a preliminary one:
-    the requested number, or the existing one if that is larger."""
-    finished: bool
-    """Whether the files exist, with exactly this goal."""
-    question_json: bool = True
-    """Whether these include a question file in CLEVR's JSON."""
-    requested: int = 0
-    """The requested size; less than the goal if the folder already has more."""
-
-    @property
-    def kind(self) -> SplitKind:
-        """The split's row in `clevrhope.splits.kinds`."""
-        return SPLITS[self.split]
-
-    @property
-    def minimal(self) -> bool:
-        """Whether this is a split of one-object grids, counted in places."""
-        return self.kind.drawn == "places"
-
-    @property
-    def prelim(self) -> bool:
-        """Whether it asks about one value, in groups or sets."""
-        return self.hop.value is not None
+        return same_size and (not self.checksums or record(path) == known)
 
 
 def expand_jobs(
@@ -91,19 +131,13 @@ def expand_jobs(
 ) -> tuple[Job, ...]:
     """The splits of a request, and those of earlier runs whose files are missing or damaged.
 
-    A split whose files differ from the manifest is written again.
-
     Raises:
-        ClevrhopeError: no sub-dataset has a wanted split, a pool is too small, or a split has changed.
+        ClevrhopeError: no sub-dataset has a wanted split, a pool is too small, a split has changed, or
+            questions over several images are wanted of single values alone.
     """
     second = second_palette(request.limits)
-    jobs = tuple(
-        _job(hop, split, config, files, engine, second)
-        for hop in hops
-        for split in wanted_splits(hop, request.splits, second)
-    )
-    expanded = {job.split for job in jobs}
-    strays = [name for name in request.splits or () if name not in expanded]
+    wanted = [(hop, split) for hop in hops for split in wanted_splits(hop, request.splits, second)]
+    strays = [name for name in request.splits or () if name not in {split for _, split in wanted}]
     if strays:
         known = dict.fromkeys(name for hop in hops for name in wanted_splits(hop, None, second))
         are_none = "is not a split" if len(strays) == 1 else "are not splits"
@@ -111,7 +145,18 @@ def expand_jobs(
             f"--splits: {' and '.join(strays)} {are_none} of "
             f"{', '.join(hop.name for hop in hops[:12])}; known: {', '.join(known)}"
         )
-    return (*jobs, *_repairs(jobs, files, engine.world))
+    if request.covr:
+        hops_of_sets = [hop for hop in hops if hop.value is None]
+        if not hops_of_sets:
+            raise ConfigError("--covr: questions over several images need a pair or none; add --hop none")
+        wanted += [
+            (hop, split) for hop in hops_of_sets for split in covr_splits(held_out=hop.held_out is not None)
+        ]
+    jobs = [
+        files.compared(new_job(hop, split, config.sizes, engine, second), question_json=config.question_json)
+        for hop, split in wanted
+    ]
+    return (*jobs, *files.repairs(jobs, engine.world.attribute_types))
 
 
 def wanted_splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
@@ -120,12 +165,12 @@ def wanted_splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[
     Raises:
         ConfigError: a wanted split does not exist.
     """
-    known = (*splits_of(hop), *(SECOND_SPLITS if second else ()))
+    of_second = SECOND_SPLITS if second else ()
+    known = (*splits_of(hop), *of_second)
     if wanted is None:
         return known
-    own = tuple(name for name in SECOND_SPLITS if second and name in wanted)
-    first = check_splits([name for name in wanted if name not in own]) if len(own) < len(wanted) else ()
-    return (*(name for name in first if name in known), *own)
+    checked = check_splits([name for name in wanted if name not in of_second])
+    return tuple(name for name in known if name in checked or (name in of_second and name in wanted))
 
 
 def new_job(hop: Hop, split: str, sizes: Sizes, engine: Engine, second: str) -> Job:
@@ -134,49 +179,25 @@ def new_job(hop: Hop, split: str, sizes: Sizes, engine: Engine, second: str) -> 
     Raises:
         ClevrhopeError: its pool is too small.
     """
+    if is_covr(split):
+        row = COVR_KINDS[split]
+        pool, goal = row.pool if hop.held_out else row.plain_pool, getattr(sizes, row.size)
+        return Job(hop, split, pool_name(pool, hop.pools), goal, requested=goal)
     kind = SPLITS[split]
-    if hop.value is not None:
-        if kind.drawn == "groups":
+    match kind.drawn:
+        case "groups":
             minimal = engine.minimal_pool(hop)
             pool, goal = minimal.name, n_groups(minimal, sizes.prelim_existence)
-        else:
+        case "sets":
             counting = engine.counting_pool(hop)
             pool, goal = counting.name, sizes.prelim_counting
             # Fails if the pool has fewer sets.
             counting.questions(engine.templates, seed=engine.seed, first=goal - 1, n=1)
-    elif kind.drawn == "places":
-        minimal = engine.minimal_pool(hop)
-        pool = minimal.name
-        goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
-    else:
-        pool = pool_name(kind.pool, second if split in SECOND_SPLITS else hop.pools)
-        goal = getattr(sizes, kind.size)
-    return Job(hop, split, pool, goal, finished=False, requested=goal)
-
-
-def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Engine, second: str) -> Job:
-    job = new_job(hop, split, config.sizes, engine, second)
-    there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
-    if job.kind.drawn == "stream" and there and there["pool"] != job.pool:
-        raise ConfigError(
-            f"{files.layout.hop(hop.name)}: {split} uses pool {there['pool']}, not {job.pool}; "
-            "choose another --out"
-        )
-    had = int(there.get(job.kind.unit, 0))
-    question_json = config.question_json or files.has_json(hop.name, split)
-    whole = had >= job.goal and files.are_whole(hop.name, split, question_json=question_json)
-    return replace(job, goal=max(job.goal, had), finished=whole, question_json=question_json)
-
-
-def _repairs(jobs: Sequence[Job], files: QuestionFiles, world: World) -> Iterator[Job]:
-    """Splits of earlier runs whose files are missing or differ from the manifest."""
-    requested = {(job.hop.name, job.split) for job in jobs}
-    for name, splits in files.manifest.splits.items():
-        for split, entry in splits.items():
-            if (name, split) in requested:
-                continue
-            question_json = files.has_json(name, split)
-            if not files.are_whole(name, split, question_json=question_json):
-                hop = parse_hop(name, world.attribute_types)
-                goal = int(entry.get("places", entry.get("sets", entry["questions"])))
-                yield Job(hop, split, entry["pool"], goal, finished=False, question_json=question_json)
+        case "places":
+            minimal = engine.minimal_pool(hop)
+            goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
+            pool = minimal.name
+        case "stream":
+            pool = pool_name(kind.pool, second if split in SECOND_SPLITS else hop.pools)
+            goal = getattr(sizes, kind.size)
+    return Job(hop, split, pool, goal, requested=goal)

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from clevrhope._core import World
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.engine import World
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NONE, Hop

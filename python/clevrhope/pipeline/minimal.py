@@ -13,7 +13,7 @@ are unlimited in number and have an order of their own.
 import hashlib
 from collections.abc import Sequence
 
-from clevrhope.pipeline.engine import MinimalPool
+from clevrhope._core import MinimalPool
 
 OF_FIRST_PLACES = (2, 3)
 """While both kinds remain, two places of three are in grids that contain the pair."""

@@ -28,7 +28,6 @@ from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
 from clevrhope.images.png import read_png
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
-from clevrhope.pipeline.covr import in_covr_order
 from clevrhope.pipeline.images import image_writer, missing_images, render_missing
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
@@ -43,13 +42,14 @@ from clevrhope.pipeline.run import (
     write_text,
 )
 from clevrhope.pipeline.shard import Shard, request_as_json
-from clevrhope.pipeline.text import in_canonical_order, scenes_in_use, without_old_suites, write_scenes
+from clevrhope.pipeline.text import indices_by_pool, scenes_in_use, without_old_suites, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import below, check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.splits.covr.kinds import is_covr
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,7 @@ def build_part(
         stack.enter_context(locked(request.out))
         _check_is_part(request.out, shard)
         resolved = resolve(request, checksums=True, progress=progress)
-        jobs, covr_jobs = shard.jobs(resolved)
-        mine = replace(resolved, jobs=jobs, covr_jobs=covr_jobs)
+        mine = replace(resolved, jobs=shard.jobs(resolved))
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         sweep(resolved.layout.folders())
@@ -97,16 +96,16 @@ def build_part(
         if renderer is not None:
             with progress.stage("Writing scenes", total=n_images, unit="scenes") as advance:
                 for pool, indices in images.items():
-                    manifest = write_scenes(pool, indices, resolved, manifest, advance)
+                    manifest = write_scenes(
+                        pool, indices, resolved.layout, resolved.engine, manifest, advance
+                    )
             # Parts have PNG files; merging makes the formats of the whole dataset.
             as_png = replace(resolved, config=replace(resolved.config, images="png"))
             render_missing(missing_images(images, resolved.layout), as_png, renderer, progress)
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
             annotate_missing(annotations, resolved, renderer, progress)
         write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
-    return PartSummary(
-        request.out, shard, len(mine.jobs) + len(mine.covr_jobs), n_images, monotonic() - began
-    )
+    return PartSummary(request.out, shard, len(mine.jobs), n_images, monotonic() - began)
 
 
 def merge(
@@ -139,25 +138,18 @@ def merge(
         layout = resolved.layout
         sweep(layout.folders())
         manifest = start_manifest(resolved)
-        splits, covr = (
-            {name: dict(entries) for name, entries in each.items()}
-            for each in (manifest.splits, manifest.covr)
-        )
         for folder, part in found:
             files = _texts(part)
             for name in files:
                 _place(below(folder, name), below(layout.root, name))
-            for hop, entries in part.splits.items():
-                splits.setdefault(hop, {}).update(entries)
-                for split in entries:
+            for hop, split, entry in part.all_splits():
+                if not is_covr(split):
                     manifest = without_old_suites(layout, manifest, hop, split, files)
-            for hop, entries in part.covr.items():
-                covr.setdefault(hop, {}).update(entries)
+                manifest = manifest.with_splits({(hop, split): entry})
             manifest = manifest.with_files(files)
             advance(1)
-        manifest = replace(manifest, splits=in_canonical_order(splits, resolved), covr=in_covr_order(covr))
         write_manifest(layout.manifest, manifest)
-        for pool, used in scenes_in_use(manifest, resolved).items():
+        for pool, used in indices_by_pool(scenes_in_use(manifest, layout).values()).items():
             in_use = set(used.tolist())
             images: dict[int, Path] = {}
             for part_layout in (Layout(folder) for folder, _ in found):
@@ -250,14 +242,13 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
     """Checks that a part has only splits of this request, in the same pools."""
-    pools = {(job.hop.name, job.split): job.pool for job in resolved.all_jobs}
-    for hop, entries in (*part.splits.items(), *part.covr.items()):
-        for split, entry in entries.items():
-            if pools.get((hop, split)) != entry["pool"]:
-                raise DatasetError(
-                    f"{folder}: has {hop}/{split} of pool {entry['pool']}, which is not requested; make the "
-                    "part again with build --shard"
-                )
+    pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
+    for hop, split, entry in part.all_splits():
+        if pools.get((hop, split)) != entry["pool"]:
+            raise DatasetError(
+                f"{folder}: has {hop}/{split} of pool {entry['pool']}, which is not requested; make the "
+                "part again with build --shard"
+            )
 
 
 def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:

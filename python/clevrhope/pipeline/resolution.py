@@ -9,8 +9,7 @@ from clevrhope.config.presets import PRESETS, ZERO_IS_ALL, Config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.pipeline.binding import Inputs, bind, open_inputs, with_formats
-from clevrhope.pipeline.covr import CovrJob, CovrMaker, expand_covr_jobs
-from clevrhope.pipeline.engine import Engine, World, vocabulary
+from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job, QuestionFiles, expand_jobs
 from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
@@ -32,15 +31,6 @@ class Resolved:
     """The folder's manifest before the run; for a new folder, one that lists nothing."""
     hops: tuple[Hop, ...]
     jobs: tuple[Job, ...]
-    covr_jobs: tuple[CovrJob, ...]
-    """Splits of questions over several images."""
-    covr: CovrMaker | None
-    """Makes these questions; None if there are none."""
-
-    @property
-    def all_jobs(self) -> tuple[Job | CovrJob, ...]:
-        """The splits of questions about one image, followed by those about several."""
-        return (*self.jobs, *self.covr_jobs)
 
     @property
     def seed(self) -> int:
@@ -48,9 +38,9 @@ class Resolved:
         return self.manifest.seed
 
     @property
-    def world(self) -> World:
-        """Vocabulary, look and constraints of the scenes."""
-        return self.engine.world
+    def of_sets(self) -> bool:
+        """Whether there are splits of questions over several images."""
+        return any(job.of_sets for job in self.jobs)
 
     @property
     def exhausted(self) -> tuple[str, ...]:
@@ -67,7 +57,7 @@ class Resolved:
 
     def hop(self, name: str) -> Hop:
         """A sub-dataset by its canonical name."""
-        return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
+        return with_diversity(parse_hop(name, self.engine.world.attribute_types), self.engine.palettes)
 
 
 def resolve(request: Request, *, checksums: bool = False, progress: Progress | None = None) -> Resolved:
@@ -95,11 +85,10 @@ def resolve(request: Request, *, checksums: bool = False, progress: Progress | N
     with shown.stage("Checking existing files", total=0, unit="splits") as advance:
         files = QuestionFiles(manifest, layout, checksums, advance)
         jobs = expand_jobs(request, config, hops, files, engine)
-        covr_jobs = expand_covr_jobs(hops, config, files, inputs.world.attribute_types, wanted=request.covr)
-    covr = None
-    if covr_jobs:
-        covr = CovrMaker(engine, config, vocabulary(inputs.world, inputs.templates))
-    return Resolved(request, layout, config, engine, manifest, hops, jobs, covr_jobs, covr)
+    resolved = Resolved(request, layout, config, engine, manifest, hops, jobs)
+    if resolved.of_sets:
+        _ = engine.sets  # so that an error in the phrasings comes before anything is written
+    return resolved
 
 
 def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -> Engine:
@@ -107,10 +96,9 @@ def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -
     return Engine(
         inputs.world,
         inputs.templates,
+        inputs.config,
         seed=seed,
         palettes=palettes,
-        strictness=inputs.config.strictness,
-        shared_places=inputs.config.minimal_pool == "shared",
         clevr=inputs.clevr,
     )
 

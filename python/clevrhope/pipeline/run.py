@@ -25,8 +25,7 @@ from clevrhope.pipeline.annotations import (
     passes_store,
     store_passes,
 )
-from clevrhope.pipeline.covr import CovrMaker, write_covr_split, write_covr_vocabulary
-from clevrhope.pipeline.documents import write_documents, write_vocabulary
+from clevrhope.pipeline.documents import write_documents
 from clevrhope.pipeline.images import (
     PoolWork,
     check_images,
@@ -35,10 +34,17 @@ from clevrhope.pipeline.images import (
     store_images,
     unlisted_archives,
 )
-from clevrhope.pipeline.prefetch import prefetch_each
+from clevrhope.pipeline.questions import questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve, resolved_config
-from clevrhope.pipeline.text import generate_questions, questions_of, scenes_in_use, write_scenes, write_split
+from clevrhope.pipeline.text import (
+    generate_questions,
+    indices_by_pool,
+    scenes_in_use,
+    write_scenes,
+    write_split,
+    write_vocabularies,
+)
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance, Progress, Silent
@@ -111,10 +117,11 @@ def build(
             check_images(resolved.layout, resolved.manifest)
         manifest = without_damaged_suites(resolved.layout, start_manifest(resolved))
         manifest = write_text(resolved, manifest, progress)
-        used = scenes_in_use(manifest, resolved)
+        of_splits = scenes_in_use(manifest, resolved.layout)
+        used = indices_by_pool(of_splits.values())
         with progress.stage("Writing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
             for pool, indices in used.items():
-                manifest = write_scenes(pool, indices, resolved, manifest, advance)
+                manifest = write_scenes(pool, indices, resolved.layout, resolved.engine, manifest, advance)
         write_manifest(resolved.layout.manifest, manifest)
         resolved.engine.forget_scenes()
         work = missing_images(used, resolved.layout)
@@ -136,18 +143,15 @@ def build(
             manifest = manifest.with_files(unlisted_archives(used, resolved.layout, manifest))
         check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
         manifest = _check_leaks(check, resolved, manifest, progress)
-        files = write_documents(resolved, manifest, used, check.pools, progress)
+        files = write_documents(resolved, manifest, of_splits, check.pools, progress)
         manifest = replace(manifest.with_files(files), complete=True)
         write_manifest(resolved.layout.manifest, manifest)
     n_copied = sum(resolved.engine.n_published(each.pool, each.missing) for each in work)
     kept = [
         f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
         f"{job.requested:,} asked for"
-        for job in resolved.all_jobs
+        for job in resolved.jobs
         if 0 < job.requested < job.goal
-    ]
-    entries = [
-        entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
     ]
     return Summary(
         folder=request.out,
@@ -158,7 +162,7 @@ def build(
         exhausted=resolved.exhausted,
         covr=manifest.covr,
         suites=removed_suites(resolved.manifest, manifest),
-        n_questions=sum(entry["questions"] for entry in entries),
+        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
         n_images=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
         n_annotated=sum(len(each.missing) for each in annotations) if renderer is not None else 0,
@@ -220,10 +224,6 @@ def try_each_split(resolved: Resolved) -> None:
     for job in resolved.jobs:
         if not job.finished:
             next(questions_of(replace(job, goal=1), resolved.engine))
-    if resolved.covr is not None:
-        for covr_job in resolved.covr_jobs:
-            if not covr_job.finished:
-                next(resolved.covr.questions(replace(covr_job, goal=1)))
 
 
 def start_manifest(resolved: Resolved) -> Manifest:
@@ -232,7 +232,7 @@ def start_manifest(resolved: Resolved) -> Manifest:
     Raises:
         DatasetError: a foreign file is where the run would write or remove its own.
     """
-    for pool in dict.fromkeys(job.pool for job in resolved.all_jobs):
+    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
         check_store(resolved.layout.image_store(pool))
         passes_store(resolved.layout, pool).check()
     there, wanted = resolved.manifest.rendering, resolved.request.rendering
@@ -247,7 +247,8 @@ def start_manifest(resolved: Resolved) -> Manifest:
     )
     # A run that is killed before the vocabulary is listed leaves a folder that can be resumed.
     write_manifest(resolved.layout.manifest, manifest)
-    manifest = manifest.with_files(write_vocabulary(resolved))
+    vocabularies = write_vocabularies(resolved.layout, resolved.engine, of_sets=resolved.of_sets)
+    manifest = manifest.with_files(vocabularies)
     write_manifest(resolved.layout.manifest, manifest)
     return manifest
 
@@ -255,27 +256,12 @@ def start_manifest(resolved: Resolved) -> Manifest:
 def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
     """Writes the unfinished splits; returns the manifest that lists them."""
     jobs = [job for job in resolved.jobs if not job.finished]
-    with closing(generate_questions(jobs, resolved)) as splits:
-        for job, questions in splits:
+    with closing(generate_questions(jobs, resolved.engine)) as splits:
+        for job, batches in splits:
             title = f"Generating {job.hop.name} {job.split}"
             total = job.goal if job.kind.unit == "questions" else 0
             with progress.stage(title, total=total, unit="questions") as advance:
-                manifest = write_split(job, questions, resolved, manifest, advance)
-            write_manifest(resolved.layout.manifest, manifest)
-    if resolved.covr is not None:
-        manifest = write_covr(resolved, resolved.covr, manifest, progress)
-    return manifest
-
-
-def write_covr(resolved: Resolved, maker: CovrMaker, manifest: Manifest, progress: Progress) -> Manifest:
-    """Writes the unfinished splits of questions over several images; returns the manifest that lists them."""
-    manifest = manifest.with_files(write_covr_vocabulary(maker, resolved.layout))
-    jobs = [job for job in resolved.covr_jobs if not job.finished]
-    with closing(prefetch_each(map(maker.encoded, jobs))) as sources:
-        for job, questions in zip(jobs, sources, strict=True):
-            title = f"Generating {job.hop.name} {job.split}"
-            with progress.stage(title, total=job.goal, unit="questions") as advance:
-                manifest = write_covr_split(job, questions, maker, resolved.layout, manifest, advance)
+                manifest = write_split(job, batches, resolved.layout, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)
     return manifest
 

@@ -59,7 +59,7 @@ def _sets(
     rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved, thumbnails: Thumbnails
 ) -> Iterator[AnsweredSet]:
     """The set of each question, with its answer."""
-    vocabulary = resolved.world.vocabulary
+    vocabulary = resolved.engine.world.vocabulary
     programs = Programs.from_tokens(ProgramTokens(vocabulary, vocab.programs()), rows.programs)
     used = np.unique(rows.image_idxs)
     used = used[used >= 0]

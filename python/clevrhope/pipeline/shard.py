@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.covr import CovrJob
+from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job
+from clevrhope.pipeline.questions import images_of
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.pipeline.text import images_of, indices_by_pool
+from clevrhope.pipeline.text import indices_by_pool
+from clevrhope.splits.kinds import SplitKind
 
 SCENES_TOGETHER = 50
 """Consecutive scenes that one machine renders; few, so that all machines get about the same number."""
@@ -34,21 +34,20 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
-    def jobs(self, resolved: Resolved) -> tuple[tuple[Job, ...], tuple[CovrJob, ...]]:
+    def jobs(self, resolved: Resolved) -> tuple[Job, ...]:
         """The splits that this machine writes; the largest go first, each to the least loaded machine."""
         loads = [0] * self.of
-        mine: list[Job | CovrJob] = []
-        for job in sorted(resolved.all_jobs, key=lambda job: (-_questions(job), job.hop.name, job.split)):
+        mine: list[Job] = []
+        for job in sorted(resolved.jobs, key=lambda job: (-job.n_questions, job.hop.name, job.split)):
             least = loads.index(min(loads))
-            loads[least] += _questions(job)
+            loads[least] += job.n_questions
             if least == self.number - 1:
                 mine.append(job)
-        single = tuple(job for job in resolved.jobs if job in mine)
-        return single, tuple(job for job in resolved.covr_jobs if job in mine)
+        return tuple(job for job in resolved.jobs if job in mine)
 
     def images(self, resolved: Resolved) -> dict[str, Ints]:
         """Pool -> the scenes that this machine renders, sorted."""
-        used = indices_by_pool((job.pool, _scenes(job, resolved)) for job in resolved.all_jobs)
+        used = indices_by_pool((job.pool, _scenes(job, resolved.engine)) for job in resolved.jobs)
         return {
             pool: each[each // SCENES_TOGETHER % self.of == self.number - 1] for pool, each in used.items()
         }
@@ -78,24 +77,14 @@ def request_as_json(resolved: Resolved) -> dict[str, Any]:
         "passes": list(resolved.config.passes),
         "question_json": resolved.config.question_json,
         "render": resolved.request.render,
-        "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.all_jobs},
+        "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.jobs},
         "palettes": {name: each.as_json() for name, each in sorted(resolved.engine.palettes.items())},
     }
 
 
-def _questions(job: Job | CovrJob) -> int:
-    """The approximate number of questions that a job makes, as a measure of its work."""
-    if isinstance(job, CovrJob):
-        return job.goal
-    if job.prelim:
-        return job.kind.group * job.goal
-    return job.goal if not job.minimal else 4 * job.goal
-
-
-def _scenes(job: Job | CovrJob, resolved: Resolved) -> Ints:
-    if isinstance(job, CovrJob):
-        return np.empty(0, np.int32) if resolved.covr is None else resolved.covr.images_of(job)
-    if job.minimal or job.prelim:
-        return images_of(job, resolved)
+def _scenes(job: Job, engine: Engine) -> Ints:
+    """The scenes that a split uses, if each yields all of its questions."""
+    if not isinstance(job.kind, SplitKind) or job.kind.drawn != "stream":
+        return images_of(job, engine)
     n_scenes = -(-job.goal // job.kind.questions_per_scene)
-    return resolved.engine.eligible_scenes(job.split, job.pool, job.hop.held_out, job.kind.rule, n_scenes)
+    return engine.eligible_scenes(job.split, job.pool, job.hop.held_out, job.kind.rule, n_scenes)

@@ -13,15 +13,15 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.binding import open_inputs
-from clevrhope.pipeline.engine import Engine, vocabulary
+from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job, new_job, wanted_splits
 from clevrhope.pipeline.limits import Limits, folder_palettes, second_palette, with_diversity
+from clevrhope.pipeline.questions import questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import open_engine
-from clevrhope.pipeline.text import questions_of
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
-from clevrhope.splits.kinds import SHARED_PLACES
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 from clevrhope.splits.palettes import Palette
 from clevrhope.version import DATASET_VERSION
 
@@ -45,7 +45,7 @@ class SplitSource:
         """Number of images that belong together, such as four in a minimal set; 1 if images stand alone."""
         if self.job.pool == SHARED_PLACES:
             return 1
-        return self.job.kind.group_of(len(self.job.hop.target))
+        return SPLITS[self.job.split].group_of(len(self.job.hop.target))
 
     def open_engine(self) -> Engine:
         """The engine that makes the split's questions and the scenes of its pool."""
@@ -64,12 +64,12 @@ class SplitSource:
         job = replace(self.job, question_json=False)
         if limit is not None and job.kind.unit == "questions":
             job = replace(job, goal=limit)
-        vocab = vocabulary(engine.world, engine.templates)
+        vocab = engine.encoder.vocab
         made: list[QuestionTable] = []
         n = 0
         for batch in questions_of(job, engine):
-            made.append(_narrow(batch.arrays, vocab))
-            n += len(batch.arrays)
+            made.append(_narrow(batch.table, vocab))
+            n += len(batch.table)
             if limit is not None and n >= limit:
                 break
         if limit is not None and n < limit:

@@ -8,7 +8,7 @@ from clevrhope.describe.suites import CELLS
 from clevrhope.splits.kinds import SPLITS
 
 if TYPE_CHECKING:
-    from clevrhope.pipeline.suites import SuiteSplit
+    from clevrhope.pipeline.suite_maker import SuiteSplit
 
 _NAME_WIDTH, _COUNT_WIDTH = 28, 8
 

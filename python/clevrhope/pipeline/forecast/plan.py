@@ -14,15 +14,16 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import RenderError
 from clevrhope.pipeline.annotations import missing_passes
-from clevrhope.pipeline.covr import QUESTIONS_A_WINDOW, CovrJob
 from clevrhope.pipeline.forecast.rates import image_rate, text_rate
 from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.jobs import Job
+from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
-from clevrhope.pipeline.text import indices_by_pool, questions_of
+from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
+from clevrhope.splits.covr.kinds import CovrKind
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
 
@@ -86,7 +87,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         ClevrhopeError: as for `build`.
     """
     resolved = resolve(request)
-    engine, jobs, shown = resolved.engine, resolved.all_jobs, progress or Silent()
+    engine, jobs, shown = resolved.engine, resolved.jobs, progress or Silent()
     exact = sum(job.goal for job in jobs if job.kind.unit == "questions") <= COUNTED
     used, splits = {}, list[dict[str, Any]]()
     with shown.stage("Looking at scenes", total=len(jobs), unit="splits") as advance:
@@ -130,25 +131,24 @@ def _clevr_by_number(resolved: Resolved, images: Mapping[str, Ints]) -> dict[str
     return {str(number): round(n_clevr / n, 4) for number, (n, n_clevr) in numbers.items()}
 
 
-def _counted(job: Job | CovrJob, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
+def _counted(job: Job, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
     """The number of a split's questions, and its images, each once.
 
     `exact` makes the questions. Otherwise, the images of a streamed split are the first that it may ask
     about, as many as it needs if each yields all of its questions; which these are is known before objects
     are placed.
     """
-    if isinstance(job, CovrJob):
-        if exact and resolved.covr is not None:
-            return job.goal, resolved.covr.images_of(job)
-        rule = job.kind.scenes(resolved.config.covr_hold)
-        # A window of scenes yields so many questions that nearly all of its scenes are in some set.
-        n_images = min(-(-job.goal // QUESTIONS_A_WINDOW) * WINDOW, MAX_IMAGES * job.goal)
-    elif exact or job.kind.drawn != "stream":
+    kind = job.kind
+    if exact or kind.drawn not in ("stream", CovrKind.drawn):
         batches = questions_of(replace(job, question_json=False), resolved.engine)
-        images = np.concatenate([batch.arrays.image_idxs for batch in batches])
-        return len(images), np.unique(images)
+        columns = [batch.table.image_idxs for batch in batches]
+        return sum(map(len, columns)), distinct_images(columns)
+    if isinstance(kind, CovrKind):
+        rule = kind.scenes(resolved.config.covr_hold)
+        # A window of scenes yields so many questions that nearly all of its scenes are in some set.
+        n_images = min(-(-job.goal // SETS_A_WINDOW) * WINDOW, MAX_IMAGES * job.goal)
     else:
-        rule, n_images = job.kind.rule, -(-job.goal // job.kind.questions_per_scene)
+        rule, n_images = kind.rule, -(-job.goal // kind.questions_per_scene)
     return job.goal, resolved.engine.eligible_scenes(job.split, job.pool, job.hop.held_out, rule, n_images)
 
 
@@ -156,7 +156,7 @@ def _measure(plan: Plan) -> None:
     """Adds bytes and seconds to a plan: its numbers times the rates of samples."""
     resolved, load = plan.resolved, os.getloadavg()[0]
     plan.load = load if load >= BUSY_LOAD * available_cores() else None
-    largest = max(resolved.all_jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
+    largest = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
     text, rows = text_rate(largest, resolved)
     plan.bytes = round(plan.questions * text.bytes)
     seconds = SECONDS_TO_START + SECONDS_A_SPLIT * len(plan.splits)

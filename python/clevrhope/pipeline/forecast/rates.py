@@ -8,18 +8,15 @@ from itertools import cycle, islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.passes_h5 import pack
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderers import row_of
-from clevrhope.pipeline.covr import CovrJob
 from clevrhope.pipeline.jobs import Job
+from clevrhope.pipeline.questions import distinct_images, questions_of
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
-from clevrhope.pipeline.text import questions_of
 
 SAMPLE = 2_250
 """The most questions of a sample."""
@@ -35,16 +32,12 @@ class Rate(NamedTuple):
     bytes: float
 
 
-def text_rate(job: Job | CovrJob, resolved: Resolved) -> tuple[Rate, list[bytes]]:
+def text_rate(job: Job, resolved: Resolved) -> tuple[Rate, list[bytes]]:
     """The rate of a split's first questions, with their scenes; and these scenes as JSON."""
     began = perf_counter()
-    sample: Any = replace(job, goal=min(job.goal, SAMPLE))
-    if resolved.covr is not None and isinstance(job, CovrJob):
-        batch: Any = next(resolved.covr.encoded(sample))
-    else:
-        batch = next(questions_of(sample, resolved.engine))
-    n, images = len(batch.arrays), np.unique(batch.arrays.image_idxs)
-    scenes = [row for rows in resolved.engine.scene_rows(job.pool, images[images >= 0]) for row in rows]
+    batch = next(questions_of(replace(job, goal=min(job.goal, SAMPLE)), resolved.engine))
+    n, images = len(batch.table), distinct_images([batch.table.image_idxs])
+    scenes = [row for rows in resolved.engine.scene_rows(job.pool, images) for row in rows]
     seconds = (perf_counter() - began) / n
     return Rate(seconds, sum(map(len, [*batch.rows, *scenes])) / n + BYTES_OF_ARRAYS), scenes
 

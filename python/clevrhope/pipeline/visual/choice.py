@@ -4,13 +4,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import (
     NO_ANSWER,
-    ProgramTokens,
     SceneBatch,
     SplitQuestions,
     Templates,
@@ -19,12 +19,13 @@ from clevrhope._core import (
     execute_tokens,
 )
 from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError, TemplateError
+from clevrhope.pipeline.encoder import Encoder
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -84,12 +85,10 @@ class Choice:
 class SplitReading:
     """Everything needed to read a split's questions."""
 
-    layout: Layout
+    folder: Folder
     templates: Templates
-    vocab: Vocab
-    tokens: ProgramTokens
+    encoder: Encoder
     rows: QuestionTable
-    seed: int
     hop: Hop
     split: str
     pool: str
@@ -102,20 +101,34 @@ class SplitReading:
         Raises:
             TemplateError: a question was not made from these templates.
         """
-        every = self.rows
+        columns = (
+            getattr(self.rows, name) for name in ("questions", "programs", "question_families", "answers")
+        )
         try:
             return SplitQuestions(
                 self.templates,
-                np.ascontiguousarray(every.questions[rows]),
-                np.ascontiguousarray(every.programs[rows]),
-                np.ascontiguousarray(every.question_families[rows]),
-                np.ascontiguousarray(every.answers[rows]),
-                words=self.vocab.questions(),
-                tokens=self.tokens,
-                answer_names=self.vocab.answers(),
+                *(np.ascontiguousarray(column[rows]) for column in columns),
+                words=self.encoder.words,
+                tokens=self.encoder.tokens,
+                answer_names=self.encoder.vocab.answers(),
             )
         except TemplateError as error:
-            raise TemplateError(f"{self.layout.questions_h5(self.hop.name, self.split)}: {error}") from error
+            raise TemplateError(f"{self.path}: {error}") from error
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the dataset's files."""
+        return self.folder.layout
+
+    @property
+    def path(self) -> Path:
+        """The file of the split's questions."""
+        return self.layout.questions_h5(self.hop.name, self.split)
+
+    @property
+    def seed(self) -> int:
+        """The dataset's seed."""
+        return self.folder.manifest.seed
 
     def scenes(self, indices: Ints) -> SceneBatch:
         """Reads the scenes with these indices, which must be sorted.
@@ -213,8 +226,7 @@ class _Block:
         try:
             kept = self.questions.foregrounds(self.scenes.graphs, self.scene_rows)
         except ValueError as error:
-            file = reading.layout.questions_h5(reading.hop.name, reading.split)
-            raise DatasetError(f"{file}: a question has no answer on its scene ({error})") from error
+            raise DatasetError(f"{reading.path}: a question has no answer on its scene ({error})") from error
         n_objects = self.scenes.n_objects[self.scene_rows]
         for place in np.flatnonzero(kept == 0).tolist():
             kept[place] = reading.random_objects(int(self.rows[place]), int(n_objects[place]))
@@ -232,11 +244,11 @@ class _Block:
             pool=reading.pool,
         )
         programs = np.ascontiguousarray(reading.rows.programs[self.rows])
-        before = execute_tokens(reading.tokens, programs, self.scenes.graphs, self.scene_rows)
+        before = execute_tokens(reading.encoder.tokens, programs, self.scenes.graphs, self.scene_rows)
         places = np.flatnonzero(is_made)
         after = np.full(len(kept), NO_ANSWER, dtype=np.int32)
         after[places] = execute_tokens(
-            reading.tokens,
+            reading.encoder.tokens,
             np.ascontiguousarray(programs[places]),
             scenes.graphs,
             np.arange(len(places), dtype=np.uint32),
@@ -260,7 +272,7 @@ class _Block:
             held_out=list(reading.hop.held_out) if reading.hop.held_out else None,
             rule=SPLITS[reading.split].rule if reading.hop.held_out else "any",
         )
-        answers = reading.vocab.answers()
+        answers = reading.encoder.vocab.answers()
         asks = np.asarray([answers[each] in ("yes", "no") for each in reading.rows.answers[self.rows]])
         looked.n_yes_no += int(asks.sum())
         looked.n_unflipped += int((asks & (found[:, 0] < 0)).sum())

@@ -52,7 +52,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Plan:
+class ImagePlan:
     """All images of a visual pool."""
 
     pool: str
@@ -67,7 +67,7 @@ class Plan:
         return [each.index for each in self.images]
 
     @classmethod
-    def of(cls, pool: str, questions: Sequence[Chosen]) -> "Plan":
+    def of(cls, pool: str, questions: Sequence[Chosen]) -> "ImagePlan":
         """Plans the images that questions, by row, need."""
         copies: dict[int, int] = {}
         images = []
@@ -91,7 +91,7 @@ class VisualImages:
     """The images of one visual pool."""
 
     def __init__(
-        self, reading: SplitReading, plan: Plan, *, size: tuple[int, int], rgb: Rgb, keeps_png: bool
+        self, reading: SplitReading, plan: ImagePlan, *, size: tuple[int, int], rgb: Rgb, keeps_png: bool
     ) -> None:
         """Takes the images' height and width, the color for `fill`, and whether PNG files are kept."""
         self._reading, self._plan, self._size, self._rgb = reading, plan, size, rgb
@@ -241,7 +241,7 @@ class VisualImages:
 
     def _edit(self, missing: Sequence[Planned], write: WriteImage, advance: Advance) -> None:
         def tasks() -> Iterator[tuple[list[Planned], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
-            blocks = Plan(self._plan.pool, tuple(missing), {}).blocks()
+            blocks = ImagePlan(self._plan.pool, tuple(missing), {}).blocks()
             for block in blocks:
                 scenes, places = self._sources(block)
                 rasters = object_ids(self._reading.world, scenes)

@@ -6,48 +6,37 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from clevrhope._core import ProgramTokens, QuestionBatch, SceneGraphs
+from clevrhope._core import QuestionBatch, SceneGraphs
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
-from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
+from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
-from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
 from clevrhope.images.renderers import open_renderer
 from clevrhope.images.rendering_record import rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
-from clevrhope.pipeline.engine import encoded
-from clevrhope.pipeline.suites import (
-    SuiteSplit,
-    TestCounts,
-    locked_dataset,
-    pair_rows,
-    test_splits,
-    used_templates,
-    with_datasheet,
-    with_suite,
-    write_suite_files,
-)
+from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts, palette_data, used_templates
+from clevrhope.pipeline.suite_writer import FLIP, SAME, SuiteWriter, pair_columns
+from clevrhope.pipeline.suites import locked_dataset, stream_splits, with_datasheet
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
-from clevrhope.pipeline.visual.images import Plan, Rgb, VisualImages, mean_rgb
-from clevrhope.questions import Templates
+from clevrhope.pipeline.visual.images import ImagePlan, Rgb, VisualImages, mean_rgb
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.splits.palettes import palette_from_json, parse_pool_name
+from clevrhope.splits.palettes import parse_pool_name
 
 ORIGINALS: Mapping[str, int] = {"demo": 20, "small": 200, "paper": 5_000}
 """The most questions of a split that get visual tests, by preset."""
@@ -83,7 +72,7 @@ class VisualSplit(SuiteSplit):
 
 
 def make_visual_suite(
-    folder: Path,
+    root: Path,
     n: int | None = None,
     *,
     hops: Sequence[str] | None = None,
@@ -94,7 +83,7 @@ def make_visual_suite(
     """Writes visual tests and their images for the test sets of whole scenes in a finished dataset.
 
     Args:
-        folder: the dataset's folder.
+        root: the dataset's folder.
         n: the most questions per split; by default as in the dataset's preset, see `ORIGINALS`.
         hops: the sub-datasets; by default all in the folder.
         templates: the dataset's question templates, if they are not the package's.
@@ -109,15 +98,15 @@ def make_visual_suite(
         ScenesFailedError: some scenes could not be rendered; the same command tries them again.
     """
     progress = progress or Silent()
-    with locked_dataset(folder) as (layout, manifest):
-        wanted = test_splits(layout, manifest, hops)
-        maker = _Maker(layout, manifest, n, templates, properties)
-        sweep(layout.folders())
-        made = []
+    with locked_dataset(root) as folder:
+        wanted = stream_splits(folder, hops, "test")
+        maker = _Maker(folder, n, templates, properties)
+        sweep(folder.layout.folders())
+        manifest, made = folder.manifest, []
         for hop, split in wanted:
             manifest, counts = maker.write(manifest, hop, split, progress)
-            manifest = with_datasheet(layout, manifest, hop.name)
-            write_manifest(layout.manifest, manifest)
+            manifest = with_datasheet(folder.layout, manifest, hop.name)
+            write_manifest(folder.layout.manifest, manifest)
             made.append(counts)
     return tuple(made)
 
@@ -126,41 +115,36 @@ class _Maker:
     """Makes visual tests on a folder's splits; errors as for `make_visual_suite`."""
 
     def __init__(
-        self,
-        layout: Layout,
-        manifest: Manifest,
-        n: int | None,
-        templates: Path | None,
-        properties: Path | None,
+        self, folder: Folder, n: int | None, templates: Path | None, properties: Path | None
     ) -> None:
-        self._layout, self._manifest, self._properties = layout, manifest, properties
+        manifest = folder.manifest
+        self._folder, self._properties = folder, properties
         self._n = n or ORIGINALS.get(str(manifest.config.get("preset")), ORIGINALS["demo"])
         if manifest.rendering is None or not manifest.pools:
             raise ConfigError(
-                f"{layout.root}: it has no images, which visual tests edit; run the dataset's build again "
+                f"{folder.root}: it has no images, which visual tests edit; run the dataset's build again "
                 "without --no-render"
             )
-        self._rendering: Rendering = rendering_from_json(manifest.rendering, where=str(layout.manifest))
-        self._world = Folder(layout, manifest).world(properties)
-        self._vocab = read_vocab(layout.vocab)
+        where = str(folder.layout.manifest)
+        self._rendering: Rendering = rendering_from_json(manifest.rendering, where=where)
+        self._world = folder.world(properties)
         beside = (templates or assets.question_templates()) / "suites" / VISUAL
-        self._templates: Templates = used_templates(manifest, self._world.vocabulary, beside)[0]
-        self._tokens = ProgramTokens(self._world.vocabulary, self._vocab.programs())
-        numbers = self._vocab.answer_token_to_idx
-        self._answers = np.asarray([numbers[text] for text in self._world.answers], dtype=np.int32)
+        self._templates = used_templates(manifest, self._world.vocabulary, beside)[0]
+        encoder = Encoder(self._world.vocabulary, folder.vocab, self._world.answers)
+        self._writer = SuiteWriter(folder, VISUAL, encoder, TESTS, {"fingerprint": FINGERPRINT})
 
     def write(
         self, manifest: Manifest, hop: Hop, split: str, progress: Progress
     ) -> tuple[Manifest, VisualSplit]:
         """Writes images, scenes and pairs for a split; returns the manifest that lists them."""
-        layout = self._layout
+        layout = self._folder.layout
         pool = SuitePool(hop.name, VISUAL, split)
         source_pool = str(manifest.splits[hop.name][split]["pool"])
         rows = read_table(layout.questions_h5(hop.name, split))
         reading = self._reading(rows, hop, split, source_pool)
         with progress.stage(f"Choosing questions of {hop.name} {split}", total=0, unit="questions"):
             choice = choose(reading, self._n)
-        plan = Plan.of(pool.name, choice.questions)
+        plan = ImagePlan.of(pool.name, choice.questions)
         images = VisualImages(
             reading,
             plan,
@@ -181,72 +165,52 @@ class _Maker:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
         pairs = _Pairs.of(choice, plan)
-        batch, arrays = self._asked(pairs, reading, plan, scene_rows)
-        answers = self._vocab.answers()
-        files |= write_suite_files(
-            layout,
-            hop.name,
-            split,
-            iter(
-                [(arrays, pair_rows(batch, arrays, TESTS, answers, suite=VISUAL, split=split, first_row=0))]
-            ),
-            self._vocab,
-            pool=plan.pool,
-            suite=VISUAL,
-            tests=TESTS,
-            n_originals=len(rows),
-            fingerprint=FINGERPRINT,
-            source_pool=source_pool,
-        )
         entry = {
             "pairs": len(pairs.rows),
             "originals": len(rows),
             "images": len(plan.images),
             "visual": self._n,
         }
-        counts = tuple(pairs.counts(reading))
-        found = VisualSplit(
-            hop.name, split, len(rows), counts, 0, "questions", len(plan.images), choice.looked
+        manifest = self._writer.write(
+            manifest.with_files(files),
+            hop.name,
+            split,
+            [self._asked(pairs, reading, plan, scene_rows)],
+            entry,
+            pool=plan.pool,
+            n_originals=len(rows),
+            source_pool=source_pool,
         )
-        return with_suite(manifest.with_files(files), hop.name, VISUAL, split, entry), found
+        n_images = len(plan.images)
+        return manifest, VisualSplit(
+            hop.name, split, len(rows), pairs.counts(), 0, "questions", n_images, choice.looked
+        )
 
     def _reading(self, rows: QuestionTable, hop: Hop, split: str, pool: str) -> SplitReading:
-        _, palette = parse_pool_name(pool)
-        world = self._world
-        if palette:
-            data = palette_from_json(self._manifest.palettes[palette]).data(pool)
+        folder, encoder, world = self._folder, self._writer.encoder, self._world
+        if data := palette_data(folder.manifest, pool):
+            _, palette = parse_pool_name(pool)
             world = world.with_palette(data, name=palette, file=f"palette {palette}")
-        return SplitReading(
-            self._layout,
-            self._templates,
-            self._vocab,
-            self._tokens,
-            rows,
-            self._manifest.seed,
-            hop,
-            split,
-            pool,
-            world,
-        )
+        return SplitReading(folder, self._templates, encoder, rows, hop, split, pool, world)
 
     def _mean_rgb(self, hop: Hop, pool: str, rows: QuestionTable) -> Rgb:
         """The mean color of train's first images, or of the split's own if there is no train split."""
         indices = rows.image_idxs
-        if TRAIN.name in self._manifest.splits[hop.name]:
-            pool = str(self._manifest.splits[hop.name][TRAIN.name]["pool"])
-            path = self._layout.questions_h5(hop.name, TRAIN.name)
+        if TRAIN.name in self._folder.manifest.splits[hop.name]:
+            pool = str(self._folder.manifest.splits[hop.name][TRAIN.name]["pool"])
+            path = self._folder.layout.questions_h5(hop.name, TRAIN.name)
             indices = read_table(path).image_idxs
         used: Ints = np.unique(indices)[:IMAGES_OF_THE_MEAN]
-        images = find_images(self._layout, pool, used, prefer="h5")
+        images = find_images(self._folder.layout, pool, used, prefer="h5")
         if images is None:
             raise ConfigError(
-                f"{self._layout.images(pool)}: no images of {pool}, whose mean color backgrounds get; run "
-                "the dataset's build again without --no-render"
+                f"{self._folder.layout.images(pool)}: no images of {pool}, whose mean color backgrounds get; "
+                "run the dataset's build again without --no-render"
             )
         return mean_rgb(images, used)
 
     def _asked(
-        self, pairs: "_Pairs", reading: SplitReading, plan: Plan, scene_rows: Mapping[int, bytes]
+        self, pairs: "_Pairs", reading: SplitReading, plan: ImagePlan, scene_rows: Mapping[int, bytes]
     ) -> tuple[QuestionBatch, QuestionTable]:
         """Both questions of each pair, executed on the scenes of their images.
 
@@ -254,44 +218,41 @@ class _Maker:
             DatasetError: an answer contradicts the relation of its pair.
         """
         n = len(pairs.rows)
-        rows, indices = np.repeat(pairs.rows, 2), pairs.images.reshape(-1)
+        indices = pairs.images.reshape(-1)
         content = b"[" + b",".join(scene_rows[index] for index in plan.indices) + b"]"
         scenes = SceneGraphs.from_json(self._world.vocabulary, content, file="edited scenes")
         places = np.searchsorted(np.asarray(plan.indices, dtype=np.int64), indices).astype(np.uint32)
-        questions = reading.questions(rows)
+        questions = reading.questions(np.repeat(pairs.rows, 2))
         batch = questions.on(scenes, places, indices, pool=plan.pool)
-        widths = reading.rows.widths
-        columns = encoded(batch, self._vocab.questions(), self._tokens, self._answers, widths)
-        self._check_answers(pairs, reading, columns["answers"].reshape(n, 2))
         touches = np.zeros(2 * n, dtype=np.uint8)
         if reading.hop.held_out:
             touches = questions.touches(scenes, places, list(reading.hop.held_out))
-        first = np.repeat(touches[::2], 2)
-        columns |= {
-            "pair_idxs": np.repeat(np.arange(n, dtype=np.int32), 2),
-            "role": np.tile(np.asarray([0, 1], dtype=np.int8), n),
-            "test": np.repeat(pairs.tests, 2).astype(np.int16),
-            "tier": np.zeros(2 * n, dtype=np.int8),
+        first = touches[::2]
+        of_pairs = {
+            "pair_idxs": np.arange(n, dtype=np.int32),
+            "test": pairs.tests.astype(np.int16),
+            "tier": np.zeros(n, dtype=np.int8),
             "cell": ((first & 1) * 3).astype(np.int8),
             "touches": (first >> 2).astype(np.int8),
-            "relation": np.repeat(pairs.relations, 2),
-            "value": np.full(2 * n, -1, dtype=np.int32),
-            "orig_idxs": np.stack([pairs.rows, np.full(n, -1)], axis=1).reshape(-1).astype(np.int32),
-            "clevr_programs": np.zeros_like(columns["programs"]),
+            "relation": pairs.relations,
+            "value": np.full(n, -1, dtype=np.int32),
         }
-        arrays = QuestionTable(PAIRS, columns)
-        return batch, arrays
+        widths = reading.rows.widths
+        columns = pair_columns(of_pairs, np.stack([pairs.rows, np.full(n, -1)], axis=1))
+        columns["clevr_programs"] = np.zeros((2 * n, widths[1]), dtype=np.int32)
+        table = self._writer.table(PAIRS, batch, widths, columns)
+        self._check_answers(pairs, reading, table.answers.reshape(n, 2))
+        return batch, table
 
-    def _check_answers(self, pairs: "_Pairs", reading: SplitReading, answers: npt.NDArray[np.int32]) -> None:
+    def _check_answers(self, pairs: "_Pairs", reading: SplitReading, answers: Ints) -> None:
         stored = reading.rows.answers[pairs.rows]
-        is_flip = pairs.relations == RELATIONS.index("flip")
+        is_flip = pairs.relations == FLIP
         wrong = (answers[:, 0] != stored) | ((answers[:, 1] == stored) == is_flip)
         if wrong.any():
             row = int(pairs.rows[wrong][0])
-            path = self._layout.questions_h5(reading.hop.name, reading.split)
             raise DatasetError(
-                f"{path}: question {row} does not have the answer on its scene that the file says, or on its "
-                "edited scene; build the dataset again"
+                f"{reading.path}: question {row} does not have the answer on its scene that the file says, "
+                "or on its edited scene; build the dataset again"
             )
 
 
@@ -301,13 +262,13 @@ class _Pairs:
 
     rows: Rows
     """(K,) rows of the questions in their split."""
-    tests: npt.NDArray[np.int64]
+    tests: Rows
     """(K,) numbers of tests."""
     images: Rows
     """(K, 2) indices of both images."""
 
     @classmethod
-    def of(cls, choice: Choice, plan: Plan) -> "_Pairs":
+    def of(cls, choice: Choice, plan: ImagePlan) -> "_Pairs":
         """The pairs of the chosen questions."""
         found = [
             (each.row, number, plan.copies[each.scene], visual_index(each.row, test))
@@ -319,12 +280,11 @@ class _Pairs:
         return cls(columns[:, 0], columns[:, 1], np.ascontiguousarray(columns[:, 2:]))
 
     @property
-    def relations(self) -> npt.NDArray[np.int8]:
-        """(K,) relations between the answers."""
-        same, flip = RELATIONS.index("same"), RELATIONS.index("flip")
-        return np.where(self.tests == VISUAL_TESTS.index("edit"), flip, same).astype(np.int8)
+    def relations(self) -> Any:
+        """(K,) int8 relations between the answers."""
+        return np.where(self.tests == VISUAL_TESTS.index("edit"), FLIP, SAME).astype(np.int8)
 
-    def counts(self, reading: SplitReading) -> list[TestCounts]:
+    def counts(self) -> tuple[TestCounts, ...]:
         """Number of pairs for each test."""
         n_of = Counter(self.tests.tolist())
-        return [TestCounts(test, tier, n_of[number], {}, {}) for number, (test, tier, _) in enumerate(TESTS)]
+        return tuple(TestCounts(test, tier, n_of[k], {}, {}) for k, (test, tier, _) in enumerate(TESTS))

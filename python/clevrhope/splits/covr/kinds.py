@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from clevrhope.splits.kinds import Rule
 
@@ -31,6 +31,8 @@ class CovrKind:
         questions: the split whose questions it paraphrases, or else its own name.
         half: which half of all texts it uses, so that dev and test share none; None for all texts.
         mentions: whether its questions are about the pair.
+        drawn: how it is drawn, as in `SplitKind`.
+        unit: the unit in which its size is counted.
         caption: what a reader should look for in it.
     """
 
@@ -43,11 +45,8 @@ class CovrKind:
     caption: str
     half: int | None = None
     mentions: bool = False
-
-    @property
-    def unit(self) -> str:
-        """The unit in which its size is counted."""
-        return "questions"
+    drawn: ClassVar[Literal["sets of images"]] = "sets of images"
+    unit: ClassVar[Literal["questions"]] = "questions"
 
     @property
     def paraphrased(self) -> bool:

@@ -1,0 +1,313 @@
+"""Makes the pairs of a suite of questions on the splits of a finished dataset."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from clevrhope._core import Pairs, QuestionBatch, SceneGraphs, Suite, Vocabulary
+from clevrhope.dataset.clevr_json import read_scene_indices
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe.suites import CELLS
+from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
+from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.suite_writer import SuiteWriter, pair_columns
+from clevrhope.questions import Templates, read_templates
+from clevrhope.questions.suites import read_suite, suite_fingerprint
+from clevrhope.runtime import assets
+from clevrhope.runtime.atomic import record
+from clevrhope.runtime.reading import read_bytes
+from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.palettes import palette_from_json, parse_pool_name
+
+PAIRS_A_BLOCK = 32_768
+"""Pairs that are written at once, about 70 MB of JSON rows."""
+
+PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
+"""How many pairs each cell of a test should have, by the dataset's preset."""
+
+Origin = Literal["questions", "search"]
+"""Where originals of the dataset's families come from: only its own questions, or also a search."""
+
+MAX_SCENE_FILE_BYTES = 1 << 30
+"""The most bytes of a scene file; 10,000 scenes of 32 objects take a quarter of that."""
+
+
+@dataclass(frozen=True)
+class TestCounts:
+    """The result of a test on one split."""
+
+    __test__ = False  # otherwise pytest would collect a class of this name
+
+    test: str
+    tier: str
+    n_pairs: int
+    cells: Mapping[str, int]
+    """Number of pairs by which question mentions the held-out pair: "10" if only the original does."""
+    skipped: Mapping[str, int]
+    """Number of questions without a partner, by reason."""
+    short: Mapping[str, int] = field(default_factory=dict)
+    """The cells that are not full, and how many pairs they lack."""
+    impossible: tuple[str, ...] = ()
+    """The cells in which the test can have no pairs, because of its nature or the split's rule."""
+
+
+@dataclass(frozen=True)
+class SuiteSplit:
+    """The pairs on one split."""
+
+    hop: str
+    split: str
+    n_originals: int
+    tests: tuple[TestCounts, ...]
+    per_cell: int
+    """How many pairs each cell of a test should have."""
+    origin: Origin
+    """Where originals of the dataset's families came from."""
+    n_before: int = field(default=0, kw_only=True)
+    """Number of earlier pairs that these replace."""
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of all tests."""
+        return sum(counts.n_pairs for counts in self.tests)
+
+
+class SuiteMaker:
+    """Makes the pairs of one suite on a folder's splits; errors as for `make_suite`."""
+
+    role = "test"
+    """The role of the splits for which it makes pairs."""
+
+    every: int | None = None
+    """For train sets: the number of their questions before each pair."""
+
+    def __init__(
+        self,
+        folder: Folder,
+        name: str,
+        suite_files: Path,
+        *,
+        origin: Origin = "questions",
+        per_cell: int | None = None,
+    ) -> None:
+        self.folder, self.origin = folder, origin
+        preset = str(folder.manifest.config.get("preset", "demo"))
+        self.per_cell = PER_CELL.get(preset, PER_CELL["demo"]) if per_cell is None else per_cell
+        templates, template_folder = used_templates(folder.manifest, folder.vocabulary, suite_files)
+        self.suite = read_suite(name, templates, folder=suite_files, template_folder=template_folder)
+        encoder = Encoder(
+            folder.vocabulary,
+            folder.vocab,
+            folder.vocabulary.answers,
+            words=self.suite.templates.words,
+            functions=self.suite.templates.functions,
+        )
+        about = {"controls": self.suite.controls, "fingerprint": suite_fingerprint(suite_files)}
+        self.writer = SuiteWriter(folder, name, encoder, self.suite.tests, about)
+        self._scenes: dict[str, tuple[SceneGraphs, Ints]] = {}
+
+    def make(self, hop: Hop, split: str) -> tuple[QuestionTable, Pairs]:
+        """Makes the questions of a split, and the pairs from them, without writing anything."""
+        layout, manifest = self.folder.layout, self.folder.manifest
+        self._check_vocabulary(hop)
+        path = layout.questions_h5(hop.name, split)
+        if record(path) != manifest.files.get(layout.relative(path)):
+            raise DatasetError(
+                f"{path}: not the file that the manifest lists; restore it, or run the dataset's build again"
+            )
+        rows, encoder = read_table(path), self.writer.encoder
+        pool = str(manifest.splits[hop.name][split]["pool"])
+        graphs, places = self._graphs(pool, rows.image_idxs)
+        rule = SPLITS[split].rule if hop.held_out else "any"
+        if rule == "with":
+            rule = "any"  # the pair is in every question, so a partner may leave it out
+        implied = rule == "without" and manifest.settings.strictness == "implied"
+        try:
+            return rows, self.suite.pairs(
+                rows.questions,
+                rows.programs,
+                rows.question_families,
+                rows.answers,
+                rows.image_idxs,
+                graphs,
+                places,
+                words=encoder.words,
+                tokens=encoder.tokens,
+                answer_names=encoder.vocab.answers(),
+                seed=manifest.seed,
+                hop=hop.name,
+                split=split,
+                pool=pool,
+                held_out=list(hop.held_out) if hop.held_out else None,
+                palette=palette_data(manifest, pool),
+                rule="unimplied" if implied else rule,
+                per_cell=self.per_cell,
+                search=self.origin == "search",
+                every=self.every,
+            )
+        except TemplateError as error:
+            raise TemplateError(f"{path}: {error}") from error
+
+    def write(
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionTable, pairs: Pairs
+    ) -> tuple[Manifest, SuiteSplit]:
+        """Writes the result of `make` for a split; returns the manifest that lists it, and the counts."""
+        manifest = self.writer.write(
+            manifest,
+            hop.name,
+            split,
+            self._blocks(pairs, rows),
+            {"pairs": len(pairs), "originals": len(rows)},
+            pool=str(manifest.splits[hop.name][split]["pool"]),
+            n_originals=len(rows),
+            origin=self.origin,
+            per_cell=self.per_cell,
+        )
+        return manifest, self.counts(hop, split, len(rows), pairs)
+
+    def counts(self, hop: Hop, split: str, n_originals: int, pairs: Pairs) -> SuiteSplit:
+        """The number of pairs by test."""
+        tests = tuple(_counts(self.suite, pairs))
+        return SuiteSplit(hop.name, split, n_originals, tests, self.per_cell, self.origin)
+
+    def widths(self, rows: QuestionTable) -> tuple[int, int]:
+        """Tokens in a row of questions and of programs, of a split and of the suite."""
+        templates = self.suite.templates
+        return (
+            max(rows.widths[0], templates.question_width),
+            max(rows.widths[1], templates.program_width),
+        )
+
+    def values(self, pairs: Pairs) -> Ints:
+        """(K,) the number of the answer that a relation refers to; -1 for none."""
+        return np.where(pairs.values >= 0, self.writer.encoder.answers[pairs.values], -1).astype(np.int32)
+
+    def clevr_programs(self, batch: QuestionBatch, widths: tuple[int, int]) -> Ints:
+        """Programs of CLEVR's functions, one token longer: a verified relation becomes two functions."""
+        return batch.clevr_program_tokens(self.writer.encoder.tokens, widths[1] + 1)[0]
+
+    def _blocks(self, pairs: Pairs, rows: QuestionTable) -> Iterator[tuple[QuestionBatch, QuestionTable]]:
+        """The pairs in blocks; one empty block if there are no pairs."""
+        widths = self.widths(rows)
+        swapped, tests = pairs.swapped, pairs.tests
+        of_pairs: dict[str, Any] = {
+            "pair_idxs": np.arange(len(pairs), dtype=np.int32),
+            "test": tests.astype(np.int16),
+            "tier": self.writer.tiers[tests],
+            "cell": pairs.cells,
+            "touches": (pairs.touches >> 2).astype(np.int8),
+            "relation": pairs.relations,
+            "value": self.values(pairs),
+        }
+        originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
+        for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
+            some = slice(first, min(first + PAIRS_A_BLOCK, len(pairs)))
+            batch = pairs.questions.take(2 * some.start, 2 * some.stop)
+            columns = pair_columns({name: column[some] for name, column in of_pairs.items()}, originals[some])
+            columns["clevr_programs"] = self.clevr_programs(batch, widths)
+            yield batch, self.writer.table(PAIRS, batch, widths, columns)
+
+    def _check_vocabulary(self, hop: Hop) -> None:
+        """Checks that the suite's other files have the vocabulary that this run writes.
+
+        Raises:
+            ConfigError: they have another one, because the suite's own files have changed.
+        """
+        layout, name = self.folder.layout, self.writer.suite
+        of_suite = self.folder.manifest.suites.get(hop.name, {}).get(name, {})
+        # Names that are not those of splits belong to train sets with added questions.
+        kept = [split for split in of_suite if SPLITS.get(split, TRAIN).role != self.role]
+        path = layout.suite_vocab(hop.name, name)
+        if kept and path.is_file() and read_vocab(path) != self.writer.encoder.vocab:
+            remove = f"clevrhope suite {name} {layout.root} --hop {hop.name} --remove"
+            raise ConfigError(
+                f"{path}: {kept[0]} was made with this vocabulary, and {name} now has another one; "
+                f"remove the suite first: {remove}"
+            )
+
+    def _graphs(self, pool: str, image_idxs: Ints) -> tuple[SceneGraphs, Any]:
+        """The scenes of a pool, and the place among them of each of these.
+
+        Raises:
+            DatasetError: a scene or its file is missing or damaged.
+        """
+        layout = self.folder.layout
+        if pool not in self._scenes:
+            files = layout.scene_files(pool)
+            if not files:
+                raise DatasetError(f"{layout.scenes(pool)}: no scene files; restore them")
+            contents = [read_bytes(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES) for path in files]
+            vocabulary = self.folder.vocabulary
+            try:
+                graphs = [
+                    SceneGraphs.from_json(vocabulary, content, file=str(path))
+                    for path, content in zip(files, contents, strict=True)
+                ]
+            except SceneError as error:
+                raise DatasetError(str(error)) from error
+            indices = np.concatenate([read_scene_indices(path) for path in files])
+            self._scenes[pool] = SceneGraphs.joined(vocabulary, graphs), indices
+        scenes, indices = self._scenes[pool]
+        places = np.minimum(np.searchsorted(indices, image_idxs), len(indices) - 1)
+        missing = image_idxs[indices[places] != image_idxs]
+        if len(missing):
+            raise DatasetError(f"{layout.scenes(pool)}: scene {missing[0]} is not there; restore its file")
+        return scenes, places.astype(np.int64)
+
+
+def palette_data(manifest: Manifest, pool: str) -> bytes | None:
+    """The palette of a pool as JSON, as the native module reads it; None for none."""
+    _, name = parse_pool_name(pool)
+    return palette_from_json(manifest.palettes[name]).data(pool) if name else None
+
+
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that contain the suite's folder.
+
+    Raises:
+        TemplateError: it was made with others.
+    """
+    beside = suite.resolve().parent.parent
+    for folder in dict.fromkeys((assets.question_templates(), beside)):
+        if not any(folder.glob("*.json")):
+            continue
+        templates = read_templates(vocabulary, folder)
+        if templates.fingerprint == manifest.templates["fingerprint"]:
+            return templates, folder
+    name = manifest.config.get("templates", "question_templates")
+    raise TemplateError(
+        f"the dataset was made with other templates ({name}, fingerprint "
+        f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
+        f"{name}/suites/{suite.name}"
+    )
+
+
+def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:
+    """The result of each test."""
+    skipped: dict[int, Counter[str]] = {}
+    for test, reason, n in pairs.skipped:
+        skipped.setdefault(test, Counter())[reason] += n
+    tests, cells = pairs.tests, pairs.cells
+    searches = {test: (possible, lacks) for test, possible, lacks in pairs.searches}
+    for number, (name, tier, _) in enumerate(suite.tests):
+        counts = np.bincount(cells[tests == number], minlength=len(CELLS)).tolist()
+        possible, lacks = searches.get(number, ([True] * len(CELLS), [0] * len(CELLS)))
+        yield TestCounts(
+            name,
+            tier,
+            sum(counts),
+            {cell: n for cell, n in zip(CELLS, counts, strict=True) if n},
+            dict(skipped.get(number, Counter())),
+            {cell: n for cell, n in zip(CELLS, lacks, strict=True) if n},
+            tuple(cell for cell, can_be in zip(CELLS, possible, strict=True) if not can_be),
+        )

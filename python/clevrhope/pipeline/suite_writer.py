@@ -1,0 +1,112 @@
+"""The files of a suite on one split: its questions as HDF5 and JSON, and its vocabulary."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import QuestionBatch
+from clevrhope.dataset.clevr_json import question_info, rows_file
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.question_kinds import RELATIONS, TIERS, QuestionKind
+from clevrhope.dataset.question_table import QuestionTable, rows_with
+from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.dataset.vocab import write_vocab
+from clevrhope.pipeline.encoder import Encoder
+from clevrhope.runtime.atomic import record
+
+Columns = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SuiteWriter:
+    """Writes the questions of one suite.
+
+    Attributes:
+        folder: the dataset.
+        suite: the suite's name.
+        encoder: encodes its questions with its vocabulary.
+        tests: name, tier and type of each test.
+        attributes: other attributes of its HDF5 files.
+    """
+
+    folder: Folder
+    suite: str
+    encoder: Encoder
+    tests: Sequence[tuple[str, str, str]]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def tiers(self) -> Any:
+        """(T,) int8 the tier of each test."""
+        return np.asarray([TIERS.index(tier) for _, tier, _ in self.tests], dtype=np.int8)
+
+    def write(
+        self,
+        manifest: Manifest,
+        hop: str,
+        split: str,
+        blocks: Iterable[tuple[QuestionBatch, QuestionTable]],
+        entry: Mapping[str, int],
+        *,
+        pool: str,
+        **attributes: Any,
+    ) -> Manifest:
+        """Writes the questions on one split; returns the manifest that lists them.
+
+        Args:
+            manifest: the folder's manifest.
+            hop: the sub-dataset.
+            split: the name of the file: a split, or a train set with added questions.
+            blocks: questions, and the same as a table of `table`.
+            entry: what the manifest says of them.
+            pool: the pool of their images.
+            attributes: attributes of this file beside those of the suite.
+        """
+        layout, done = self.folder.layout, 0
+        h5, questions = layout.suite_h5(hop, self.suite, split), layout.suite_json(hop, self.suite, split)
+        attributes = {**self._names, **self.attributes, **attributes}
+        with (
+            QuestionWriter(h5, hop=hop, split=split, pool=pool, attributes=attributes) as writer,
+            rows_file(questions, key="questions", info=question_info(split)) as add_rows,
+        ):
+            for batch, table in blocks:
+                writer.append(table)
+                add_rows(rows_with(batch.json_rows(split=split, start_index=done), table))
+                done += len(batch)
+        vocab = layout.suite_vocab(hop, self.suite)
+        write_vocab(vocab, self.encoder.vocab)
+        of_hop = manifest.suites.get(hop, {})
+        of_suite = {**of_hop.get(self.suite, {}), split: dict(entry)}
+        suites = {**manifest.suites, hop: {**of_hop, self.suite: of_suite}}
+        files = {layout.relative(path): record(path) for path in (h5, questions, vocab)}
+        return replace(manifest.with_files(files), suites=suites)
+
+    def table(
+        self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Columns
+    ) -> QuestionTable:
+        """The table of a batch, with columns of its kind besides those of all questions."""
+        encoded = self.encoder.columns(batch, widths)
+        return QuestionTable(kind, {**encoded, **columns}, vocab=self.encoder.vocab, **self._names)
+
+    @property
+    def _names(self) -> dict[str, Any]:
+        names, _, types = zip(*self.tests, strict=True) if self.tests else ((), (), ())
+        return {"suite": self.suite, "tests": list(names), "types": list(types)}
+
+
+def pair_columns(pairs: Columns, originals: Any) -> dict[str, Any]:
+    """The columns of both questions of K pairs, (2 K,), from those with one number for each pair.
+
+    `originals` are the rows (K, 2) of the questions in the split's own file, or -1.
+    """
+    return {
+        **{name: np.repeat(column, 2) for name, column in pairs.items()},
+        "role": np.tile(np.asarray([0, 1], dtype=np.int8), len(originals)),
+        "orig_idxs": originals.reshape(-1).astype(np.int32),
+    }
+
+
+SAME, FLIP = RELATIONS.index("same"), RELATIONS.index("flip")
