@@ -2,11 +2,11 @@
 
 import json
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-from clevrhope._core import Templates, World
-from clevrhope.config.presets import WINDOW, Config, ImageKinds
+from clevrhope._core import World
+from clevrhope.config.presets import WINDOW, Config
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.binding import check_binding
 from clevrhope.dataset.layout import FOLDERS, Layout
@@ -15,8 +15,8 @@ from clevrhope.editions.frozen import check_engine
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import parse_passes
 from clevrhope.pipeline import clevr
-from clevrhope.pipeline.engine import open_world, template_files
-from clevrhope.pipeline.limits import limited_hops
+from clevrhope.pipeline.engine import Engine, open_world, template_files
+from clevrhope.pipeline.limits import folder_palettes, limited_hops, with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.questions import read_templates
 from clevrhope.runtime.reading import os_reason, reading
@@ -25,29 +25,15 @@ from clevrhope.splits.kinds import SPLITS, splits_of_dataset
 from clevrhope.version import DATASET_VERSION
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """What a request names, opened and checked."""
-
-    config: Config
-    """Includes the share of CLEVR's scenes, taken from the folder if the request does not set it."""
-    world: World
-    clevr: World | None
-    """The world of the pool `train` if that contains CLEVR's scenes."""
-    templates: Templates
-    hops: tuple[Hop, ...]
-    """Each sub-dataset once, with the name of its palette if it has one."""
-
-
-def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
-    """Reads world, templates and CLEVR's scenes, and looks up the pairs.
+def open_engine(request: Request, existing: Manifest | None) -> tuple[Engine, tuple[Hop, ...]]:
+    """Opens world, templates and CLEVR's scenes, and looks up the sub-datasets, each once.
 
     Args:
         request: the wanted dataset.
         existing: the folder's manifest; None for a new folder.
 
     Raises:
-        ClevrhopeError: a pair, template or setting is wrong, or conflicts with another.
+        ClevrhopeError: a pair, palette, template or setting is wrong, or conflicts with another.
     """
     config = clevr.with_share(request.config, existing)
     world = open_world(config)
@@ -55,7 +41,14 @@ def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
     hops = limited_hops(_hops(request, world), request.limits)
     clevr.check_palettes(config, existing, hops, request.out)
     _check_passes(request, existing)
-    return Inputs(config, world, clevr.open_clevr(config, world, images=request.render), templates, hops)
+    of_train = clevr.open_clevr(config, world, images=request.render)
+    seed = request.seed if request.seed is not None else existing.seed if existing else None
+    if seed is None:
+        raise ConfigError(f"{request.out}: a new dataset needs a seed")
+    recorded = existing.palettes if existing else {}
+    palettes = folder_palettes(hops, request.limits, world, seed=seed, recorded=recorded)
+    engine = Engine(world, templates, config, seed=seed, palettes=palettes, clevr=of_train)
+    return engine, tuple(with_diversity(hop, palettes) for hop in hops)
 
 
 def _hops(request: Request, world: World) -> tuple[Hop, ...]:
@@ -81,7 +74,7 @@ def _check_passes(request: Request, existing: Manifest | None) -> None:
         )
 
 
-def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
+def bind(request: Request, engine: Engine, existing: Manifest | None) -> Manifest:
     """Returns the folder's manifest, checked against the request; for a new folder, one that lists nothing.
 
     Raises:
@@ -89,24 +82,18 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
     """
     if existing is None:
         _check_empty(request.out)
-    seed = request.seed if request.seed is not None else existing.seed if existing else None
-    if seed is None:
-        raise ConfigError(f"{request.out}: a new dataset needs a seed")
-    world, config = inputs.world, inputs.config
+    world, templates, config = engine.world, engine.templates, engine.config
     wanted = Manifest(
         version=DATASET_VERSION,
-        seed=seed,
+        seed=engine.seed,
         world={
             "fingerprint": world.fingerprint,
             "constraints": json.loads(world.config_json),
             "attributes": {kind: list(values) for kind, values in world.attribute_types},
             **({"look": config.look} if config.look else {}),
-            **clevr.binding(config, inputs.clevr),
+            **clevr.binding(config, engine.clevr),
         },
-        templates={
-            "fingerprint": inputs.templates.fingerprint,
-            "files": template_files(inputs.templates),
-        },
+        templates={"fingerprint": templates.fingerprint, "files": template_files(templates)},
         questions={
             "window": WINDOW,
             "an_image": {
@@ -117,21 +104,21 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifes
             **config.changed_settings(),
         },
         rendering=request.rendering,
-        edition=request.edition.record(seed) if request.edition else None,
+        edition=request.edition.record(engine.seed) if request.edition else None,
     )
     if request.edition:
         check_engine(request.edition, wanted)
     if existing is None:
         return replace(wanted, rendering=None)
     # The folder has no number of questions for kinds of splits that were added after it was made.
-    numbers = {**wanted.questions["an_image"], **existing.questions["an_image"]}
-    existing = replace(existing, questions={**existing.questions, "an_image": numbers})
+    questions = {**existing.questions}
+    questions["an_image"] = {**wanted.questions["an_image"], **questions["an_image"]}
     if not existing.covr:
         # The way pairs are held out of questions over several images is not bound yet.
         free = QuestionSettings.names_of_sets()
-        questions = {name: each for name, each in existing.questions.items() if name not in free}
-        chosen = {name: each for name, each in wanted.questions.items() if name in free}
-        existing = replace(existing, questions={**questions, **chosen})
+        questions = {name: value for name, value in questions.items() if name not in free}
+        questions |= {name: value for name, value in wanted.questions.items() if name in free}
+    existing = replace(existing, questions=questions)
     clevr.check_same(existing, wanted, config, request.out)
     check_binding(existing, wanted, request.out)
     _check_seed(existing, Layout(request.out))
@@ -144,18 +131,19 @@ def with_formats(config: Config, manifest: Manifest, root: Path) -> Config:
     Raises:
         ConfigError: the manifest names annotations that do not exist.
     """
-    there = parse_passes(manifest.config.get("passes", ()), f"{Layout(root).manifest}: config.passes")
+    recorded = parse_passes(manifest.config.get("passes", ()), f"{Layout(root).manifest}: config.passes")
+    is_same = manifest.config.get("images") in (None, config.images)
     return replace(
         config,
-        images=_union(config.images, manifest.config.get("images")),
-        passes=parse_passes([*config.passes, *there], "--passes"),
+        images=config.images if is_same else "both",
+        passes=parse_passes([*config.passes, *recorded], "--passes"),
     )
 
 
 def _check_empty(root: Path) -> None:
     """Checks that a new folder is empty, so that a user's files are never mixed with a dataset."""
     try:
-        there = [path for path in root.iterdir() if not path.name.startswith(".")]
+        entries = [path for path in root.iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
         return
     except OSError as error:
@@ -163,7 +151,7 @@ def _check_empty(root: Path) -> None:
             f"{root}: cannot hold a dataset ({os_reason(error)}); choose another --out"
         ) from error
     # Users may link a subfolder that takes much space to another disk beforehand.
-    strays = [path for path in there if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
+    strays = [path for path in entries if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
     if strays:
         raise DatasetError(
             f"{root}: not empty ({strays[0].name}) and not a dataset of clevrhope (no manifest.json); "
@@ -189,7 +177,3 @@ def _check_seed(manifest: Manifest, layout: Layout) -> None:
                     f"{layout.manifest}: seed is {manifest.seed}, but {layout.relative(path)} was drawn with "
                     f"seed {int(drawn[1])}; put the manifest's own seed back, or build into another folder"
                 )
-
-
-def _union(requested: ImageKinds, there: ImageKinds | None) -> ImageKinds:
-    return requested if there in (None, requested) else "both"

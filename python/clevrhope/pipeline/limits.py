@@ -83,16 +83,16 @@ def with_diversity(hop: Hop, palettes: Mapping[str, Palette]) -> Hop:
 
 
 def folder_palettes(
-    hops: Sequence[Hop], limits: Limits, world: World, *, seed: int, there: Mapping[str, Mapping[str, Any]]
+    hops: Sequence[Hop], limits: Limits, world: World, *, seed: int, recorded: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Palette]:
-    """The folder's palettes by name: those in its manifest (`there`), and those that a request adds.
+    """The folder's palettes by name: those in its manifest (`recorded`), and those that a request adds.
 
     Raises:
         ConfigError: a file cannot be read, or differs from the folder's palette of the same name.
         SceneError: a file is not a palette; names the place in it.
         SplitError: a palette leaves no combination for a pair, or a pair cannot have the diversity.
     """
-    palettes = {name: palette_from_json(raw) for name, raw in there.items()}
+    palettes = {name: palette_from_json(raw) for name, raw in recorded.items()}
     files = [limits.palette, limits.test_palette]
     read = {file_palette_name(path): _read(path, world) for path in files if path is not None}
     wanted: dict[str, Palette] = {}

@@ -8,27 +8,34 @@ from typing import Any
 from clevrhope.config.presets import PRESETS, ZERO_IS_ALL, Config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
-from clevrhope.pipeline.binding import Inputs, bind, open_inputs, with_formats
+from clevrhope.pipeline.binding import bind, open_engine, with_formats
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job, QuestionFiles, expand_jobs
-from clevrhope.pipeline.limits import folder_palettes, with_diversity
+from clevrhope.pipeline.limits import with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import Hop, parse_hop
-from clevrhope.splits.palettes import Palette
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """The input of a build."""
+    """The input of a build.
+
+    Attributes:
+        request: the request.
+        layout: the layout of its folder.
+        config: the requested configuration, plus the image formats and annotations that the folder has.
+        engine: makes scenes and questions.
+        manifest: the folder's manifest before the run; for a new folder, one that lists nothing.
+        hops: the sub-datasets of the request.
+        jobs: the splits to be written.
+    """
 
     request: Request
     layout: Layout
     config: Config
-    """The requested configuration, plus the image formats and annotations that the folder already has."""
     engine: Engine
     manifest: Manifest
-    """The folder's manifest before the run; for a new folder, one that lists nothing."""
     hops: tuple[Hop, ...]
     jobs: tuple[Job, ...]
 
@@ -61,7 +68,7 @@ class Resolved:
 
 
 def resolve(request: Request, *, checksums: bool = False, progress: Progress | None = None) -> Resolved:
-    """Opens the inputs, binds them to the folder and expands the jobs, without writing anything.
+    """Opens what a request names, binds it to the folder and expands the jobs, without writing anything.
 
     Args:
         request: the wanted dataset.
@@ -73,14 +80,9 @@ def resolve(request: Request, *, checksums: bool = False, progress: Progress | N
     """
     layout = Layout(request.out)
     existing = read_manifest(layout.manifest, repairs=True)
-    inputs = open_inputs(request, existing)
-    manifest = bind(request, inputs, existing)
-    config = with_formats(inputs.config, manifest, request.out)
-    palettes = folder_palettes(
-        inputs.hops, request.limits, inputs.world, seed=manifest.seed, there=manifest.palettes
-    )
-    hops = tuple(with_diversity(hop, palettes) for hop in inputs.hops)
-    engine = open_engine(inputs, seed=manifest.seed, palettes=palettes)
+    engine, hops = open_engine(request, existing)
+    manifest = bind(request, engine, existing)
+    config = with_formats(engine.config, manifest, request.out)
     shown = progress if progress and any(manifest.splits.values()) else Silent()
     with shown.stage("Checking existing files", total=0, unit="splits") as advance:
         files = QuestionFiles(manifest, layout, checksums, advance)
@@ -91,46 +93,33 @@ def resolve(request: Request, *, checksums: bool = False, progress: Progress | N
     return resolved
 
 
-def open_engine(inputs: Inputs, *, seed: int, palettes: Mapping[str, Palette]) -> Engine:
-    """The engine of a request."""
-    return Engine(
-        inputs.world,
-        inputs.templates,
-        inputs.config,
-        seed=seed,
-        palettes=palettes,
-        clevr=inputs.clevr,
-    )
-
-
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
     """The configuration for the manifest, with only the last part of paths, so that machines agree."""
-    config = resolved.config
-    before = resolved.manifest.config.get("sizes", {})
-    sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
+    config, recorded = resolved.config, resolved.manifest.config
+    sizes = _larger_sizes(asdict(config.sizes), recorded.get("sizes", {}))
     if not (resolved.request.covr or resolved.manifest.covr):
         sizes = {name: size for name, size in sizes.items() if not name.startswith("covr_")}
     # A smaller preset in a later request removes nothing.
-    presets = (config.preset, resolved.manifest.config.get("preset"))
+    presets = (config.preset, recorded.get("preset"))
     return {
         "preset": [name for name in PRESETS if name in presets][-1],
         "sizes": sizes,
         "images": config.images,
         **({"passes": list(config.passes)} if config.passes else {}),
-        "question_json": config.question_json or bool(resolved.manifest.config.get("question_json")),
+        "question_json": config.question_json or bool(recorded.get("question_json")),
         "templates": _last_part(config.templates, "question_templates"),
         "properties": _last_part(config.properties, "properties.json"),
     }
 
 
-def _larger(name: str, size: int, before: int | None) -> int:
-    """The larger of two sizes, where 0 can mean everything that exists."""
-    if before is None:
-        return size
-    if name in ZERO_IS_ALL and 0 in (size, before):
-        return 0
-    return max(size, before)
+def _larger_sizes(sizes: Mapping[str, int], recorded: Mapping[str, int]) -> dict[str, int]:
+    """The larger of two sizes of each kind; 0 can mean everything that exists."""
+    larger = {}
+    for name, size in sizes.items():
+        both = (size, recorded.get(name, size))
+        larger[name] = 0 if name in ZERO_IS_ALL and 0 in both else max(both)
+    return larger
 
 
-def _last_part(path: Path | None, own: str) -> str:
-    return own if path is None else path.resolve().name
+def _last_part(path: Path | None, package: str) -> str:
+    return package if path is None else path.resolve().name

@@ -1,6 +1,5 @@
 """One split without a folder: its questions, and the means to make the scenes that they are about."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ from clevrhope.dataset.question_kinds import QUESTIONS, SINGLE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.binding import open_inputs
+from clevrhope.pipeline.binding import open_engine
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job, new_job, wanted_splits
-from clevrhope.pipeline.limits import Limits, folder_palettes, second_palette, with_diversity
+from clevrhope.pipeline.limits import Limits, second_palette
 from clevrhope.pipeline.questions import questions_of
 from clevrhope.pipeline.request import Request
-from clevrhope.pipeline.resolution import open_engine
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
-from clevrhope.splits.palettes import Palette
 from clevrhope.version import DATASET_VERSION
 
 
@@ -31,8 +28,6 @@ class SplitSource:
     """Everything that decides a split. It pickles, so that another process can make the chosen scenes."""
 
     request: Request
-    seed: int
-    palettes: Mapping[str, Palette]
     job: Job
 
     @property
@@ -49,7 +44,7 @@ class SplitSource:
 
     def open_engine(self) -> Engine:
         """The engine that makes the split's questions and the scenes of its pool."""
-        return open_engine(open_inputs(self.request, None), seed=self.seed, palettes=self.palettes)
+        return open_engine(self.request, None)[0]
 
     def make(self, engine: Engine, limit: int | None) -> tuple[QuestionTable, dict[str, Any]]:
         """Makes the questions, all of them or the first `limit`, with the engine of `open_engine`.
@@ -83,7 +78,7 @@ class SplitSource:
     def binding(self, engine: Engine) -> dict[str, Any]:
         """Everything that decides the scenes of the split's pool."""
         world = engine.world_of(self.job.pool).fingerprint
-        return {"version": DATASET_VERSION, "world": world, "seed": self.seed, "pool": self.job.pool}
+        return {"version": DATASET_VERSION, "world": world, "seed": engine.seed, "pool": self.job.pool}
 
 
 def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits: Limits) -> SplitSource:
@@ -97,17 +92,14 @@ def open_split_source(hop: str, split: str, *, config: Config, seed: int, limits
             f"split is {split}, whose questions are about several images; build a dataset with them instead"
         )
     request = Request(out=Path(), hops=(hop,), config=config, seed=seed, limits=limits)
-    inputs = open_inputs(request, None)
-    palettes = folder_palettes(inputs.hops, limits, inputs.world, seed=seed, there={})
-    (found,) = (with_diversity(each, palettes) for each in inputs.hops)
+    engine, (found,) = open_engine(request, None)
     second = second_palette(limits)
     known = wanted_splits(found, None, second)
     if split not in known:
         raise ConfigError(
             f'no split "{split}" of {found.name}{suggestion(split, known)}; known: {", ".join(known)}'
         )
-    engine = open_engine(inputs, seed=seed, palettes=palettes)
-    return SplitSource(request, seed, palettes, new_job(found, split, config.sizes, engine, second))
+    return SplitSource(request, new_job(found, split, config.sizes, engine, second))
 
 
 def _narrow(rows: QuestionTable, vocab: Vocab) -> QuestionTable:
