@@ -1,6 +1,7 @@
 """Options and values that several commands share."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.command import option_group
-from clevrhope.cli.names import HOP, SPLIT
+from clevrhope.cli.command import with_heading
+from clevrhope.cli.names import EDITION, HOP, SPLIT
 
 if TYPE_CHECKING:
     from clevrhope.runtime.progress import Progress
@@ -49,50 +50,80 @@ class Whole(click.IntRange):
 
 _TYPES: Mapping[str, Any] = {
     "N": Whole(1),
+    "N0": Whole(0),
+    "SEED": Whole(0, 2**64 - 1),
+    "PIXELS": Whole(1, 8192),
+    "PORT": Whole(0, 65_535),
+    **dict.fromkeys(("X", "PERCENT"), float),
+    "25k|N": str,
+    "HOP": HOP,
+    "SPLIT": SPLIT,
+    "EDITION": EDITION,
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
     **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
+    "SPLITS": SPLIT,
 }
 """The types that words in the usage of an option stand for; other words stand for any text."""
 
+_SHOWN: Mapping[str, str] = {
+    **dict.fromkeys(("N0", "SEED", "PIXELS", "PORT"), "N"),
+    **dict.fromkeys(("HOP", "SPLIT", "EDITION"), "NAME"),
+    "SPLITS": "NAMES",
+}
+"""Such words that the help shows as others."""
 
-def option(
-    usage: str, help: str, *, to: str | None = None, type: Any = None, **more: Any
-) -> Callable[[_Command], _Command]:
-    """A decorator that gives a command an option, declared by its usage.
+_USAGE = re.compile(r"(--[\w-]+)(?: (\S+?)(\.\.\.)?)?(?: = (\S+))?(?: -> (\w+))?(!?): (.+)")
 
-    Args:
-        usage: "--quiet" is a switch, "--seed N" takes a value, "--images png|h5" one of several words, and
-            "--hop NAME..." can be repeated.
-        help: what the help says about it.
-        to: the parameter that gets the value; by default the option's own name.
-        type: the type of the value, if its word does not say it.
-        more: other arguments of `click.option`.
+
+def options(text: str) -> Callable[[_Command], _Command]:
+    """A decorator that gives a command options, declared by a text in the form of its help.
+
+    A line that is not indented is a heading, below which the help lists the options that follow; those before
+    the first heading come last. The lines of an option are its usage, a colon, and what the help says:
+    `--quiet` is a switch, `--seed N` takes a value, `--images png|h5` one of several words, and `--hop
+    HOP...` can be repeated. `= value` gives a default, `-> name` the parameter if that has another name than
+    the option, and `!` marks an option that has to be given.
     """
-    name, _, value = usage.partition(" ")
+    declared: list[tuple[str | None, str]] = []
+    heading = None
+    for line in filter(None, text.splitlines()):
+        if not line.startswith(" "):
+            heading = line
+        elif line.strip().startswith("--"):
+            declared.append((heading, line.strip()))
+        else:
+            declared[-1] = (heading, f"{declared[-1][1]} {line.strip()}")
+
+    def add(command: _Command) -> _Command:
+        for heading, declaration in reversed(declared):
+            command = with_heading(heading, _declared(declaration))(command)
+        return command
+
+    return add
+
+
+def _declared(declaration: str) -> Callable[[_Command], _Command]:
+    match = _USAGE.fullmatch(declaration)
+    if match is None:
+        raise ValueError(f"not the usage of an option and its help: {declaration}")
+    name, word, several, default, to, needed, help = match.groups()
+    help = help.replace(" [default:", "  [default:").replace("   [", "  [")
     names = (name,) if to is None else (name, to)
-    if not value:
-        return click.option(*names, is_flag=True, help=help, **more)
-    word = value.removesuffix("...")
-    if type is None and "|" in word:
+    if word is None:
+        return click.option(*names, is_flag=True, help=help)
+    more: dict[str, Any] = {} if default is None else {"default": default}
+    if "|" in word and word not in _TYPES:
         more["type"] = click.Choice(word.split("|"))
     else:
-        more |= {"type": type or _TYPES.get(word), "metavar": word}
-    return click.option(*names, multiple=word != value, help=help, **more)
+        more |= {"type": _TYPES.get(word), "metavar": _SHOWN.get(word, word)}
+    return click.option(*names, multiple=bool(several), required=bool(needed), help=help, **more)
 
 
-only_hops = option("--hop NAME...", "Only this HOP; repeatable.", to="hops", type=HOP)
-only_splits = option("--splits NAMES...", "Only these splits, separated by commas.", type=SPLIT)
-quiet_option = option("--quiet", "Print nothing but errors.")
-no_progress_option = option("--quiet", "Show no progress.")
-json_option = option("--json", "Print one JSON object instead of text.", to="as_json")
-properties_option = option(
-    "--properties FILE", "Sizes, colors, materials and shapes, in the format of CLEVR's properties.json."
-)
-passes_option = option(
-    "--passes KINDS...",
-    "Annotate each image, in HDF5, with mask (the object at each pixel), depth or normal; separated by "
-    "commas.",
-)
+only_hops = options("    --hop HOP... -> hops: Only this HOP; repeatable.")
+only_splits = options("    --splits SPLITS...: Only these splits, separated by commas.")
+quiet_option = options("    --quiet: Print nothing but errors.")
+no_progress_option = options("    --quiet: Show no progress.")
+json_option = options("    --json -> as_json: Print one JSON object instead of text.")
 
 
 @contextmanager
@@ -116,66 +147,54 @@ def _use_blender_python(context: click.Context, _: click.Parameter, value: Path 
         context.with_resource(_variable(VARIABLE, str(value)))
 
 
-blender_option = option(
-    "--blender-python PATH",
-    "The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
+blender_option = click.option(
+    "--blender-python",
+    metavar="PATH",
+    type=PATH,
+    help="The Python that has Blender.  [default: CLEVRHOPE_BLENDER_PYTHON, or else this one, or else what "
     "clevrhope blender install made]",
     callback=_use_blender_python,
     expose_value=False,
 )
 
 rendering_options = (
-    option_group(
-        "Images",
-        option(
-            "--renderer NAME",
-            "blender or native, which makes nearly the same images without Blender, much faster.  "
-            "[default: blender]",
-        ),
-        option(
-            "--quality NAME",
-            "Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
-            "[default: standard]",
-        ),
-        option(
-            "--samples N",
-            "Blender's samples per pixel, in place of --quality; with 512 or more without denoising, as "
-            "in the original.  [default: 16]",
-        ),
-    ),
-    option_group(
-        "Machine",
-        option(
-            "--device NAME",
-            "Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; "
-            "clevrhope devices lists them.  [default: auto]",
-        ),
-        blender_option,
-        option(
-            "--workers N",
-            "With blender, the number of processes, by default one per two cores or two per GPU; with "
-            "native, the number of images rendered at once.",
-        ),
-        option(
-            "--engine local|ray",
-            "Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
-            default="local",
-        ),
-        option(
-            "--address HOST:PORT",
-            "The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
-        ),
-    ),
+    options("""
+Images
+    --renderer NAME: blender or native, which makes nearly the same images without Blender, much faster.
+        [default: blender]
+    --quality NAME: Rendering effort. blender: draft, standard, original; native: draft, standard, high.
+        [default: standard]
+    --samples N: Blender's samples per pixel, in place of --quality; with 512 or more without denoising, as in
+        the original.  [default: 16]
+Machine
+    --device NAME: Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on;
+        clevrhope devices lists them.  [default: auto]
+"""),
+    with_heading("Machine", blender_option),
+    options("""
+Machine
+    --workers N: With blender, the number of processes, by default one per two cores or two per GPU; with
+        native, the number of images rendered at once.
+    --engine local|ray = local: Where the renderers run: on this machine, or as actors of a Ray cluster.
+        [default: local]
+    --address HOST:PORT: The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this
+        machine]
+"""),
 )
 """The renderer of the images, its device and its effort; `resolve_config` checks the combinations."""
 
+PASSES = """--passes KINDS...: Annotate each image, in HDF5, with mask (the object at each pixel), depth or
+        normal; separated by commas."""
+PROPERTIES = """--properties FILE: Sizes, colors, materials and shapes, in the format of CLEVR's
+        properties.json."""
 
-def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+
+def with_options(*added: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
     """A decorator that gives a command several options, listed in this order in its help."""
 
     def add(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
+        for decorator in reversed(added):
+            command = decorator(command)
         return command
 
     return add

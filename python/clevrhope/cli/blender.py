@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from clevrhope.cli.arguments import option, quiet_option
+from clevrhope.cli.arguments import options
 from clevrhope.cli.command import Command
 
 
@@ -18,13 +18,12 @@ def blender() -> None:
 
 
 @blender.command(cls=Command, short_help="Makes an environment with Python 3.11 and Blender.")
-@option(
-    "--into DIR",
-    "Folder of the environment. If it is not the default, set CLEVRHOPE_BLENDER_PYTHON to its Python "
-    "afterwards.  [default: this user's data folder, where clevrhope finds it]",
-)
-@option("--python PATH", "A Python 3.11.  [default: the first found]")
-@quiet_option
+@options("""
+    --into DIR: Folder of the environment. If it is not the default, set CLEVRHOPE_BLENDER_PYTHON to its
+        Python afterwards.  [default: this user's data folder, where clevrhope finds it]
+    --python PATH: A Python 3.11.  [default: the first found]
+    --quiet: Print nothing but errors.
+""")
 def install(into: Path | None, python: Path | None, quiet: bool) -> None:
     """Makes an environment with Python 3.11 and Blender's module, about 1 GB, for rendering.
 

@@ -5,31 +5,22 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, no_progress_option, option, shown_progress
+from clevrhope.cli.arguments import PATH, options, shown_progress
 from clevrhope.cli.command import Command
 
 
 @click.command(cls=Command, short_help="Shows a dataset in a browser.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@option(
-    "--predictions RUN_OR_FILE...",
-    "Predictions to show with the questions: a run's folder, or a file as for score; NAME=FILE names "
-    "its model; repeatable.",
-)
-@option(
-    "--port N",
-    "The port on this machine; if it is in use, a free one is taken instead.",
-    type=Whole(0, 65_535),
-    default=8765,
-    show_default=True,
-)
-@option("--no-browser", "Do not open a browser; only print the address.")
-@option("--static OUT", "Write the pages into a new folder, for any web server.", to="out")
-@option(
-    "--limit N",
-    "With --static, the first N questions of each split, and pairs of each suite.  [default: 100]",
-)
-@no_progress_option
+@options("""
+    --predictions RUN_OR_FILE...: Predictions to show with the questions: a run's folder, or a file as for
+        score; NAME=FILE names its model; repeatable.
+    --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
+        8765]
+    --no-browser: Do not open a browser; only print the address.
+    --static OUT -> out: Write the pages into a new folder, for any web server.
+    --limit N: With --static, the first N questions of each split, and pairs of each suite.  [default: 100]
+    --quiet: Show no progress.
+""")
 def browse(
     folder: Path,
     predictions: tuple[str, ...],

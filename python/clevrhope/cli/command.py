@@ -11,23 +11,22 @@ _HEADING = "heading"
 """The attribute of an option that holds its heading."""
 
 
-def option_group(heading: str, *options: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
-    """A decorator that gives a function several options, which its help lists under a heading.
+def with_heading(heading: str | None, option: Callable[[Any], Any]) -> Callable[[_Function], _Function]:
+    """A decorator that gives a function an option, which its help lists under a heading, or last if None.
 
-    Write it below `click.command(cls=Command)`. Options without a heading come last.
+    Write it below `click.command(cls=Command)`.
     """
 
     def add(function: _Function) -> _Function:
-        for option in reversed(options):
-            function = option(function)
-            setattr(vars(function)["__click_params__"][-1], _HEADING, heading)
+        function = option(function)
+        setattr(vars(function)["__click_params__"][-1], _HEADING, heading)
         return function
 
     return add
 
 
 class Command(click.Command):
-    """A command with headings in its help; see `option_group`."""
+    """A command with headings in its help; see `with_heading`."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options under their headings."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, option, shown_progress
-from clevrhope.cli.command import Command, option_group
+from clevrhope.cli.arguments import PATH, options, shown_progress
+from clevrhope.cli.command import Command
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @dataset_options
-@option_group(
-    "Machine",
-    option(
-        "--shard I/N",
-        "Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
-    ),
-)
+@options("""
+Machine
+    --shard I/N: Make only part I of N, on a machine and in a folder of its own; merge joins the parts.
+""")
 def build(**choices: Any) -> int:
     """Makes a dataset, or extends an existing one.
 
@@ -90,7 +87,7 @@ def plan(**choices: Any) -> None:
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
-@option("--json", "Print one JSON list instead of a table.", to="as_json")
+@options("    --json -> as_json: Print one JSON list instead of a table.")
 def hops(as_json: bool) -> None:
     """Lists the paper's 29 held-out pairs, with their numbers in the official data (HOP00 to HOP28).
 

@@ -6,45 +6,28 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import (
-    PATH,
-    json_option,
-    only_hops,
-    only_splits,
-    option,
-    quiet_option,
-    read_names,
-    shown_progress,
-)
+from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
 from clevrhope.cli.command import Command
 from clevrhope.errors import ConfigError
 
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@option(
-    "--format NAME",
-    "parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep), "
-    "coco (masks and boxes) or covr (COVR's JSON lines, of questions over several images).",
-    to="format_name",
-    required=True,
-)
-@option("--out PATH", "A new folder, which appears once it is complete.", required=True)
-@only_hops
-@only_splits
-@option(
-    "--train-questions N",
-    "Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.",
-)
-@option("--no-images", "Export text only.")
-@option("--masks", "With parquet: also export masks, of a folder built with them.")
-@option(
-    "--push USER/NAME",
-    "With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a token "
-    "(HF_TOKEN or hf auth login).",
-)
-@quiet_option
-@json_option
+@options("""
+    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep
+        (the HDF5 of clevr-iep), coco (masks and boxes) or covr (COVR's JSON lines, of questions over several
+        images).
+    --out PATH!: A new folder, which appears once it is complete.
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --splits SPLITS...: Only these splits, separated by commas.
+    --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
+    --no-images: Export text only.
+    --masks: With parquet: also export masks, of a folder built with them.
+    --push USER/NAME: With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a
+        token (HF_TOKEN or hf auth login).
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def export(folder: Path, **choices: Any) -> None:
     """Converts a finished dataset for Hugging Face, WebDataset, or readers of CLEVR or COCO."""
     from clevrhope.export import export as run

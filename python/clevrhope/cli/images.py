@@ -8,38 +8,36 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import (
+    PASSES,
     PATH,
-    Whole,
+    PROPERTIES,
     blender_option,
     json_option,
-    option,
-    passes_option,
-    properties_option,
+    options,
     quiet_option,
     read_names,
     rendering_options,
     shown_progress,
     with_options,
 )
-from clevrhope.cli.command import Command, option_group
+from clevrhope.cli.command import Command
 
 
 @click.command(cls=Command, short_help="Renders any CLEVR scene file.")
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
-@option("--out DIR", "Folder of the images, as PNG files.", required=True)
-@option(
-    "--config FILE.toml",
-    "Settings in the form of build's: the tables [look] and [rendering], and properties.",
-    to="config_file",
-)
+@options("""
+    --out DIR!: Folder of the images, as PNG files.
+    --config FILE.toml -> config_file: Settings in the form of build's: the tables [look] and [rendering], and
+        properties.
+""")
 @with_options(*rendering_options)
-@option_group(
-    "Images",
-    option("--width N", "Of an image, in pixels.  [default: 480]", type=Whole(1, 8192)),
-    option("--height N", "Of an image, in pixels.  [default: 320]", type=Whole(1, 8192)),
-    passes_option,
-    properties_option,
-)
+@options(f"""
+Images
+    --width PIXELS: Of an image, in pixels.  [default: 480]
+    --height PIXELS: Of an image, in pixels.  [default: 320]
+    {PASSES}
+    {PROPERTIES}
+""")
 @with_options(quiet_option, json_option)
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, including CLEVR's own.

@@ -6,19 +6,8 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import (
-    PATH,
-    Whole,
-    json_option,
-    no_progress_option,
-    only_hops,
-    only_splits,
-    option,
-    read_names,
-    shown_progress,
-)
+from clevrhope.cli.arguments import PATH, json_option, no_progress_option, options, read_names, shown_progress
 from clevrhope.cli.command import Command
-from clevrhope.cli.names import HOP, SPLIT
 
 
 @click.command(cls=Command, short_help="Shows what a folder holds, how to make it again, and what to add.")
@@ -41,11 +30,13 @@ def info(folder: Path, as_json: bool) -> None:
 
 @click.command(cls=Command, short_help="Shows one question with its program and images.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@option("--hop NAME", "The question's HOP.", type=HOP, required=True)
-@option("--split NAME", "Its split, such as train.", type=SPLIT, required=True)
-@option("--question N", "Its number, from 0 on.", to="number", type=Whole(0))
-@option("--save FILE.png", "Also write its image here; several images as FILE-0.png, FILE-1.png and so on.")
-@json_option
+@options("""
+    --hop HOP!: The question's HOP.
+    --split SPLIT!: Its split, such as train.
+    --question N0 -> number: Its number, from 0 on.
+    --save FILE.png: Also write its image here; several images as FILE-0.png, FILE-1.png and so on.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def show(folder: Path, hop: str, split: str, number: int | None, save: Path | None, as_json: bool) -> None:
     """Shows a question: text, answer, family, and its program with what each step returns on the scene."""
     from clevrhope.describe.question_view import save_images, view_question
@@ -62,15 +53,13 @@ def show(folder: Path, hop: str, split: str, number: int | None, save: Path | No
 
 @click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@option(
-    "--against CLEVR_DIR", "A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset."
-)
-@option(
-    "--templates DIR", "The question templates, if not the package's; or the folder of a suite of your own."
-)
-@option("--properties FILE", "The properties, if not the package's.")
-@no_progress_option
-@json_option
+@options("""
+    --against CLEVR_DIR: A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.
+    --templates DIR: The question templates, if not the package's; or the folder of a suite of your own.
+    --properties FILE: The properties, if not the package's.
+    --quiet: Show no progress.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     """Checks a finished dataset from its files alone; exits with 1 if any check fails."""
     from clevrhope.audit import audit as run
@@ -107,15 +96,15 @@ def verify(folder: Path, quiet: bool, as_json: bool) -> int:
 
 @click.command(cls=Command, short_help="Shows what is in a dataset.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@only_hops
-@only_splits
-@option(
-    "--against DIR", "Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.", to="other_root"
-)
-@option("--plots FOLDER", "Write PNG plots here, in a subfolder per HOP.")
-@option("--datasheet", "Draw the plots into DIR's datasheets; print no tables.")
-@option("--full", "Also list every question family and every pair of values.")
-@json_option
+@options("""
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --splits SPLITS...: Only these splits, separated by commas.
+    --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
+    --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
+    --datasheet: Draw the plots into DIR's datasheets; print no tables.
+    --full: Also list every question family and every pair of values.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
 

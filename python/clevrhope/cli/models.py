@@ -12,18 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clevrhope.cli.arguments import (
-    PATH,
-    Whole,
-    json_option,
-    only_splits,
-    option,
-    quiet_option,
-    read_names,
-    shown_progress,
-)
-from clevrhope.cli.command import Command, option_group
-from clevrhope.cli.names import HOP, SPLIT
+from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
+from clevrhope.cli.command import Command
 from clevrhope.errors import shown
 from clevrhope.runtime.toml import parse_toml
 
@@ -32,33 +22,24 @@ if TYPE_CHECKING:
 
 _SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
 
-_device = option("--device NAME", "A torch device: cpu, cuda, cuda:1.  [default: auto]", default="auto")
+_DEVICE = "--device NAME = auto: A torch device: cpu, cuda, cuda:1.  [default: auto]"
 
 
 @click.command(cls=Command, short_help="Extracts the features of images that models read.")
 @click.argument("folder", type=PATH, metavar="DIR")
-@option(
-    "--kind NAME",
-    "pixels (no weights needed; for train --set features=pixels), attributes (the true ones), "
-    "scene-boxes (the true boxes), resnet101, frcnn, or a class of your own as package.module:Class.",
-    required=True,
-)
-@option(
-    "--size WxH",
-    "Resize images to this size first; write image to keep their own size.  [default: 224x224 for "
-    "pixels and resnet101, image for scene-boxes]",
-)
-@option(
-    "--weights PATH",
-    "Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn; or what "
-    "a class of your own takes. Whatever is made from features of random weights says so.",
-    type=str,
-)
-@option("--out PATH", "Folder of the store.  [default: DIR/features/KIND...]")
-@option("--pools NAMES...", "Only these pools, separated by commas.")
-@_device
-@quiet_option
-@json_option
+@options(f"""
+    --kind NAME!: pixels (no weights needed; for train --set features=pixels), attributes (the true ones),
+        scene-boxes (the true boxes), resnet101, frcnn, or a class of your own as package.module:Class.
+    --size WxH: Resize images to this size first; write image to keep their own size.  [default: 224x224 for
+        pixels and resnet101, image for scene-boxes]
+    --weights WEIGHTS: Weights of the backbone: a local file (for frcnn, a folder), or random, except for
+        frcnn; or what a class of your own takes. Whatever is made from features of random weights says so.
+    --out PATH: Folder of the store.  [default: DIR/features/KIND...]
+    --pools NAMES...: Only these pools, separated by commas.
+    {_DEVICE}
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def features(folder: Path, kind: str, **choices: Any) -> None:
     """Extracts the features of a dataset's images for models to read.
 
@@ -105,98 +86,51 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.command(cls=Command, short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
-@option_group(
-    "Train set",
-    option(
-        "--hop NAME",
-        "The HOP whose train set is used, or none, where nothing is held out.",
-        type=HOP,
-        required=True,
-    ),
-    option("--size N", "Train on the first N questions, such as 25k or 5000.", type=str, required=True),
-    option(
-        "--split NAME",
-        "The train set: train; or train_carets, which clevrhope suite carets DIR --train makes (--size "
-        "counts the questions of train, and those added to them come on top); or covr_train, whose questions "
-        "are about sets of images.  [default: train]",
-        type=SPLIT,
-        default="train",
-    ),
-    option(
-        "--drop-type TYPE=SHARE...",
-        "Leave out this share of the train questions of a type: color=0.9, count=0.5; separated by "
-        "commas, or repeated. A question's type is the function that ends its program, without query_.",
-        to="drop_types",
-    ),
-    option(
-        "--covr-split PREDICATE",
-        "With --split covr_train, hold out the questions with these properties, such as 'compscope & "
-        "has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists. program is "
-        "COVR's split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube names "
-        "one.",
-    ),
-    option(
-        "--shots M",
-        "With --covr-split, train on this number of the questions that are held out.  [default: 0]",
-        type=Whole(0),
-    ),
-    option(
-        "--iid-size-of PREDICATE",
-        "In place of --covr-split, train on as many questions as that run, drawn from all.",
-    ),
-)
-@option_group(
-    "Model and recipe",
-    option(
-        "--features NAME",
-        "The store of features, by its name in DIR or by its folder; needed where several fit.",
-    ),
-    option(
-        "--set NAME=VALUE...",
-        "A setting of the model (channels=32; features=pixels for film, tensor_nmn and vector_nmn, "
-        "which then need no weights) or of its recipe (recipe.batch_size=32, recipe.STAGE.rate=1e-4, "
-        "recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
-        to="settings",
-    ),
-    option("--updates N", "Total updates over all stages; each stage keeps its share of them."),
-    option(
-        "--seed N",
-        "Seed of weights and order; if left out, one is drawn, printed and recorded.",
-        type=Whole(0, 2**64 - 1),
-    ),
-    option(
-        "--init-from RUN",
-        "Start from the last weights of this finished run of the same model; words and answers are "
-        "matched by name.",
-    ),
-)
-@option_group(
-    "Tuning and checkpoints",
-    option(
-        "--tune-on SET",
-        "Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own "
-        "split for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder "
-        "of CLEVR v1.0 for its val. Runs on covr_train take covr_dev.",
-    ),
-    option("--tune-every N", "Updates between evaluations on that set.  [default: 20 evaluations]"),
-    option("--keep-last K", "Late checkpoints to keep.  [default: 1]", type=Whole(1), default=1),
-    option("--keep-every N", "Updates between those checkpoints."),
-    option("--save-every N", "Updates between saved states for resuming.  [default: every 5 minutes]"),
-)
-@option_group(
-    "Machine",
-    _device,
-    option(
-        "--precision float32|tf32|bf16",
-        "Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
-        "without instructions for it]",
-    ),
-    option("--deterministic", "Give the same bits every time on a GPU, too; this is slower."),
-)
-@option("--out RUN", "The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]")
-@option("--tensorboard", "Also write TensorBoard's files.")
-@quiet_option
-@json_option
+@options(f"""
+Train set
+    --hop HOP!: The HOP whose train set is used, or none, where nothing is held out.
+    --size SIZE!: Train on the first SIZE questions, such as 25k or 5000.
+    --split SPLIT = train: The train set: train; or train_carets, which clevrhope suite carets DIR --train
+        makes (--size counts the questions of train, and those added to them come on top); or covr_train,
+        whose questions are about sets of images.  [default: train]
+    --drop-type TYPE=SHARE... -> drop_types: Leave out this share of the train questions of a type: color=0.9,
+        count=0.5; separated by commas, or repeated. A question's type is the function that ends its program,
+        without query_.
+    --covr-split PREDICATE: With --split covr_train, hold out the questions with these properties, such as
+        'compscope & has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists.
+        program is COVR's split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube
+        names one.
+    --shots N0: With --covr-split, train on this number of the questions that are held out.  [default: 0]
+    --iid-size-of PREDICATE: In place of --covr-split, train on as many questions as that run, drawn from all.
+Model and recipe
+    --features NAME: The store of features, by its name in DIR or by its folder; needed where several fit.
+    --set NAME=VALUE... -> settings: A setting of the model (channels=32; features=pixels for film, tensor_nmn
+        and vector_nmn, which then need no weights) or of its recipe (recipe.batch_size=32,
+        recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.
+    --updates N: Total updates over all stages; each stage keeps its share of them.
+    --seed SEED: Seed of weights and order; if left out, one is drawn, printed and recorded.
+    --init-from RUN: Start from the last weights of this finished run of the same model; words and answers are
+        matched by name.
+Tuning and checkpoints
+    --tune-on SET: Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own
+        split for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder of
+        CLEVR v1.0 for its val. Runs on covr_train take covr_dev.
+    --tune-every N: Updates between evaluations on that set.  [default: 20 evaluations]
+    --keep-last N = 1: Late checkpoints to keep.  [default: 1]
+    --keep-every N: Updates between those checkpoints.
+    --save-every N: Updates between saved states for resuming.  [default: every 5 minutes]
+Machine
+    {_DEVICE}
+    --precision float32|tf32|bf16: Precision of the computations.  [default: the recipe's; float32 in place of
+        bf16 on devices without instructions for it]
+    --deterministic: Give the same bits every time on a GPU, too; this is slower.
+""")
+@options("""
+    --out RUN: The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]
+    --tensorboard: Also write TensorBoard's files.
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Trains MODEL (a name, or package.module:Class) on a dataset.
 
@@ -234,43 +168,27 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 
 @click.command(cls=Command, short_help="Evaluates a trained model on the test sets.")
 @click.argument("run", type=PATH, metavar="RUN")
-@option_group(
-    "What to answer",
-    option(
-        "--hop HOP",
-        "Another sub-dataset of the same pair whose test sets are answered, such as one with fewer "
-        "combinations.  [default: the run's own]",
-        type=HOP,
-    ),
-    only_splits,
-    option(
-        "--suite NAME...",
-        "Answer the questions of this suite (carets, rad, holdout, visual), and of its splits where "
-        "answers are missing; repeatable.",
-        to="suites",
-    ),
-    option("--dataset DIR", "Another dataset of the same world; needs --out."),
-)
-@option_group(
-    "With what",
-    option(
-        "--checkpoint NAME...",
-        "Only this checkpoint; repeatable.  [default: all that were kept]",
-        to="checkpoints",
-    ),
-    option(
-        "--reaching PERCENT",
-        "Only the last weights, and the first two kept checkpoints in a row with this accuracy on the "
-        "set that the run was tuned on.",
-        type=float,
-    ),
-    option("--features NAME", "The store of features, by its name in DIR or its folder."),
-    _device,
-    option("--batch-size N", "Batch size.", default=256, show_default=True),
-)
-@option("--out FOLDER", "Parent folder of predictions/.  [default: RUN]")
-@quiet_option
-@json_option
+@options(f"""
+What to answer
+    --hop HOP: Another sub-dataset of the same pair whose test sets are answered, such as one with fewer
+        combinations.  [default: the run's own]
+    --splits SPLITS...: Only these splits, separated by commas.
+    --suite NAME... -> suites: Answer the questions of this suite (carets, rad, holdout, visual), and of its
+        splits where answers are missing; repeatable.
+    --dataset DIR: Another dataset of the same world; needs --out.
+With what
+    --checkpoint NAME... -> checkpoints: Only this checkpoint; repeatable.  [default: all that were kept]
+    --reaching PERCENT: Only the last weights, and the first two kept checkpoints in a row with this accuracy
+        on the set that the run was tuned on.
+    --features NAME: The store of features, by its name in DIR or its folder.
+    {_DEVICE}
+    --batch-size N = 256: Batch size.  [default: 256]
+""")
+@options("""
+    --out FOLDER: Parent folder of predictions/.  [default: RUN]
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
     _load_torch(quiet=choices["quiet"])

@@ -1,6 +1,6 @@
 """Parameter types for names of pairs, splits and editions: the shell completes them, errors list them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -8,62 +8,64 @@ from click.shell_completion import CompletionItem
 from click.types import StringParamType
 
 
-class HopName(StringParamType):
-    """The name of a HOP."""
+class Name(StringParamType):
+    """A name, which the shell completes with those that are known.
+
+    Attributes:
+        known: the names for a command line.
+        missing: what an error says where the option is missing; None for nothing.
+    """
+
+    def __init__(
+        self, known: Callable[[click.Context], Sequence[str]], missing: Callable[[click.Context], str | None]
+    ) -> None:
+        self.known, self.missing = known, missing
 
     def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
-        """The names of the folder's HOPs; None if no folder is known."""
-        from clevrhope.dataset.contents import hop_names
-
-        folder = _folder(ctx)
-        return None if folder is None else f"{folder} has {hop_names(folder, _hops_in(folder))}"
+        """What there is in the folder; None if no folder is known."""
+        return None if ctx is None else self.missing(ctx)
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """The names of the folder's HOPs, or of the paper's pairs, that begin with the typed text."""
-        from clevrhope.splits.hops import HOP_GROUPS, NONE
-
-        return _beginning(_hops_in(_folder(ctx)) or [*HOP_GROUPS["all"], NONE], incomplete)
+        """The known names that begin with the typed text."""
+        return [CompletionItem(name) for name in self.known(ctx) if name.startswith(incomplete)]
 
 
-class SplitName(StringParamType):
-    """The name of a split."""
+def _known_hops(ctx: click.Context) -> Sequence[str]:
+    """The HOPs of the folder, or the paper's pairs."""
+    from clevrhope.splits.hops import HOP_GROUPS, NONE
 
-    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None = None) -> str | None:
-        """The names of the splits in the folder; None if no folder is known."""
-        there = _splits_in(ctx)
-        return f"There are {', '.join(there)}" if there else None
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """The names of the folder's splits, or of all kinds of splits, that begin with the typed text."""
-        from clevrhope.splits.kinds import SPLITS
-
-        return _beginning(_splits_in(ctx) or list(SPLITS), incomplete)
+    return _hops_in(_folder(ctx)) or [*HOP_GROUPS["all"], NONE]
 
 
-class EditionName(StringParamType):
-    """The name of an edition."""
+def _hops_there(ctx: click.Context) -> str | None:
+    from clevrhope.dataset.contents import hop_names
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """The names of the editions that begin with the typed text."""
-        from clevrhope.editions import edition_names
-
-        return _beginning(edition_names(), incomplete)
+    folder = _folder(ctx)
+    return None if folder is None else f"{folder} has {hop_names(folder, _hops_in(folder))}"
 
 
-def _beginning(names: Sequence[str], begun: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(begun)]
+def _known_splits(ctx: click.Context) -> Sequence[str]:
+    """The splits of the folder, or of all kinds of splits."""
+    from clevrhope.splits.kinds import SPLITS
+
+    return _splits_in(ctx) or list(SPLITS)
 
 
-def _folder(ctx: click.Context | None) -> Path | None:
+def _splits_there(ctx: click.Context) -> str | None:
+    splits = _splits_in(ctx)
+    return f"There are {', '.join(splits)}" if splits else None
+
+
+def _editions(ctx: click.Context) -> Sequence[str]:
+    from clevrhope.editions import edition_names
+
+    return edition_names()
+
+
+def _folder(ctx: click.Context) -> Path | None:
     """The dataset's folder on the command line; None if it names no dataset."""
-    if ctx is None:
-        return None
     # While the shell completes an option's value, click leaves the arguments before it unparsed in `args`.
     given = [ctx.params.get("folder"), *ctx.args]
     return next((Path(each) for each in given if each and _hops_in(Path(each))), None)
@@ -81,21 +83,20 @@ def _hops_in(folder: Path | None) -> list[str]:
         return []
 
 
-def _splits_in(ctx: click.Context | None) -> list[str]:
+def _splits_in(ctx: click.Context) -> list[str]:
     """The splits of the HOP that the command line names, or of all HOPs of the folder."""
     from clevrhope.dataset.contents import all_splits_in, same_hop
     from clevrhope.dataset.layout import Layout
 
     folder = _folder(ctx)
     hops = _hops_in(folder)
-    if ctx is None or folder is None:
+    if folder is None:
         return []
     layout, wanted = Layout(folder), str(ctx.params.get("hop"))
     chosen = [hop for hop in hops if same_hop(wanted, hop)] or hops
-    there = [split for hop in chosen for split in all_splits_in(layout, hop)]
-    return list(dict.fromkeys(there))
+    return list(dict.fromkeys(split for hop in chosen for split in all_splits_in(layout, hop)))
 
 
-HOP = HopName()
-SPLIT = SplitName()
-EDITION = EditionName()
+HOP = Name(_known_hops, _hops_there)
+SPLIT = Name(_known_splits, _splits_there)
+EDITION = Name(_editions, lambda ctx: None)

@@ -7,37 +7,27 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import (
-    PATH,
-    Whole,
-    json_option,
-    no_progress_option,
-    only_hops,
-    option,
-    quiet_option,
-    read_names,
-    shown_progress,
-)
-from clevrhope.cli.command import Command, option_group
-from clevrhope.cli.names import SPLIT
+from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
+from clevrhope.cli.command import Command
 
-_suite = option("--suite NAME", "The questions of this suite of paired tests, in place of the test sets.")
-_OUT = option("--out FILE", "The JSON Lines file to write.", required=True)
+_SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
+_HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
+_OUT = "--out FILE!: The JSON Lines file to write."
+_QUIET = "--quiet: Show no progress."
+_JSON = "--json -> as_json: Print one JSON object instead of text."
 
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@option(
-    "--kind NAME",
-    "majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a "
-    "suite's own pairs), or symbolic, which executes the true programs.",
-    required=True,
-)
-@only_hops
-@option("--size 25k|N", "Use only the first N questions of train.  [default: all]", type=str)
-@_suite
-@_OUT
-@no_progress_option
+@options(f"""
+    --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a
+        suite's own pairs), or symbolic, which executes the true programs.
+    {_HOPS}
+    --size 25k|N: Use only the first N questions of train.  [default: all]
+    {_SUITE}
+    {_OUT}
+    {_QUIET}
+""")
 def baseline(
     folder: Path,
     kind: str,
@@ -66,21 +56,17 @@ def baseline(
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=PATH)
-@option(
-    "--split NAME...",
-    "Only this test set, such as covr_test; repeatable.  [default: all about one image]",
-    to="splits",
-    type=SPLIT,
-)
-@only_hops
-@option(
-    "--limit N",
-    "Only N questions of each split, about images that are drawn; with --suite evenly from its tests.",
-)
-@option("--seed N", "With --limit, seed of the images; if left out, one is drawn and printed.", type=Whole(0))
-@_suite
-@_OUT
-@no_progress_option
+@options(f"""
+    --split SPLIT... -> splits: Only this test set, such as covr_test; repeatable.  [default: all about one
+        image]
+    {_HOPS}
+    --limit N: Only N questions of each split, about images that are drawn; with --suite evenly from its
+        tests.
+    --seed N0: With --limit, seed of the images; if left out, one is drawn and printed.
+    {_SUITE}
+    {_OUT}
+    {_QUIET}
+""")
 def ask(
     folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, quiet: bool, **choices: Any
 ) -> None:
@@ -100,11 +86,13 @@ def ask(
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
-@option("--requests FILE", "The file that `ask` wrote.", required=True)
-@option("--model NAME", "The model's name in reports.  [default: the name of REPLIES]")
-@option("--dataset DIR", "The dataset, if its values are not CLEVR's.", to="folder")
-@json_option
-@_OUT
+@options(f"""
+    --requests FILE!: The file that `ask` wrote.
+    --model NAME: The model's name in reports.  [default: the name of REPLIES]
+    --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
+    {_JSON}
+    {_OUT}
+""")
 def answers(
     replies: Path, requests: Path, model: str | None, folder: Path | None, as_json: bool, out: Path
 ) -> None:
@@ -127,45 +115,29 @@ def answers(
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
-@option_group(
-    "Which questions",
-    only_hops,
-    option(
-        "--suite NAME",
-        "Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency "
-        "and RAD.",
-    ),
-    option(
-        "--tier in|beyond|both",
-        "With --suite, only pairs in the dataset's own words and functions, or the others.  [default: both]",
-    ),
-    option("--covr", "Score the answers to questions about sets of images (COVR) instead."),
-    option(
-        "--covr-split PREDICATE...",
-        "With --covr, also score questions with and without properties, such as has-quant; repeatable.",
-        to="predicates",
-    ),
-    option("--partial", "Score incomplete predictions, and say how many are missing."),
-)
-@option_group(
-    "Tables and intervals",
-    option(
-        "--by NAMES",
-        "Breakdowns, separated by commas, or none.  "
-        "[default: answer,objects; with --families or --json also family]",
-    ),
-    option("--families", "Also break down by question family: about 90 lines per pair."),
-    option(
-        "--bootstrap N",
-        "Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
-        type=Whole(0),
-        default=1000,
-        show_default=True,
-    ),
-    option("--seed N", "Seed of the bootstrap; if left out, one is drawn and printed.", type=Whole(0)),
-)
-@no_progress_option
-@json_option
+@options(f"""
+Which questions
+    {_HOPS}
+    --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
+        and RAD.
+    --tier in|beyond|both: With --suite, only pairs in the dataset's own words and functions, or the others.
+        [default: both]
+    --covr: Score the answers to questions about sets of images (COVR) instead.
+    --covr-split PREDICATE... -> predicates: With --covr, also score questions with and without properties,
+        such as has-quant; repeatable.
+    --partial: Score incomplete predictions, and say how many are missing.
+Tables and intervals
+    --by NAMES: Breakdowns, separated by commas, or none.  [default: answer,objects; with --families or --json
+        also family]
+    --families: Also break down by question family: about 90 lines per pair.
+    --bootstrap N0 = 1000: Number of bootstrap samples of the images behind the 95% intervals; 0 gives no
+        intervals.  [default: 1000]
+    --seed N0: Seed of the bootstrap; if left out, one is drawn and printed.
+""")
+@options(f"""
+    {_QUIET}
+    {_JSON}
+""")
 def score(
     folder: Path,
     predictions: tuple[Path, ...],
@@ -234,15 +206,15 @@ def score(
 
 @click.command(cls=Command, short_help="Makes the paper's tables and figures.")
 @click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
-@option("--out DIR", "Folder of the report.  [default: out/report]", default="out/report")
-@option("--model NAME", "The model's name, for files that do not say it; or write NAME=FILE.")
-@option("--dataset DIR", "The dataset that files of predictions are about.")
-@option("--title TEXT", "Title of the page.")
-@option("--question TEXT", "The research question, shown at the top of the page.  [default: the paper's]")
-@option(
-    "--way NAME...", "For models that answer in several ways, report only this way; repeatable.", to="ways"
-)
-@quiet_option
+@options("""
+    --out DIR = out/report: Folder of the report.  [default: out/report]
+    --model NAME: The model's name, for files that do not say it; or write NAME=FILE.
+    --dataset DIR: The dataset that files of predictions are about.
+    --title TEXT: Title of the page.
+    --question TEXT: The research question, shown at the top of the page.  [default: the paper's]
+    --way NAME... -> ways: For models that answer in several ways, report only this way; repeatable.
+    --quiet: Print nothing but errors.
+""")
 def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
 

@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clevrhope.cli.arguments import (
-    Whole,
-    json_option,
-    only_splits,
-    option,
-    passes_option,
-    properties_option,
-    quiet_option,
+    PASSES,
+    PROPERTIES,
+    options,
     read_names,
     rendering_options,
     with_options,
 )
-from clevrhope.cli.command import option_group
-from clevrhope.cli.names import EDITION, HOP
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:
@@ -30,140 +24,73 @@ if TYPE_CHECKING:
     from clevrhope.pipeline import Request
 
 dataset_options = with_options(
-    option_group(
-        "What to build",
-        option(
-            "--edition NAME",
-            "A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of it, "
-            "and a --seed of your own makes it a private one.",
-            type=EDITION,
-        ),
-        option(
-            "--hop NAME...",
-            "Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, "
-            "or repeated.",
-            to="hops",
-            type=HOP,
-        ),
-        option(
-            "--hops first6|all...",
-            "The paper's first six pairs, or all 29 of them; pairs share images.",
-            to="groups",
-        ),
-        option(
-            "--hold-out VALUES...",
-            "Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
-            to="held_out",
-        ),
-        option(
-            "--prelim VALUES...",
-            "Existence and counting questions about single values: cyan,rubber, for example, or all.",
-        ),
-        option(
-            "--diversity K...",
-            "Train on K - 1 combinations of the pair's attribute types (K with the pair itself); "
-            "separated by commas, or repeated.",
-            to="diversities",
-        ),
-        option(
-            "--diversity-mode nested|grid",
-            "nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
-            "[default: nested]",
-            default="nested",
-        ),
-        option(
-            "--palette FILE",
-            "The combinations of values that objects may have, such as CoGenT's; for a pair, those seen "
-            "in training.",
-        ),
-        option(
-            "--test-palette FILE",
-            "With --hop none --palette: also make a second validation and test set, with this palette.",
-        ),
-        option(
-            "--covr", "Also make questions over sets of up to five images (COVR), with splits of their own."
-        ),
-        option(
-            "--clevr CLEVR_DIR",
-            "A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not "
-            "go with --palette or --diversity.",
-        ),
-        option(
-            "--clevr-share X",
-            "CLEVR's share of the train pool, above 0 and at most 1.  "
-            "[default: the folder's own, or 0.06 for a new folder]",
-            type=float,
-        ),
-        option(
-            "--clevr-order even|first",
-            "even: CLEVR's scenes are spread evenly, at their share; first: they come first, until "
-            "those of a number of objects run out, as in the original.  [default: even]",
-        ),
-        only_splits,
-    ),
-    option_group(
-        "Folder and sizes",
-        option(
-            "--out PATH",
-            "Folder of the dataset; an existing dataset is extended.  [default: out/PRESET, or out/NAME "
-            "of an edition]",
-        ),
-        option(
-            "--seed N",
-            "Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
-            type=Whole(0, 2**64 - 1),
-        ),
-        option(
-            "--preset demo|small|paper",
-            "demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
-            "[default: the folder's own, or demo for a new folder]",
-        ),
-        option(
-            "--design NAME",
-            "official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md; "
-            "other options change single ones.",
-        ),
-        option("--train-questions N", "Number of questions in train."),
-        option(
-            "--test-questions N", "Number of questions in each complex test set and in the set for tuning."
-        ),
-        option(
-            "--prelim-sets N",
-            "With --prelim, for each value: number of existence groups (2 images each) and of counting "
-            "sets (6 images each).",
-        ),
-    ),
-    option_group(
-        "Questions",
-        *(
-            option(
-                f"{QuestionSettings.option(each.name)} {'|'.join(each.metadata['effects'])}",
-                f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]",
-            )
+    options(
+        """
+What to build
+    --edition EDITION: A dataset whose content is fixed, such as hope-1; --hop and --splits choose a part of
+        it, and a --seed of your own makes it a private one.
+    --hop HOP... -> hops: Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by
+        commas, or repeated.
+    --hops first6|all... -> groups: The paper's first six pairs, or all 29 of them; pairs share images.
+    --hold-out VALUES... -> held_out: Values to hold out together, such as
+        color=red,shape=cube,material=metal; repeatable.
+    --prelim VALUES...: Existence and counting questions about single values: cyan,rubber, for example, or
+        all.
+    --diversity K... -> diversities: Train on K - 1 combinations of the pair's attribute types (K with the
+        pair itself); separated by commas, or repeated.
+    --diversity-mode nested|grid = nested: nested: a lower diversity is part of a higher one; grid: a sub-grid
+        of values.  [default: nested]
+    --palette FILE: The combinations of values that objects may have, such as CoGenT's; for a pair, those seen
+        in training.
+    --test-palette FILE: With --hop none --palette: also make a second validation and test set, with this
+        palette.
+    --covr: Also make questions over sets of up to five images (COVR), with splits of their own.
+    --clevr CLEVR_DIR: A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does
+        not go with --palette or --diversity.
+    --clevr-share X: CLEVR's share of the train pool, above 0 and at most 1.  [default: the folder's own, or
+        0.06 for a new folder]
+    --clevr-order even|first: even: CLEVR's scenes are spread evenly, at their share; first: they come first,
+        until those of a number of objects run out, as in the original.  [default: even]
+    --splits SPLITS...: Only these splits, separated by commas.
+Folder and sizes
+    --out PATH: Folder of the dataset; an existing dataset is extended.  [default: out/PRESET, or out/NAME of
+        an edition]
+    --seed SEED: Seed of the dataset; if left out, one is drawn, printed, and recorded by build.
+    --preset demo|small|paper: demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.
+        [default: the folder's own, or demo for a new folder]
+    --design NAME: official: the rules of the original CLEVR-HOPE where they differ, see docs/official.md;
+        other options change single ones.
+    --train-questions N: Number of questions in train.
+    --test-questions N: Number of questions in each complex test set and in the set for tuning.
+    --prelim-sets N: With --prelim, for each value: number of existence groups (2 images each) and of counting
+        sets (6 images each).
+Questions
+"""
+        + "\n".join(
+            f"    {QuestionSettings.option(each.name)} {'|'.join(each.metadata['effects'])}: "
+            f"{each.metadata['help']}  [default: the folder's own, or {each.default} for a new folder]"
             for each in fields(QuestionSettings)
-        ),
-        option("--templates DIR", "Question templates in CLEVR's format, such as CLEVR's own."),
-        option(
-            "--no-json",
-            "Write no JSON question files beside the HDF5 files, which hold the same; a later run can "
-            "add them.",
-        ),
+        )
+        + """
+    --templates DIR: Question templates in CLEVR's format, such as CLEVR's own.
+    --no-json: Write no JSON question files beside the HDF5 files, which hold the same; a later run can add
+        them.
+"""
     ),
     *rendering_options,
-    option_group(
-        "Images",
-        passes_option,
-        option("--images png|h5|both", "How images are stored.  [default: both; with preset paper: png]"),
-        option("--no-render", "Make no images; a later run can add them."),
-        properties_option,
-    ),
-    option(
-        "--config FILE.toml",
-        "Settings: preset, images, templates, properties, [sizes], [world], [look], [rendering].",
-        to="config_file",
-    ),
-    quiet_option,
-    json_option,
+    options(f"""
+Images
+    {PASSES}
+    --images png|h5|both: How images are stored.  [default: both; with preset paper: png]
+    --no-render: Make no images; a later run can add them.
+    {PROPERTIES}
+"""),
+    options("""
+    --config FILE.toml -> config_file: Settings: preset, images, templates, properties, [sizes], [world],
+        [look], [rendering].
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+"""),
 )
 """Gives a command the options that describe a dataset; `read_request` reads them."""
 

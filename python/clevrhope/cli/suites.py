@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import (
-    PATH,
-    json_option,
-    only_hops,
-    option,
-    quiet_option,
-    read_names,
-    shown_progress,
-)
-from clevrhope.cli.command import Command, option_group
+from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
+from clevrhope.cli.command import Command
 
 if TYPE_CHECKING:
     from clevrhope.pipeline.suite_maker import SuiteSplit
@@ -28,46 +20,28 @@ if TYPE_CHECKING:
 )
 @click.argument("name", metavar="SUITE")
 @click.argument("folder", type=PATH, metavar="DIR")
-@option_group(
-    "What to make",
-    only_hops,
-    option(
-        "--train", "Make train sets with questions of the suite, such as train_carets, in place of pairs."
-    ),
-    option("--remove", "Remove the suite from DIR, or from the HOPs that are named."),
-    option(
-        "--templates FOLDER",
-        "The folder of a suite of your own, or one of templates with it in suites/SUITE; docs/suites.md "
-        "describes its files. With visual, the dataset's question templates, if they are not the package's.",
-    ),
-)
-@option_group(
-    "Searched originals",
-    option(
-        "--from questions|search",
-        "Take originals from the dataset's questions alone, or also search the images for them.",
-        to="origin",
-        default="questions",
-        show_default=True,
-    ),
-    option(
-        "--per-cell N",
-        "Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's preset.",
-        type=click.IntRange(min=0),
-    ),
-)
-@option_group(
-    "The suite visual",
-    option(
-        "--visual N",
-        "With visual, the most questions of a split whose images are edited.  "
-        "[default: by the dataset's preset, demo 20, small 200, paper 5,000]",
-        to="n_visual",
-    ),
-    option("--properties FILE", "With visual, the dataset's properties file, if it is not the package's."),
-)
-@quiet_option
-@json_option
+@options("""
+What to make
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --train: Make train sets with questions of the suite, such as train_carets, in place of pairs.
+    --remove: Remove the suite from DIR, or from the HOPs that are named.
+    --templates FOLDER: The folder of a suite of your own, or one of templates with it in suites/SUITE;
+        docs/suites.md describes its files. With visual, the dataset's question templates, if they are not the
+        package's.
+Searched originals
+    --from questions|search = questions -> origin: Take originals from the dataset's questions alone, or also
+        search the images for them.  [default: questions]
+    --per-cell N0: Pairs of each cell of a test by a search; by default 10, 50 or 2500, by the dataset's
+        preset.
+The suite visual
+    --visual N -> n_visual: With visual, the most questions of a split whose images are edited.  [default: by
+        the dataset's preset, demo 20, small 200, paper 5,000]
+    --properties FILE: With visual, the dataset's properties file, if it is not the package's.
+""")
+@options("""
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def suite(name: str, folder: Path, **choices: Any) -> None:
     """Makes the paired tests of SUITE (carets, rad, holdout, visual) for the questions of a finished dataset.
 
@@ -174,8 +148,10 @@ def _show(
 
 @click.command(cls=Command, short_help="Lists the question families, for writing your own suites.")
 @click.argument("names", metavar="[FAMILY]...", nargs=-1)
-@option("--templates FOLDER", "Templates of your own.  [default: the package's]")
-@json_option
+@options("""
+    --templates FOLDER: Templates of your own.  [default: the package's]
+    --json -> as_json: Print one JSON object instead of text.
+""")
 def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> None:
     """Lists question families with their first phrasing, parameters and nodes.
 

@@ -131,7 +131,7 @@ class _Maker:
         beside = (templates or assets.question_templates()) / "suites" / VISUAL
         self._templates = used_templates(manifest, self._world.vocabulary, beside)[0]
         encoder = Encoder(self._world.vocabulary, folder.vocab, self._world.answers)
-        self._writer = SuiteWriter(folder, VISUAL, encoder, TESTS, {"fingerprint": FINGERPRINT})
+        self._writer = SuiteWriter(folder, VISUAL, encoder, TESTS)
 
     def write(
         self, manifest: Manifest, hop: Hop, split: str, progress: Progress
@@ -179,6 +179,7 @@ class _Maker:
             entry,
             pool=plan.pool,
             n_originals=len(rows),
+            fingerprint=FINGERPRINT,
             source_pool=source_pool,
         )
         n_images = len(plan.images)
