@@ -1,7 +1,6 @@
 """Questions over several images: their files, and folders that get them, grow, and are made in parts."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -121,19 +120,6 @@ def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: P
     assert {name for name in plain if not np.array_equal(plain[name], said[name])} <= words
     pairs = zip(texts(folder, "covr_test"), texts(folder, "covr_test_paraphrased"), strict=True)
     assert all(a["question"] != b["question"] and a["program"] == b["program"] for a, b in pairs)
-
-
-@pytest.mark.slow
-def test_a_larger_folder_extends_a_smaller_one(folder: Path, tmp_path: Path) -> None:
-    out = tmp_path / "grown"
-    shutil.copytree(folder, out)
-    before = {split: rows(out, split) for split in COVR_SPLITS}
-    sizes = {"covr_train": 1_400, "covr_dev": 40, "covr_test": 61}
-    made = build(request(out, covr=True, render=False, hops=(HOP, "none"), sizes=sizes))
-    assert made.covr[HOP]["covr_train"]["questions"] == 1_400
-    for split, arrays in before.items():
-        for name, column in arrays.arrays().items():
-            assert np.array_equal(rows(out, split).arrays()[name][: len(column)], column), (split, name)
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from building import Make, request, stamps, tree
 from fake_renderer import FakeRenderer
 
 from benchmarks.reference_images import reference_scenes
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
@@ -371,25 +370,3 @@ def test_what_is_in_the_way_is_named_before_anything_starts_and_stays(
 
 
 # The command line
-
-
-def test_the_command_line_says_one_sentence(
-    scenes: Path, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    commands = {
-        tmp_path / "r/.clevrhope-s_passes": [
-            "render",
-            str(scenes),
-            "--renderer",
-            "native",
-            "--passes",
-            "mask",
-        ],
-        text / "passes/train": ["build", "--hop", HOP, "--seed", "5", "--no-render"],
-    }
-    for (folder, arguments), out in zip(commands.items(), (tmp_path / "r", text), strict=True):
-        files = put(folder, "mine.txt")
-        assert run_command([*arguments, "--out", str(out), "--quiet"]) == 1
-        (sentence,) = capsys.readouterr().err.splitlines()
-        assert f"{folder / 'mine.txt'}: clevrhope did not make this, but removes its folder" in sentence
-        check_there(files)

@@ -256,20 +256,6 @@ def test_a_file_of_a_part_that_is_none_is_told_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["folder", "pipe"])
-def test_something_in_place_of_a_parts_image_is_told(
-    kind: str, parts: list[Path], part: Path, whole: dict[str, str], tmp_path: Path
-) -> None:
-    path = image(part)
-    words = spoilt(path, kind)
-    with pytest.raises(DatasetError, match=f"^{path}: {words}"):
-        merge(parts, request(tmp_path / "out"), make_renderer=renderer)
-    path.rmdir() if kind == "folder" else path.unlink()
-    merge(parts, request(tmp_path / "out"), make_renderer=renderer)
-    assert tree(tmp_path / "out") == whole
-
-
 # clevrhope export
 
 
@@ -324,14 +310,6 @@ def test_a_question_files_attribute_that_leads_out_is_refused(value: Any, data: 
             file.attrs[attribute] = kept
 
 
-@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-@pytest.mark.parametrize("place", ["HOP", "split", "pool"])
-def test_a_manifests_name_that_leads_out_is_refused(place: str, name: str, data: Path) -> None:
-    edit(data, lambda manifest: renamed(manifest, place, name))
-    words = "half of a surrogate pair" if "\ud800" in name else r"splits.* cannot name a file"
-    exports_refused(data, rf"manifest\.json: .*{words}")
-
-
 @pytest.mark.parametrize("place", ["hop", "split", "pool"])
 def test_a_question_file_of_another_split_is_refused(place: str, data: Path) -> None:
     path = question_file(data)
@@ -348,15 +326,3 @@ def test_a_link_that_leads_out_of_a_dataset_is_refused(
     swap(path, made / path.relative_to(data))
     assert path.exists()
     exports_refused(data, f"^{path}: a link that leads out of {data}; put a copy in its place")
-
-
-def test_links_within_a_dataset_are_followed(made: Path, data: Path, tmp_path: Path) -> None:
-    export(made, tmp_path / "first", format="coco")
-    (data / "kept").mkdir()
-    for path in (question_file(data), image(data), data / "scenes", data / "passes"):
-        moved = path.rename(data / "kept" / path.name)
-        path.symlink_to(os.path.relpath(moved, path.parent))
-    linked = tmp_path / "linked"
-    linked.symlink_to(data)
-    export(linked, tmp_path / "second", format="coco")
-    assert tree(tmp_path / "second") == tree(tmp_path / "first")

@@ -10,9 +10,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import Make, stamps, tree
+from building import Make, tree
 
-import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
@@ -201,39 +200,6 @@ def test_the_plain_pair_is_as_it_is_alone(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "a", hops=("cyan_cylinder",))
-    make(tmp_path / "a", hops=("cyan_cylinder",), limits=Limits((4,)))
-    before = stamps(tmp_path / "a")
-    make(tmp_path / "a", hops=("cyan_cylinder",), limits=Limits((8,)))
-    after = stamps(tmp_path / "a")
-    data = [
-        name
-        for name in before
-        if name.startswith(("scenes/", "images/")) or name.endswith((".h5", "ns.json"))
-    ]
-    assert len(data) > 100
-    assert all(after[name] == before[name] for name in data)
-    # In one run, or from the other end: the same bytes.
-    make(tmp_path / "b", hops=("cyan_cylinder",), limits=Limits((8, 4)))
-    make(tmp_path / "b", hops=("cyan_cylinder",))
-    assert tree(tmp_path / "a") == tree(tmp_path / "b")
-    # By the name alone, once it is there.
-    make(tmp_path / "a", hops=("cylinder_cyan-d4",))
-    assert {name: stamp for name, stamp in stamps(tmp_path / "a").items() if name in data} == {
-        name: after[name] for name in data
-    }
-    for name in ("train-cyan_cylinder-d4", "minimal_color_shape-cyan_cylinder-d8"):
-        assert any(path.startswith(f"images/{name}/HOPE_{name}_0") for path in after)
-    # Readers take such names as they are.
-    made = clevrhope.load(tmp_path / "a", "cylinder_cyan-d4", "complex_ood")
-    assert len(made) == 12
-    assert run_command(["stats", str(tmp_path / "a"), "--hop", "cyan_cylinder-d8", "--json"]) == 0
-    export = ["export", str(tmp_path / "a"), "--format", "clevr", "--hop", "cyan_cylinder-d8"]
-    assert run_command([*export, "--out", str(tmp_path / "clevr"), "--quiet"]) == 0
-
-
-@pytest.mark.slow
 def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
     out = tmp_path / "out"
     arguments = ["--hop", "large_cyan", "--diversity", "4,7", "--preset", "small", "--train-questions", "900"]
@@ -246,17 +212,6 @@ def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
     (out / "manifest.json").write_text(json.dumps(content))
     failed = {each.name for each in audit(out).checks if each.n_faults}
     assert {"counts", "palette"} <= failed
-
-
-@pytest.mark.slow
-def test_machines_share_a_diversity(tmp_path: Path) -> None:
-    arguments = ["--hop", "cyan_cylinder", "--diversity", "4,8", "--seed", "5", "--no-render", "--quiet"]
-    parts = [str(tmp_path / str(number)) for number in (1, 2)]
-    for number, part in enumerate(parts, 1):
-        assert run_command(["build", *arguments, "--shard", f"{number}/2", "--out", part]) == 0
-    assert run_command(["merge", *parts, *arguments, "--out", str(tmp_path / "merged")]) == 0
-    assert run_command(["build", *arguments, "--out", str(tmp_path / "alone")]) == 0
-    assert tree(tmp_path / "merged") == tree(tmp_path / "alone")
 
 
 def spoil(folder: Path, hop: str, split: str, change: dict[str, str], table: str, name: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import Make, request, stamps
+from building import Make, request
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -131,29 +131,6 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
         assert len(set(everything)) == PAPER_GROUPS[kind]
         assert first_groups(pool, 11, seed=1) == everything[:11]
         assert first_groups(pool, 11, seed=2) != everything[:11]
-
-
-@pytest.mark.slow
-def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> None:
-    out = tmp_path / "out"
-    make(out, hops=(), prelim=("cyan",), sizes=SMALL)
-    layout = Layout(out)
-    before = {split: rows(layout.questions_json("prelim_cyan", split)) for split in ("existence", "counting")}
-    images = {name: stamp for name, stamp in stamps(out).items() if name.endswith(".png")}
-    assert len(images) == 2 * 4 + 6 * 3
-    larger = {"prelim_existence": 9, "prelim_counting": 5}
-    make(out, hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
-    for split, there in before.items():
-        after = rows(layout.questions_json("prelim_cyan", split))
-        assert len(after) > len(there)
-        assert after[: len(there)] == there
-    assert images.items() <= stamps(out).items()
-    assert failed(out) == set()
-    kept = make(out, hops=(), prelim=("cyan",), sizes=SMALL).kept
-    assert kept == (
-        "prelim_cyan existence: the 9 existing sets are kept, more than the 4 asked for",
-        "prelim_cyan counting: the 5 existing sets are kept, more than the 3 asked for",
-    )
 
 
 def test_a_large_plan_is_estimated_around_them(tmp_path: Path) -> None:

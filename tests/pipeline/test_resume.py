@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from building import Make, command, request, tree
@@ -16,14 +16,11 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.image_store import stored_images
-from clevrhope.dataset.layout import Layout
 from clevrhope.describe.info.overview import read_overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
-from clevrhope.pipeline.engine import Engine
-from clevrhope.pipeline.text import write_vocabularies
 from waiting import HANG_S, wait_until
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
@@ -190,20 +187,3 @@ def test_a_second_run_is_told_which_one_holds_the_folder(
     assert told.startswith(f"clevrhope: {tmp_path}: another run is writing here (process {running.pid} on ")
     assert told.endswith("wait for it, or choose another --out\n")
     assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 0
-
-
-@pytest.mark.slow
-def test_a_run_that_ends_with_its_first_file_is_resumed(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def killed(layout: Layout, engine: Engine, *, of_sets: bool) -> NoReturn:
-        write_vocabularies(layout, engine, of_sets=of_sets)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr("clevrhope.pipeline.run.write_vocabularies", killed)
-        with pytest.raises(KeyboardInterrupt):
-            make(tmp_path / "out")
-    make(tmp_path / "out")
-    make(tmp_path / "whole")
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
