@@ -33,10 +33,7 @@ TEXT = ("--no-render", "--quiet")
                 "Writing pages: 2 pages",
             ],
         ),
-        (
-            ["baseline", "--kind", "majority", "--out", "FILE"],
-            ["Answering: 4 test sets"],
-        ),
+        (["baseline", "--kind", "majority", "--out", "FILE"], ["Answering: 4 test sets"]),
     ],
 )
 def test_the_stages_are_shown_unless_quiet(

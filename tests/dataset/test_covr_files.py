@@ -29,8 +29,7 @@ ATTRIBUTES = {"templates": TEMPLATES, "property_names": ["has_count"], "term_nam
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sets") / "data"
     build(
-        request(out),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+        request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
     )
     make_sets(out, HOP)
     return out

@@ -15,13 +15,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.dataset.binding import check_binding
-from clevrhope.dataset.manifest import (
-    FILES_TABLE,
-    Manifest,
-    read_manifest,
-    read_plainly,
-    write_manifest,
-)
+from clevrhope.dataset.manifest import FILES_TABLE, Manifest, read_manifest, read_plainly, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, sweep, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked

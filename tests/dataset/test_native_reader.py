@@ -67,10 +67,7 @@ def test_the_audit_answers_as_a_plain_execution_does(test_data: Path) -> None:
     reader = QuestionReader(vocab, (), {}, vocabulary)
     by_number = padded([[1, *(known[t] for t in prefixed(program)), 2] for program, _ in asked], 60)
     found = reader.read(
-        np.zeros((len(asked), 1), np.int32),
-        by_number,
-        read,
-        np.asarray([place[index] for _, index in asked]),
+        np.zeros((len(asked), 1), np.int32), by_number, read, np.asarray([place[index] for _, index in asked])
     )
     plain = {scene["image_index"]: scene_of(scene) for scene in scenes}
     n_answered = 0

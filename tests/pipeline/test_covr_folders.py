@@ -20,11 +20,7 @@ from clevrhope.programs import execute_batch
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
 
 HOP = "rubber_cylinder"
-GOLDEN = (
-    "Do all cubes in the images have the same color?",
-    "yes",
-    [58, 192, 11, 356, 217],
-)
+GOLDEN = ("Do all cubes in the images have the same color?", "yes", [58, 192, 11, 356, 217])
 """The first question of covr_train, which changes with the version of the dataset alone."""
 
 PAIR = {("material", "rubber"), ("shape", "cylinder")}

@@ -353,10 +353,7 @@ def put_in_the_way(kind: str, place: Path, elsewhere: Path) -> dict[Path, str]:
     ids=lambda each: getattr(each, "__name__", each),
 )
 def test_what_is_in_the_way_is_named_before_anything_starts_and_stays(
-    of: Callable[[Get, Path], tuple[Path, Run]],
-    kind: str,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
+    of: Callable[[Get, Path], tuple[Path, Run]], kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     place, run = of(request.getfixturevalue, tmp_path)
     files = put_in_the_way(kind, place, tmp_path / "elsewhere")

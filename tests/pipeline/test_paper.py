@@ -83,11 +83,7 @@ def test_every_pair_has_the_papers_sizes(paper: Path) -> None:
     assert len(paper_hops()) == 29
     for hop in paper_hops():
         iid, ood, iid_images = MINIMAL[hop.diversity]
-        wanted = {
-            **STREAMED,
-            "minimal_iid": (iid, iid_images, iid_images),
-            "minimal_ood": (ood, ood, ood),
-        }
+        wanted = {**STREAMED, "minimal_iid": (iid, iid_images, iid_images), "minimal_ood": (ood, ood, ood)}
         for split, (questions, least, most) in wanted.items():
             with h5py.File(paper / "hops" / hop.name / f"{split}.h5") as file:
                 images = file["image_idxs"][:]

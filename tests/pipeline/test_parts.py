@@ -53,11 +53,7 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     refused(
         parts, f"for another request .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1]
     )
-    refused(
-        parts,
-        "sizes.train is 2500 there, 2501 asked for",
-        sizes={**SIZES, "train": 2_501},
-    )
+    refused(parts, "sizes.train is 2500 there, 2501 asked for", sizes={**SIZES, "train": 2_501})
     refused(parts, "for another request .*passes", passes=("mask",))
     refused(parts, "another seed", seed=6)
     smaller = request(tmp_path / "world", hops=HOPS, sizes=SIZES, render=False)

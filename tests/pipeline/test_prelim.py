@@ -65,12 +65,7 @@ def test_all_fifteen_values_have_whole_groups_and_sets(made: Path, world: World)
     assert len(values) == 15
     for kind, value in values:
         splits = manifest["splits"][f"prelim_{value}"]
-        assert splits["existence"] == {
-            "pool": f"minimal_{kind}",
-            "questions": 40,
-            "images": 40,
-            "sets": 20,
-        }
+        assert splits["existence"] == {"pool": f"minimal_{kind}", "questions": 40, "images": 40, "sets": 20}
         assert splits["counting"] == {"pool": f"counting_{kind}", "questions": 60, "images": 60, "sets": 10}
 
 

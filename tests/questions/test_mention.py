@@ -100,11 +100,7 @@ def test_programs(program: list[Step], mentions: bool) -> None:
     assert audited([("?", program)], RUBBER_CYLINDER)[:2] == ([mentions], [False])
 
 
-RUBBER: list[Step] = [
-    ("scene", "", ()),
-    ("filter_material", "rubber", (0,)),
-    ("unique", "", (1,)),
-]
+RUBBER: list[Step] = [("scene", "", ()), ("filter_material", "rubber", (0,)), ("unique", "", (1,))]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,7 @@ from clevrhope.errors import MAX_SHOWN, ConfigError, PredictionsError, shown
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [
-        ("red", '"red"'),
-        ("a\nb", r"'a\nb'"),
-        ("\ud800", r"'\ud800'"),
-        (3, "3"),
-        (None, "null"),
-    ],
+    [("red", '"red"'), ("a\nb", r"'a\nb'"), ("\ud800", r"'\ud800'"), (3, "3"), (None, "null")],
 )
 def test_values_are_shown_on_one_line_in_printable_characters(value: object, text: str) -> None:
     assert shown(value) == text

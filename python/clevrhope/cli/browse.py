@@ -55,11 +55,4 @@ def browse(
         )
     from clevrhope.browse.serving import serve
 
-    serve(
-        folder,
-        predictions=predictions,
-        port=port,
-        open_browser=not no_browser,
-        progress=progress,
-        say=say,
-    )
+    serve(folder, predictions=predictions, port=port, open_browser=not no_browser, progress=progress, say=say)

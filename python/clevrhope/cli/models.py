@@ -265,13 +265,7 @@ def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
     Raises:
         ConfigError: a value does not fit its option, or does not go with the others.
     """
-    from clevrhope.training.request import (
-        TrainRequest,
-        covr_part_name,
-        default_out,
-        parse_drops,
-        parse_size,
-    )
+    from clevrhope.training.request import TrainRequest, covr_part_name, default_out, parse_drops, parse_size
 
     rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
     rest["dataset"] = rest.pop("folder")

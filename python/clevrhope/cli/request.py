@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import (
-    PASSES,
-    PROPERTIES,
-    options,
-    read_names,
-    rendering_options,
-    with_options,
-)
+from clevrhope.cli.arguments import PASSES, PROPERTIES, options, read_names, rendering_options, with_options
 from clevrhope.config.question_settings import QuestionSettings
 
 if TYPE_CHECKING:

@@ -161,10 +161,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     )
     splits = [
         SplitCards(
-            split,
-            entry["questions"],
-            entry["images"],
-            _cards(hop, split, entry["pool"], resolved, n_shown),
+            split, entry["questions"], entry["images"], _cards(hop, split, entry["pool"], resolved, n_shown)
         )
         for split, entry in manifest.splits[hop.name].items()
     ]

@@ -17,13 +17,7 @@ from clevrhope.dataset.binding import check_binding, difference
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
-from clevrhope.dataset.manifest import (
-    FILES_TABLE,
-    Manifest,
-    existing_manifest,
-    read_manifest,
-    write_manifest,
-)
+from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest, read_manifest, write_manifest
 from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
 from clevrhope.images.png import read_png

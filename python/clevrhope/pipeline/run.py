@@ -19,12 +19,7 @@ from clevrhope.images.rendering_record import rendering_of_folder
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
-from clevrhope.pipeline.annotations import (
-    annotate_missing,
-    missing_passes,
-    passes_store,
-    store_passes,
-)
+from clevrhope.pipeline.annotations import annotate_missing, missing_passes, passes_store, store_passes
 from clevrhope.pipeline.documents import write_documents
 from clevrhope.pipeline.images import (
     PoolWork,

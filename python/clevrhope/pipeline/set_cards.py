@@ -13,13 +13,7 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.boxes import Box
-from clevrhope.describe.set_cards import (
-    AnsweredSet,
-    SetCard,
-    SetImage,
-    SetSplitCards,
-    shown_objects,
-)
+from clevrhope.describe.set_cards import AnsweredSet, SetCard, SetImage, SetSplitCards, shown_objects
 from clevrhope.describe.thumbnails import object_box, sketch_url
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.resolution import Resolved

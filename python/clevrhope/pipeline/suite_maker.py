@@ -183,10 +183,7 @@ class SuiteMaker:
     def widths(self, rows: QuestionTable) -> tuple[int, int]:
         """Tokens in a row of questions and of programs, of a split and of the suite."""
         templates = self.suite.templates
-        return (
-            max(rows.widths[0], templates.question_width),
-            max(rows.widths[1], templates.program_width),
-        )
+        return (max(rows.widths[0], templates.question_width), max(rows.widths[1], templates.program_width))
 
     def values(self, pairs: Pairs) -> Ints:
         """(K,) the number of the answer that a relation refers to; -1 for none."""

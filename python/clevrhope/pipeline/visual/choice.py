@@ -235,13 +235,7 @@ class _Block:
         looked.n_full += int(is_full.sum())
         indices = np.arange(len(kept), dtype=np.uint64)
         scenes, is_made = edit_scenes(
-            reading.world,
-            self.scenes,
-            self.scene_rows,
-            kept,
-            self.no_changes(),
-            indices,
-            pool=reading.pool,
+            reading.world, self.scenes, self.scene_rows, kept, self.no_changes(), indices, pool=reading.pool
         )
         programs = np.ascontiguousarray(reading.rows.programs[self.rows])
         before = execute_tokens(reading.encoder.tokens, programs, self.scenes.graphs, self.scene_rows)

@@ -76,14 +76,7 @@ _ROWS = (
         "Questions over several images, without the pair.",
     ),
     CovrKind(
-        "covr_dev",
-        "tune",
-        "val_iid",
-        "val",
-        "covr_dev",
-        "covr_dev",
-        "For tuning, in distribution.",
-        half=0,
+        "covr_dev", "tune", "val_iid", "val", "covr_dev", "covr_dev", "For tuning, in distribution.", half=0
     ),
     CovrKind(
         "covr_test",
