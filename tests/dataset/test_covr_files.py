@@ -44,17 +44,17 @@ def write(path: Path, rows: QuestionTable, **attributes: Any) -> Path:
 
 def test_paths_are_those_of_a_folder_of_their_own(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
-    assert layout.covr_h5(HOP, "covr_test_ood") == tmp_path / "covr" / HOP / "test_ood.h5"
+    assert layout.questions_h5(HOP, "covr_test_ood") == tmp_path / "covr" / HOP / "test_ood.h5"
     assert layout.questions_h5(HOP, "covr_dev") == tmp_path / "covr" / HOP / "dev.h5"
     assert layout.questions_json("none", "covr_train") == tmp_path / "covr/none/train_questions.json"
     assert layout.vocab_of("covr_test") == tmp_path / "covr/vocab.json"
     assert layout.vocab_of("train") == layout.vocab
-    layout.covr(HOP).mkdir(parents=True)
+    (layout.root / "covr" / HOP).mkdir(parents=True)
     assert {tmp_path / "covr", tmp_path / "covr" / HOP} <= set(layout.folders())
 
 
 def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Path) -> None:
-    path = Layout(folder).covr_h5(HOP, "covr_train")
+    path = Layout(folder).questions_h5(HOP, "covr_train")
     rows = read_table(path, SETS)
     assert rows.image_idxs.shape == (96, 5)
     assert (rows.image_idxs[::3] < 0).any()
@@ -94,7 +94,7 @@ def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Pa
 def test_numbers_out_of_range_are_named(
     folder: Path, tmp_path: Path, name: str, value: Any, sentence: str
 ) -> None:
-    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS).take(slice(0, 5))
+    rows = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS).take(slice(0, 5))
     spoiled = getattr(rows, name).copy()
     spoiled[2] = value
     path = write(tmp_path / "train.h5", rows.with_columns(**{name: spoiled}))
@@ -106,7 +106,7 @@ def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None
     layout = Layout(folder)
     with pytest.raises(DatasetError, match="not a file of questions about sets of images"):
         read_table(layout.questions_h5(HOP, "train"), SETS)
-    path = write(tmp_path / "train.h5", read_table(layout.covr_h5(HOP, "covr_train"), SETS))
+    path = write(tmp_path / "train.h5", read_table(layout.questions_h5(HOP, "covr_train"), SETS))
     with h5py.File(path, "r+") as file:
         del file.attrs["templates"]
     with pytest.raises(DatasetError, match=r"train\.h5: it has no attribute templates; run"):
@@ -115,7 +115,7 @@ def test_files_of_another_kind_are_refused(folder: Path, tmp_path: Path) -> None
 
 def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
     data = load(folder, HOP, "covr_train", text=True, scenes=True)
-    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS)
+    rows = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS)
     assert len(data) == 96
     assert (data.hop, data.split, data.pool) == (HOP, "covr_train", "train")
     lengths = set()

@@ -45,7 +45,7 @@ def measured(folder: Path) -> dict[str, CovrStats]:
 
 
 def json_rows(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(Layout(folder).covr_json(hop, split).read_text())["questions"]
+    rows: list[dict[str, Any]] = json.loads(Layout(folder).questions_json(hop, split).read_text())["questions"]
     return rows
 
 
@@ -68,7 +68,7 @@ def test_a_split_is_counted_as_its_json_has_it(folder: Path, measured: dict[str,
 
 def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, CovrStats]) -> None:
     layout = Layout(folder)
-    train, test = (read_table(layout.covr_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
+    train, test = (read_table(layout.questions_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
     vocab = read_vocab(layout.covr_vocab)
     n_answers = len(vocab.answers())
     frequent = frequent_answers(train.answers, train.question_families, n_templates=15, n_answers=n_answers)
@@ -82,7 +82,7 @@ def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, Cov
 
 
 def test_what_could_not_be_made_is_in_the_file(folder: Path, measured: dict[str, CovrStats]) -> None:
-    with h5py.File(Layout(folder).covr_h5(HOP, "covr_test_ood")) as file:
+    with h5py.File(Layout(folder).questions_h5(HOP, "covr_test_ood")) as file:
         names = file.attrs["templates"]
         skipped = dict(zip(names, file.attrs["skipped"].tolist(), strict=True))
     assert measured["covr_test_ood"].skipped == skipped
@@ -148,10 +148,10 @@ def test_stats_shows_them_and_gives_every_count(
 
 def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
     layout = Layout(tmp_path)
-    layout.covr(HOP).mkdir(parents=True)
+    (layout.root / "covr" / HOP).mkdir(parents=True)
     layout.covr_vocab.write_bytes(Layout(folder).covr_vocab.read_bytes())
-    path = layout.covr_h5(HOP, "covr_dev")
-    path.write_bytes(Layout(folder).covr_h5(HOP, "covr_dev").read_bytes())
+    path = layout.questions_h5(HOP, "covr_dev")
+    path.write_bytes(Layout(folder).questions_h5(HOP, "covr_dev").read_bytes())
     manifest = existing_manifest(Layout(folder).manifest)
     with h5py.File(path, "r+") as file:
         file["answers"][3] = len(read_vocab(layout.covr_vocab).answers())

@@ -36,7 +36,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "requests.jsonl"
     assert write_requests(folder, out, splits=["covr_test", "complex_ood"], limit=9, seed=1) == 18
-    rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
+    rows = json.loads(Layout(folder).questions_json(HOP, "covr_test").read_text())["questions"]
     single, several = lines(out)[:9], lines(out)[9:]
     assert all("image" in each and "asked" not in each for each in single)
     drawn = [rows[each["question_index"]] for each in several]
@@ -52,7 +52,7 @@ def test_requests_have_lists_of_images(folder: Path, tmp_path: Path) -> None:
 def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> None:
     asked, replies, out = (tmp_path / name for name in ("asked.jsonl", "replies.jsonl", "out.jsonl"))
     write_requests(folder, asked, splits=["covr_test"], seed=1)
-    rows = json.loads(Layout(folder).covr_json(HOP, "covr_test").read_text())["questions"]
+    rows = json.loads(Layout(folder).questions_json(HOP, "covr_test").read_text())["questions"]
     sentences = [
         {"id": each["id"], "reply": f"Looking at the images, the answer is: {row['answer']}."}
         for each, row in zip(lines(asked), rows, strict=True)

@@ -40,7 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows_of(folder: Path, split: str) -> QuestionTable:
-    return read_table(Layout(folder).covr_h5(HOP, split), SETS)
+    return read_table(Layout(folder).questions_h5(HOP, split), SETS)
 
 
 def has_property(folder: Path, split: str) -> np.ndarray:

@@ -31,7 +31,7 @@ def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SIZE
     """Writes covr/vocab.json and splits of a HOP; a third of the sets have fewer than five images."""
     layout = Layout(folder)
     vocab = extended_vocab(read_vocab(layout.vocab), words=_MORE_WORDS, program_tokens=_MORE_FUNCTIONS)
-    layout.covr(hop).mkdir(parents=True)
+    (layout.root / "covr" / hop).mkdir(parents=True)
     write_vocab(layout.covr_vocab, vocab)
     for number, (split, (of_split, n)) in enumerate(sets.items()):
         pool, there = read_scenes_in_use(layout.questions_h5(hop, of_split))
@@ -41,7 +41,7 @@ def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SIZE
             n_images = int(rng.integers(1, MAX_IMAGES)) if row % 3 == 0 else MAX_IMAGES
             image_idxs[row, :n_images] = rng.choice(there, n_images, replace=False)
         with QuestionWriter(
-            layout.covr_h5(hop, split),
+            layout.questions_h5(hop, split),
             hop=hop,
             split=split,
             pool=pool,

@@ -149,5 +149,5 @@ def test_every_pair_has_covrs_sizes(tmp_path: Path) -> None:
     sizes = PRESETS["paper"].sizes
     for hop in paper_hops():
         for split, kind in COVR_KINDS.items():
-            with h5py.File(Layout(tmp_path / "covr").covr_h5(hop.name, split)) as file:
+            with h5py.File(Layout(tmp_path / "covr").questions_h5(hop.name, split)) as file:
                 assert file["answers"].shape == (getattr(sizes, kind.size),), (hop.name, split)

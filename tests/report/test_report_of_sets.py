@@ -41,7 +41,7 @@ def answered(folder: Path, path: Path, *, n_right: int, **columns: Any) -> str:
     answers = read_vocab(layout.covr_vocab).answers()
     lines = []
     for split in COVR_SPLITS[1:4]:
-        for row, number in enumerate(read_table(layout.covr_h5(HOP, split), SETS).answers):
+        for row, number in enumerate(read_table(layout.questions_h5(HOP, split), SETS).answers):
             answer = answers[number] if row % 4 < n_right else "<UNK>"
             place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
             lines.append(json.dumps({**place, "train_size": 60, **columns}))

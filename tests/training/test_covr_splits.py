@@ -69,10 +69,10 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
     request = of_sets(folder, covr_split=PREDICATE, shots=8, tune_on="covr_dev")
     run(tell=sentences.extend, **request)
     layout = Layout(folder)
-    train, dev = (read_description(layout.covr_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
+    train, dev = (read_description(layout.questions_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
     has = train.has_property("compscope") & train.has_property("has-quant-all")
     assert has.sum() > 50
-    rows = read_table(layout.covr_h5(HOP, "covr_train"), SETS)
+    rows = read_table(layout.questions_h5(HOP, "covr_train"), SETS)
     (trained, tuned) = seen
     # Both questions of a pair have this property, or none has it.
     expected = np.sort([*np.flatnonzero(~has), *np.flatnonzero(has)[:8]])
@@ -85,7 +85,7 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
         f"together, {len(expected):,} are left with 8 shots"
     ]
     info = json.loads((tmp_path / "run/run.json").read_text())
-    assert info["train_sha256"] == rows_sha256(layout.covr_h5(HOP, "covr_train"), SIZE)
+    assert info["train_sha256"] == rows_sha256(layout.questions_h5(HOP, "covr_train"), SIZE)
     assert info["covr"] == {
         "role": "split",
         "given": PREDICATE,
@@ -113,7 +113,7 @@ def test_a_run_of_the_same_size_has_the_property_among_its_questions(
     (trained, tuned) = seen
     assert len(trained) == len(other.train)
     assert len(tuned) == 400
-    first = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS).answers[: len(trained)]
+    first = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS).answers[: len(trained)]
     np.testing.assert_array_equal(trained.answers, first)
     assert json.loads((tmp_path / "run/run.json").read_text())["covr"]["role"] == "iid_size"
 
@@ -161,7 +161,7 @@ def test_rows_of_a_split_are_a_split(folder: Path) -> None:
 
 
 def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path, tmp_path: Path) -> None:
-    path, other = (Layout(folder).covr_h5(HOP, name) for name in ("covr_train", "covr_dev"))
+    path, other = (Layout(folder).questions_h5(HOP, name) for name in ("covr_train", "covr_dev"))
     assert rows_sha256(path, 100) == rows_sha256(path, 100)
     assert len({rows_sha256(path, 100), rows_sha256(path, 101), rows_sha256(other, 100)}) == 3
 

@@ -217,7 +217,7 @@ def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
     features = NoFeatures(open_folder(worded)).pool(reader.pool)
     questions = Questions(reader, features, torch.device("cpu"))
     (batch,) = questions.batches(np.asarray([7, 3, 5]), 3)
-    expected = written(layout.covr_json(HOP, "covr_train"))
+    expected = written(layout.questions_json(HOP, "covr_train"))
     assert batch.text() == [expected[7], expected[3], expected[5]]
     assert batch.first(2).text() == batch.text()[:2]
     assert batch.to("cpu").text() == batch.text()

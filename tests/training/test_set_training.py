@@ -38,7 +38,7 @@ def opened(folder: Path, split: str = "covr_train") -> Any:
 
 def test_a_batch_has_each_image_once(folder: Path) -> None:
     reader, of_pool = opened(folder), open_store(folder, kind="attributes").pool("train")
-    rows = read_table(Layout(folder).covr_h5(HOP, "covr_train"), SETS)
+    rows = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS)
     questions = Questions(reader, of_pool, torch.device("cpu"))
     order = np.random.default_rng(3).permutation(96)
     batches = list(questions.batches(order, 40))
@@ -100,7 +100,7 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
     assert len(rows) == sum(SIZES[split][1] for split in TESTED)
     answers = read_vocab(layout.covr_vocab).answers()
     for split in TESTED:
-        asked = read_table(layout.covr_h5(HOP, split), SETS).answers
+        asked = read_table(layout.questions_h5(HOP, split), SETS).answers
         given = [row["answer"] for row in rows if row["split"] == split]
         right = np.mean([answers[number] == answer for number, answer in zip(asked, given, strict=True)])
         assert last.percent[split] == pytest.approx(100 * right)

@@ -205,7 +205,7 @@ class AuditFolder:
         for name, splits in self.manifest.covr.items():
             hop = self._hop(name)
             for split, entry in splits.items():
-                h5, rows = layout.covr_h5(name, split), layout.covr_json(name, split)
+                h5, rows = layout.questions_h5(name, split), layout.questions_json(name, split)
                 n, pool = int(entry["questions"]), str(entry["pool"])
                 yield SetSplit(hop, split, pool, h5, rows, layout.relative(h5), n, SetArrays)
 

@@ -100,27 +100,22 @@ class Layout:
 
     def questions_h5(self, hop: str, split: str) -> Path:
         """A split's questions as arrays."""
-        return self.covr_h5(hop, split) if is_covr(split) else self.hop(hop) / f"{split}.h5"
+        path = self._questions(hop, split)
+        return path.with_name(f"{path.name}.h5")
 
     def questions_json(self, hop: str, split: str) -> Path:
         """A split's questions in the format of CLEVR's files."""
-        return self.covr_json(hop, split) if is_covr(split) else self.hop(hop) / f"{split}_questions.json"
+        path = self._questions(hop, split)
+        return path.with_name(f"{path.name}_questions.json")
+
+    def _questions(self, hop: str, split: str) -> Path:
+        """The path of a split's files, without what follows; questions about sets of images are in covr/."""
+        folder = self.root / "covr" / hop if is_covr(split) else self.hop(hop)
+        return folder / covr_file(split)
 
     def vocab_of(self, split: str) -> Path:
         """The vocabulary that numbers a split's tokens and answers."""
         return self.covr_vocab if is_covr(split) else self.vocab
-
-    def covr(self, hop: str) -> Path:
-        """The folder of a sub-dataset's questions about sets of images."""
-        return self.root / "covr" / hop
-
-    def covr_h5(self, hop: str, split: str) -> Path:
-        """The questions, as arrays, of a split such as covr_train, which are about sets of images."""
-        return self.covr(hop) / f"{covr_file(split)}.h5"
-
-    def covr_json(self, hop: str, split: str) -> Path:
-        """The questions of such a split as a question file."""
-        return self.covr(hop) / f"{covr_file(split)}_questions.json"
 
     @property
     def covr_vocab(self) -> Path:

@@ -17,31 +17,14 @@ from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.folder_check import no_dataset
+from clevrhope.dataset.manifest_form import FILES, MANIFEST, TABLE
 from clevrhope.dataset.question_kinds import KINDS
 from clevrhope.errors import DatasetError, shown
 from clevrhope.runtime.atomic import FileRecord, write_whole
-from clevrhope.runtime.forms import (
-    BOOLEAN,
-    COUNT,
-    FILE_NAME,
-    NAME,
-    NUMBER,
-    OBJECT,
-    PATH,
-    SEED,
-    SHA256,
-    SHARE,
-    TEXT,
-    Fields,
-    ListOf,
-    MapOf,
-    Nullable,
-    check_form,
-    one_of,
-)
+from clevrhope.runtime.forms import Fields, check_form
 from clevrhope.runtime.json_text import read_json, read_object
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.splits.hops import NAME_ORDER, name_order
+from clevrhope.splits.hops import name_order
 
 MAX_MANIFEST_BYTES = 1 << 28
 """The most bytes of a manifest or its table; all pairs at the paper's sizes need half of it."""
@@ -235,7 +218,7 @@ def read_manifest(path: Path, *, repairs: bool = False, files: bool = True) -> M
                 f"{path.with_name(FILES_TABLE)}: missing, or not the table that {path.name} names; run the "
                 "dataset's build again"
             )
-        check_form(listed or {}, _FILES, path.with_name(FILES_TABLE))
+        check_form(listed or {}, FILES, path.with_name(FILES_TABLE))
     records = {name: FileRecord(file["bytes"], file["sha256"]) for name, file in (listed or {}).items()}
     stored = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
     return Manifest(**{**stored, "files": records})
@@ -299,7 +282,7 @@ def read_plainly(path: Path) -> dict[str, Any]:
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     if "files_table" not in raw:
         return raw
-    check_form(raw, Fields({"files_table": _TABLE}), path)
+    check_form(raw, Fields({"files_table": TABLE}), path)
     return {**raw, "files": _listed_in_table(path, raw["files_table"]["sha256"]) or {}}
 
 
@@ -352,75 +335,3 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     write_whole(path, f'{head[:-2]},\n  "files": {listed}\n}}\n'.encode())
     if "files_table" not in raw:
         table.unlink(missing_ok=True)
-
-
-_CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
-_PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
-_ATTRIBUTE = one_of(NAME_ORDER)
-_SPLITS = MapOf(
-    MapOf(
-        Fields({"pool": NAME, "questions": COUNT, "images": COUNT}, {"places": COUNT, "sets": COUNT}),
-        keys=NAME,
-    ),
-    keys=NAME,
-)
-_FILES = MapOf(Fields({"bytes": COUNT, "sha256": SHA256}), keys=PATH)
-_TABLE = Fields({"files": COUNT, "sha256": SHA256})
-_PLACE = ListOf(NUMBER, 3)
-_LOOK = Fields({}, {"camera": Fields({}, {"location": _PLACE, "target": _PLACE, "jitter": NUMBER})})
-MANIFEST = Fields(
-    {
-        "version": TEXT,
-        "seed": SEED,
-        "world": Fields(
-            {
-                "fingerprint": TEXT,
-                "constraints": Fields(dict.fromkeys(_CONSTRAINTS, COUNT)),
-                "attributes": MapOf(ListOf(TEXT), keys=_ATTRIBUTE),
-            },
-            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE}), "look": _LOOK},
-        ),
-        "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
-        "questions": Fields(
-            {"window": COUNT, "an_image": MapOf(COUNT)},
-            {name: one_of(choices) for name, choices in QuestionSettings.choices().items()},
-        ),
-        "rendering": Nullable(OBJECT),
-        "config": Fields({}, {"preset": TEXT, "sizes": MapOf(COUNT), "images": TEXT, "passes": ListOf(TEXT)}),
-        "requests": ListOf(Fields({}, {"config": OBJECT})),
-        "splits": _SPLITS,
-        "pools": MapOf(
-            Fields({"images": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),
-            keys=NAME,
-        ),
-        "checked": MapOf(ListOf(TEXT)),
-        "files": _FILES,
-        "complete": BOOLEAN,
-    },
-    {
-        "palettes": MapOf(
-            Fields(
-                {"types": ListOf(TEXT), "rows": ListOf(ListOf(ListOf(TEXT), least=1), least=1)},
-                {"held_out": Nullable(ListOf(TEXT))},
-            ),
-            keys=NAME,
-        ),
-        "suites": MapOf(
-            MapOf(
-                MapOf(
-                    Fields({"pairs": COUNT, "originals": COUNT}, {"images": COUNT, "visual": COUNT}),
-                    keys=NAME,
-                ),
-                keys=NAME,
-            ),
-            keys=NAME,
-        ),
-        "covr": MapOf(
-            MapOf(Fields({"pool": NAME, "questions": COUNT, "images": COUNT}), keys=NAME), keys=NAME
-        ),
-        "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
-        "edition": Fields({"name": NAME, "private": BOOLEAN}),
-        "files_table": _TABLE,
-    },
-)
-"""The form of manifest.json. Every name in it that becomes part of a path is checked here."""

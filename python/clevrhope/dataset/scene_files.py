@@ -83,12 +83,6 @@ class PoolScenes:
             self._holding[key] = self.native.holding(list(key))
         return self._holding[key]
 
-    def first_objects(self) -> npt.NDArray[np.uint8]:
-        """(S, 4) numbers of size, color, material and shape of each scene's first object; 0 for none."""
-        n_objects = self.native.n_objects.astype(np.int64)
-        objects = np.concatenate([self.native.attributes, np.zeros((1, 4), np.uint8)])
-        return np.where(n_objects[:, None] > 0, objects[np.cumsum(n_objects) - n_objects], 0).astype(np.uint8)
-
     @cached_property
     def marks(self) -> Sequence[npt.NDArray[Any]]:
         """What no two images may share, (S,) each: looks, file names, and checksums if they are known."""

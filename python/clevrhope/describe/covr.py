@@ -176,7 +176,7 @@ def measure_covr(
 
 def measure_covr_split(layout: Layout, hop: str, split: str) -> CovrStats:
     """The measurements of one split; raises as `measure_covr` does."""
-    path = layout.covr_h5(hop, split)
+    path = layout.questions_h5(hop, split)
     tally = CovrTally(read_table(path, SETS), read_vocab(layout.covr_vocab))
     for rows in read_table(path, SETS).parts(_ROWS_A_BLOCK):
         try:

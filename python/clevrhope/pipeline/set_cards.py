@@ -30,7 +30,7 @@ def set_split_cards(
     hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int, thumbnails: Thumbnails
 ) -> SetSplitCards:
     """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
-    path = resolved.layout.covr_h5(hop, split)
+    path = resolved.layout.questions_h5(hop, split)
     rows = read_table(path, SETS).part(0, 2 * n_shown)
     templates = read_table(path, SETS).templates
     vocab = read_vocab(resolved.layout.covr_vocab)

@@ -119,14 +119,14 @@ def choose_covr_split(layout: Layout, request: TrainRequest) -> CovrSplit:
     """
     if not request.is_of_sets:
         return CovrSplit()
-    binding = {"train_sha256": rows_sha256(layout.covr_h5(request.hop, request.split), request.size)}
+    binding = {"train_sha256": rows_sha256(layout.questions_h5(request.hop, request.split), request.size)}
     text = request.covr_split or request.iid_size_of
     if text is None:
         return CovrSplit(binding=binding)
     hop = request.hop
     names = [find_split(layout, hop, name) for name in (COVR_DEV, COVR_TEST)]
-    train = read_description(layout.covr_h5(hop, COVR_TRAIN), limit=request.size)
-    dev, test = (read_description(layout.covr_h5(hop, name)) for name in names)
+    train = read_description(layout.questions_h5(hop, COVR_TRAIN), limit=request.size)
+    dev, test = (read_description(layout.questions_h5(hop, name)) for name in names)
     predicate = bind_predicate(text, train=train, dev=dev)
     shots, is_iid = request.shots or 0, request.iid_size_of is not None
     rows = select_rows(predicate, train=train, dev=dev, test=test, shots=shots)

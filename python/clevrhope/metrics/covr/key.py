@@ -70,7 +70,7 @@ class CovrKey(AnswerKey):
             DatasetError: its HDF5 file is missing or incomplete.
         """
         if (hop, split) not in self._sets:
-            path = self._layout.covr_h5(hop, split)
+            path = self._layout.questions_h5(hop, split)
             rows = read_table(path, SETS, vocab=self._vocab)
             self._sets[hop, split] = SetTestSet(
                 hop=hop,
@@ -96,7 +96,7 @@ class CovrKey(AnswerKey):
             DatasetError: covr_train is missing.
         """
         _, answers, templates = self._read_train(hop)
-        names = read_table(self._layout.covr_h5(hop, COVR_TRAIN), SETS).templates
+        names = read_table(self._layout.questions_h5(hop, COVR_TRAIN), SETS).templates
         return frequent_answers(
             answers[:size], templates[:size], n_templates=len(names), n_answers=len(self._vocab.answers())
         )
@@ -121,7 +121,7 @@ class CovrKey(AnswerKey):
 
     def _read_train(self, hop: str) -> tuple[Description, Ints, Ints]:
         if hop not in self._train:
-            path = self._layout.covr_h5(hop, COVR_TRAIN)
+            path = self._layout.questions_h5(hop, COVR_TRAIN)
             rows = read_table(path, SETS)
             self._train[hop] = (read_description(path), rows.answers, rows.question_families)
         return self._train[hop]

@@ -126,10 +126,6 @@ COVR_DEV = "covr_dev"
 COVR_TEST = "covr_test"
 """The in-distribution test set; some of its questions have the property that a run holds out."""
 
-COVR_OOD = "covr_test_ood"
-"""The test set whose questions mention the held-out pair, or whose distractors show it."""
-
-
 COVR_COLUMNS: Mapping[str, str] = {"covr_role": "role", "covr_split": "predicate", "shots": "shots"}
 """Columns of predictions that say what a run held out -> the matching keys of its run.json."""
 
