@@ -45,7 +45,9 @@ def measured(folder: Path) -> dict[str, CovrStats]:
 
 
 def json_rows(folder: Path, split: str, hop: str = HOP) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(Layout(folder).questions_json(hop, split).read_text())["questions"]
+    rows: list[dict[str, Any]] = json.loads(Layout(folder).questions_json(hop, split).read_text())[
+        "questions"
+    ]
     return rows
 
 

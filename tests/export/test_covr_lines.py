@@ -17,7 +17,9 @@ from clevrhope.programs import Program, SceneSet, answer_text, execute
 
 
 def rows_of(folder: Path, split: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = json.loads(Layout(folder).questions_json(HOP, split).read_text())["questions"]
+    rows: list[dict[str, Any]] = json.loads(Layout(folder).questions_json(HOP, split).read_text())[
+        "questions"
+    ]
     return rows
 
 

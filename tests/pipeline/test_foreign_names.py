@@ -205,15 +205,6 @@ def test_a_link_that_leads_out_of_a_part_is_refused(
     refused(parts, tmp_path / "out", f"^{path}: a link that leads out of {part}; put a copy in its place")
 
 
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-def test_a_link_to_itself_is_refused(
-    place: Callable[[Path], Path], parts: list[Path], part: Path, tmp_path: Path
-) -> None:
-    path = place(part)
-    swap(path, path)
-    refused(parts, tmp_path / "out", rf"^{path}: cannot be read \(a link that leads back to itself\)")
-
-
 def test_links_within_a_part_are_followed(
     parts: list[Path], part: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
@@ -316,13 +307,3 @@ def test_a_question_file_of_another_split_is_refused(place: str, data: Path) -> 
     with h5py.File(path, "r+") as file:
         file.attrs[place] = "another"
     exports_refused(data, rf"{path.name}: .*another.*, but the manifest has {HOP}/")
-
-
-@pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-def test_a_link_that_leads_out_of_a_dataset_is_refused(
-    place: Callable[[Path], Path], made: Path, data: Path
-) -> None:
-    path = place(data)
-    swap(path, made / path.relative_to(data))
-    assert path.exists()
-    exports_refused(data, f"^{path}: a link that leads out of {data}; put a copy in its place")

@@ -81,11 +81,6 @@ def ring(file: h5py.File) -> None:
     file["answers"], file["other"] = h5py.SoftLink("/other"), h5py.SoftLink("/answers")
 
 
-def group_in_itself(file: h5py.File) -> None:
-    del file["answers"]
-    file["answers"] = file["/"]
-
-
 def huge_chunk(file: h5py.File) -> None:
     """A chunk of 1 GiB of which a thousandth is stored."""
     del file["answers"]
@@ -103,17 +98,11 @@ def bomb(file: h5py.File) -> None:
 CHANGES: dict[str, tuple[Change, str]] = {
     "no array": (lambda file: file.pop("answers"), "it has no array answers"),
     "a ring of links": (ring, "answers is a link to somewhere else"),
-    "a link within": (
-        replaced("answers", lambda _: h5py.SoftLink("/wide")),
-        "answers is a link to somewhere",
-    ),
     "a link without": (
         replaced("answers", lambda _: h5py.ExternalLink("/etc/passwd", "answers")),
         "answers is a link to somewhere else",
     ),
     "a group": (replaced("answers", lambda file: file.create_group("g")), "answers is a group, not an array"),
-    "the group that it is in": (group_in_itself, "answers is a group, not an array"),
-    "a type": (replaced("answers", lambda _: np.dtype("i4")), "answers is a datatype, not an array"),
     "a scalar": (instead("answers", data=3), r"answers has the shape \[\], where 1 axes should be"),
     "nothing": (instead("answers", data=h5py.Empty("i4")), "answers has the shape null, where 1 axes"),
     "two axes": (instead("answers", data=np.zeros((N, 1), "i4")), r"answers has the shape \[100, 1\]"),
@@ -122,19 +111,14 @@ CHANGES: dict[str, tuple[Change, str]] = {
         r"boxes has rows of the shape \(3, 5\), not \(None, 4\)",
     ),
     "floats": (instead("answers", data=np.zeros(N)), "answers is of type float64"),
-    "booleans": (instead("answers", data=np.zeros(N, bool)), "answers is of type bool"),
-    "strings": (instead("answers", data=np.full(N, b"yes")), r"answers is of type \|S3"),
     "strings of any length": (
         instead("answers", shape=(N,), dtype=h5py.string_dtype()),
         "answers is of type object",
     ),
-    "lists": (instead("answers", shape=(N,), dtype=h5py.vlen_dtype("i4")), "answers is of type object"),
-    "references": (instead("answers", shape=(N,), dtype=h5py.ref_dtype), "answers is of type object"),
     "records": (
         instead("answers", data=np.zeros(N, np.dtype([("a", "i4"), ("b", "f8")]))),
         r"answers is of type \[\('a', '<i4'\), \('b', '<f8'\)\]",
     ),
-    "bytes without a type": (instead("answers", data=np.zeros(N, "V7")), r"answers is of type \|V7"),
     "more rows": (instead("answers", data=np.zeros(N + 1, "i4")), "answers has 101 rows, wide 100"),
     "fewer rows": (instead("boxes", data=np.zeros((0, 3, 4), "i4")), "boxes has 0 rows, wide 100"),
     "rows that nobody stored": (
@@ -145,17 +129,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
         lambda file: file.create_dataset("depth", (10**11, 3, 4), "f4", chunks=(1, 3, 4)),
         "depth has 100,000,000,000 rows, where 2,147,483,647 can be at most",
     ),
-    "as many as there can be": (
-        instead("wide", shape=(2**31 - 1, 7), dtype="i4", chunks=(1000, 7)),
-        "wide says that it has 2,147,483,647 rows of 28 bytes, in 0 bytes",
-    ),
     "a wide row": (
         instead("wide", shape=(N, 10**9), dtype="i4", chunks=(1, 1000)),
         "wide says that it has 100 rows of 4,000,000,000 bytes",
-    ),
-    "a wide row of an image": (
-        lambda file: file.create_dataset("depth", (N, 10**5, 10**5), "f4", chunks=(1, 10, 10)),
-        "depth says that it has 100 rows of 40,000,000,000 bytes",
     ),
     "a large chunk": (huge_chunk, r"answers says that it has 100 rows of 1 bytes, in 1,048,576 bytes"),
     "a bomb": (bomb, "wide says that it has 1,024 rows of 8,192 bytes, in 100 bytes"),
@@ -166,18 +142,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "another file's arrays": (virtual, "answers is kept in another file"),
     "no attribute": (lambda file: file.attrs.pop("hop"), "it has no attribute hop"),
     "a path": (attribute("../../x"), r'attribute hop: "\.\./\.\./x" cannot name a file'),
-    "an absolute path": (attribute("/abs"), 'attribute hop: "/abs" cannot name a file'),
-    "a name of bytes": (attribute(np.bytes_(b"a")), "attribute hop: .* cannot name a file"),
     "a NUL": (attribute(np.bytes_(b"a\0b")), "attribute hop: .* cannot name a file"),
-    "a number": (attribute(3), "attribute hop: 3 cannot name a file"),
     "an array of names": (attribute(np.array([b"a", b"b"])), "attribute hop: .* cannot name a file"),
-    "numbers": (attribute(np.arange(9_000)), "attribute hop: .* cannot name a file"),
     "no value": (attribute(h5py.Empty("S1")), "attribute hop: .* cannot name a file"),
-    "no text": (
-        attribute(np.array(b"\xff\xfe", dtype=h5py.string_dtype())),
-        r"attribute hop: '\\udcff\\udcfe' cannot name a file",
-    ),
-    "a long name": (attribute("a" * 60_000), 'attribute hop: "a+ .* cannot name a file'),
 }
 
 
