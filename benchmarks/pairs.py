@@ -13,10 +13,10 @@ import numpy as np
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.metrics.pairs import AnswerSet, Pairs, Relation, score_pairs
+from clevrhope.metrics.pairs import AnswerSet, Relation, score_pairs
 from clevrhope.metrics.suites import score_suite
 from clevrhope.splits.kinds import IID, OOD
 
@@ -36,11 +36,12 @@ def pairs_per_second(n_pairs: int = 1_000_000, repetitions: int = 3) -> float:
     """Median number of pairs scored per second: one run, all relations, four breakdowns, no bootstrap."""
     pairs, answers = _random_pairs(n_pairs)
     generator = np.random.default_rng(SEED)
-    originals, partners = generator.integers(-2, 28, size=(2, 1, n_pairs), dtype=np.int16)
+    parts = {name: generator.integers(0, n, n_pairs, dtype=np.int32) for name, n in _BREAKDOWNS.items()}
+    given = generator.integers(-2, 28, size=(1, 2 * n_pairs), dtype=np.int16)
     rates = []
     for _ in range(repetitions):
         began = time.perf_counter()
-        score_pairs(pairs, originals, partners, answers, seed=SEED)
+        score_pairs(pairs, given, answers, parts, seed=SEED)
         rates.append(n_pairs / (time.perf_counter() - began))
     return statistics.median(rates)
 
@@ -102,7 +103,7 @@ def _right_lines(layout: Layout, n_runs: int) -> Iterator[str]:
                     yield f"{json.dumps(row)}\n"
 
 
-def _random_pairs(n_pairs: int) -> tuple[Pairs, AnswerSet]:
+def _random_pairs(n_pairs: int) -> tuple[QuestionTable, AnswerSet]:
     """Pairs of all relations that contain their own correct answers, nine per image."""
     yes_no, counts, values = ("no", "yes"), [str(k) for k in range(11)], [f"value {k}" for k in range(15)]
     numbers = {text: k for k, text in enumerate((*yes_no, *counts, *values))}
@@ -118,12 +119,11 @@ def _random_pairs(n_pairs: int) -> tuple[Pairs, AnswerSet]:
     implies_yes = np.where(is_flip, originals == numbers["no"], originals == asked)
     implies_yes = np.where(is_positive, originals != numbers["0"], implies_yes)
     partners = np.where(implies_yes, numbers["yes"], numbers["no"])
-    pairs = Pairs(
-        originals=originals,
-        partners=np.where(relations == Relation.SAME, originals, partners).astype(np.int32),
-        relations=relations,
-        values=asked,
-        images=(np.arange(n_pairs) // 9).astype(np.int32),
-        parts={name: generator.integers(0, n, n_pairs, dtype=np.int32) for name, n in _BREAKDOWNS.items()},
-    )
-    return pairs, AnswerSet.from_numbers(numbers)
+    partners = np.where(relations == Relation.SAME, originals, partners)
+    columns = {
+        "answers": np.stack([originals, partners], axis=1).reshape(-1).astype(np.int32),
+        "relation": np.repeat(relations, 2),
+        "value": np.repeat(asked, 2),
+        "image_idxs": (np.arange(2 * n_pairs) // 18).astype(np.int32),
+    }
+    return QuestionTable(PAIRS, columns), AnswerSet.from_numbers(numbers)

@@ -1,4 +1,4 @@
-"""A made-up fifth kind of questions is one row of `KINDS`: its splits are loaded, checked and exported."""
+"""A made-up fifth kind of questions is one row of `KINDS`: its splits are loaded, scored and exported."""
 
 import json
 import pickle
@@ -11,18 +11,23 @@ import pytest
 from building import request
 from fake_renderer import FakeRenderer
 
-from clevrhope import ConfigError, DatasetError, load
+from clevrhope import ConfigError, DatasetError, PredictionsError, load
 from clevrhope.dataset.contents import splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
 from clevrhope.dataset.question_kinds import KINDS, SINGLE, Column, Field, QuestionKind, kind_of
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.export import export
+from clevrhope.metrics import score
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import build
 
 HOP, SPLIT = "rubber_cylinder", "ranked_test"
 GRADES = ("easy", "middling", "hard")
+
+GRADE = Field("grade", "ranks", "how hard it is", value=lambda table, rank: table.grades[rank])
 
 RANKED = QuestionKind(
     name="ranked",
@@ -31,10 +36,8 @@ RANKED = QuestionKind(
         **{name: column for name, column in SINGLE.columns.items() if name != "orig_idxs"},
         "ranks": Column("how hard people found it", "int8", names="grades"),
     },
-    fields=(
-        *SINGLE.fields,
-        Field("grade", "ranks", "how hard it is", value=lambda table, rank: table.grades[rank]),
-    ),
+    fields=(*SINGLE.fields, GRADE),
+    breakdowns=(GRADE,),
     lists={"grades": ""},
     table="{hop}.ranked",
     prefix="ranked_",
@@ -96,6 +99,32 @@ def test_they_are_exported(folder: Path, tmp_path: Path, name: str) -> None:
         (path,) = (tmp_path / "out" / f"{HOP}.ranked").iterdir()
         assert pq.read_table(path)["grade"].to_pylist()[:4] == [*GRADES, GRADES[0]]
         assert "| `grade` | how hard it is |" in (tmp_path / "out" / "README.md").read_text()
+
+
+def test_they_are_scored(folder: Path, tmp_path: Path) -> None:
+    """Every easy question is answered right, and no other; what is about another kind is left aside."""
+    rows = read_table(
+        Layout(folder).questions_h5(HOP, "complex_iid"), vocab=read_vocab(folder / "vocab.json")
+    )
+    path, lines = tmp_path / "p.jsonl", []
+    for k, number in enumerate(rows.answers.tolist()):
+        for split, is_right in ((SPLIT, k % 3 == 0), ("complex_iid", True)):
+            answer = rows.answer_names[number] if is_right else "<UNK>"
+            lines.append({"hop": HOP, "split": split, "question_index": k, "answer": answer})
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    scores = score(folder, path, seed=1, bootstrap=20, kind=RANKED)
+    assert scores.n_predictions == len(rows)
+    ranked = scores.condition(HOP).splits[SPLIT]
+    n_easy = len(range(0, len(rows), 3))
+    assert ranked.mean["accuracy"].value == pytest.approx(100 * n_easy / len(rows))
+    by_grade = {grade: part.mean["accuracy"].value for grade, part in ranked.by("grade").items()}
+    assert by_grade == {"easy": 100.0, "middling": 0.0, "hard": 0.0}
+    lines = list(scores_lines(scores))
+    assert any(line.startswith("  by grade") and SPLIT in line for line in lines)
+    single = score(folder, path, seed=1, bootstrap=0, by=(), hops=[HOP], partial=True)
+    assert single.condition(HOP).accuracies == {"complex_iid": 100.0}
+    with pytest.raises(PredictionsError, match='no breakdown "family"; there are: grade'):
+        score(folder, path, seed=1, by=["family"], kind=RANKED)
 
 
 def test_its_numbers_and_lists_are_checked(folder: Path) -> None:

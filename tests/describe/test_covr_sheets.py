@@ -22,7 +22,7 @@ from clevrhope.describe.covr import CovrStats, measure_covr
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
 from clevrhope.describe.set_cards import shown_objects
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.covr import frequent_answers
+from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
 from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
@@ -73,10 +73,10 @@ def test_baselines_are_those_of_the_scores(folder: Path, measured: dict[str, Cov
     train, test = (read_table(layout.questions_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
     vocab = read_vocab(layout.covr_vocab)
     n_answers = len(vocab.answers())
-    frequent = frequent_answers(train.answers, train.question_families, n_templates=15, n_answers=n_answers)
+    counts = answer_counts(train.answers, train.question_families, n_templates=15, n_answers=n_answers)
     offered = offered_answers(test.programs, vocab.programs(), vocab.answer_token_to_idx)
     templates = test.question_families
-    guesses = {False: frequent.maj(templates), True: frequent.maj_templ(templates, offered)}
+    guesses = {False: maj(counts), True: maj_templ(counts, templates, offered)}
     for by_template, guessed in guesses.items():
         right = (guessed == test.answers).mean()
         found = measured["covr_test"].guessed_from(measured["covr_train"], by_template=by_template)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
+from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import QuestionWriter
@@ -35,7 +36,7 @@ POOLS = {
     "test_b": "test_iid-other",
 }
 
-FILES = ["zero_hop.json", "one_hop.json"]
+FILES = ["zero_hop", "one_hop"]
 """Family f is number f % 10 of FILES[f // 10]."""
 
 Asked = Sequence[tuple[int, int, str]]
@@ -51,7 +52,7 @@ def make_folder(
     hops: Mapping[str, Mapping[str, Asked]],
     *,
     objects: Mapping[str, Mapping[int, int]] | None = None,
-    question_files: bool = True,
+    measured: bool = True,
 ) -> Path:
     """Writes a dataset's folder without images; `objects` are those of each scene, by pool."""
     layout = Layout(root)
@@ -62,14 +63,14 @@ def make_folder(
     for hop, asked_by_split in hops.items():
         for split, asked in asked_by_split.items():
             _write_arrays(layout, hop, split, asked, vocab.answer_token_to_idx)
-            if question_files:
-                _write_rows(layout, hop, split, asked)
             entry = {
                 "pool": POOLS[split],
                 "questions": len(asked),
                 "images": len({row[0] for row in asked}),
             }
             splits.setdefault(hop, {})[split] = entry
+        if measured:
+            _write_families(layout, hop, asked_by_split)
     for pool, counts in (objects or {}).items():
         with rows_file(layout.scene_shard(pool, 0), key="scenes", info=scene_info(pool)) as add:
             add([_scene(index, n) for index, n in counts.items()])
@@ -125,24 +126,16 @@ def _write_arrays(layout: Layout, hop: str, split: str, asked: Asked, numbers: M
         )
 
 
-def _write_rows(layout: Layout, hop: str, split: str, asked: Asked) -> None:
-    with rows_file(layout.questions_json(hop, split), key="questions", info=question_info(split)) as add:
-        add(
-            [
-                json.dumps(
-                    {
-                        "question_index": k,
-                        "image_index": image,
-                        "image_filename": f"{image}.png",
-                        "answer": answer,
-                        "question_family_index": family,
-                        "template_filename": FILES[family // 10],
-                        "template_index": family % 10,
-                    }
-                ).encode()
-                for k, (image, family, answer) in enumerate(asked)
-            ]
-        )
+def _write_families(layout: Layout, hop: str, asked_by_split: Mapping[str, Asked]) -> None:
+    """Measurements that have nothing but the names of families."""
+    used = sorted({family for asked in asked_by_split.values() for _, family, _ in asked})
+    families = [
+        {"question_family_index": k, "file": FILES[k // 10], "place": k % 10, "can_mention": True}
+        for k in used
+    ]
+    nothing = {"splits": {}, "distances": [], "suites": {}, "covr": {}}
+    measured = {"hop": hop, "diversity": 0, "held_out": {}, "families": families, **nothing}
+    write_measured(layout.hop_measured(hop), measured)
 
 
 def _scene(index: int, n_objects: int) -> bytes:

@@ -8,8 +8,11 @@ import numpy.typing as npt
 import pytest
 
 from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure
-from clevrhope.metrics.covr import frequent_answers, source_images
+from clevrhope.metrics.answer_key import drawn_images
+from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
 from clevrhope.metrics.measures import GENERALISATION, formulas
 from clevrhope.metrics.shares import score_flags
 
@@ -91,23 +94,24 @@ def test_models_share_the_draws() -> None:
 
 def test_the_source_is_the_image_at_its_place() -> None:
     images = np.asarray([[7, 8, -1, -1, -1], [3, 4, 5, 6, 9]], np.int32)
-    assert source_images(images, np.asarray([1, 4], np.int8)).tolist() == [8, 9]
+    columns = {"image_idxs": images, "sources": np.asarray([1, 4], np.int8)}
+    assert drawn_images(QuestionTable(SETS, columns)).tolist() == [8, 9]
 
 
 def test_baselines_answer_what_is_frequent_in_train() -> None:
     answers = np.asarray([0, 1, 1, 5, 5, 5, 2, 2], np.int32)
     templates = np.asarray([0, 0, 0, 2, 2, 2, 3, 3], np.int32)
-    found = frequent_answers(answers, templates, n_templates=4, n_answers=7)
+    counts = answer_counts(answers, templates, n_templates=4, n_answers=7)
     asked = np.asarray([3, 0, 1, 2], np.int32)
     none = np.full((4, 2), -1)
-    assert found.maj(asked).tolist() == [5, 5, 5, 5]
+    assert maj(counts) == 5
     # Train asks no question of template 1.
-    assert found.maj_templ(asked, none).tolist() == [2, 1, 5, 5]
+    assert maj_templ(counts, asked, none).tolist() == [2, 1, 5, 5]
     # Of two offered answers, the more frequent one is given, or the first.
     offered = np.asarray([[6, 2], [0, 6], [5, 1], [3, 4]])
-    assert found.maj_templ(asked, offered).tolist() == [2, 0, 5, 3]
-    tied = frequent_answers(np.asarray([4, 3]), np.asarray([0, 0]), n_templates=1, n_answers=5)
-    assert (tied.answer, tied.maj_templ(asked[1:2], none[:1]).tolist()) == (3, [3])
+    assert maj_templ(counts, asked, offered).tolist() == [2, 0, 5, 3]
+    tied = answer_counts(np.asarray([4, 3]), np.asarray([0, 0]), n_templates=1, n_answers=5)
+    assert (maj(tied), maj_templ(tied, asked[1:2], none[:1]).tolist()) == (3, [3])
 
 
 def test_what_a_question_of_choice_offers_is_read_off_its_program() -> None:

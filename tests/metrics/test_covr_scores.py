@@ -18,7 +18,8 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import Part, score
 from clevrhope.metrics.covr.scorer import score_covr
-from clevrhope.metrics.covr.tables import WHY_NO_SCORE, covr_lines
+from clevrhope.metrics.covr.tables import WHY_NO_SCORE
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
@@ -172,7 +173,7 @@ def test_a_score_that_is_not_defined_is_a_dash_with_its_reason(folder: Path, tmp
         answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 2, **held_out("iid_size")),
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
-    lines = list(covr_lines(score_covr(folder, files, **SEED)))
+    lines = list(scores_lines(score_covr(folder, files, **SEED)))
     (head,) = (line for line in lines if line.endswith("iid  generalisation score"))
     first = lines.index(head) + 2
     assert len(lines[first]) == len(head)

@@ -19,8 +19,8 @@ from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS
 from clevrhope.metrics.pairs import crossing_flags, score_groups
 from clevrhope.metrics.results import SplitScores
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.suites import score_suite
-from clevrhope.metrics.suites.tables import suite_scores_lines
 
 HOP, OOD = "rubber_cylinder", "complex_ood"
 
@@ -128,7 +128,7 @@ def test_simulated_models(built: Path, tmp_path: Path) -> None:
 def test_tables_say_what_stands_beside_what(built: Path, tmp_path: Path) -> None:
     file = tmp_path / "p.jsonl"
     scores(built, file, lambda test, right: "yes" if test == "crossing_shape" else right)
-    lines = [*suite_scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=20))]
+    lines = [*scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=20))]
     heads = next(line.split() for line in lines if line.strip().startswith("crossings, Acc(D')"))
     assert heads == ["crossings,", "Acc(D')", "originals", "completing", "control", "difference"]
     row = next(
@@ -140,5 +140,5 @@ def test_tables_say_what_stands_beside_what(built: Path, tmp_path: Path) -> None
     robustness = {line.split()[0]: line.split()[3:5] for line in lines if line.count("(") == 1}
     assert robustness["crossing_verify_shape"] == ["100.0", "(no)"]
     assert robustness["values_color"] == ["87.5", "(no)"]
-    in_words = [*suite_scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=0, tier="in"))]
+    in_words = [*scores_lines(score_suite(built, "holdout", file, seed=1, bootstrap=0, tier="in"))]
     assert not any("crossing_verify_shape" in line for line in in_words)

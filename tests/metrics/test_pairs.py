@@ -1,19 +1,17 @@
 """Scores of pairs of questions against tables worked out by hand, and the identities between them."""
 
-from dataclasses import replace
-
 import numpy as np
 import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, make_pairs, numbers
+from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, make_pairs, numbers, sides
 
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Interval, Measure, Scores
 from clevrhope.metrics.measures import GROUPS
 from clevrhope.metrics.pairs import (
-    Pairs,
     Relation,
     ValueGroups,
     coverage,
@@ -26,8 +24,8 @@ from clevrhope.metrics.pairs import (
 Given = npt.NDArray[np.int32]
 
 
-def score_run(pairs: Pairs, original: Given, partner: Given) -> Scores:
-    return score_pairs(pairs, original[np.newaxis], partner[np.newaxis], ANSWERS, seed=1)[""][0].mean
+def score_run(pairs: QuestionTable, original: Given, partner: Given) -> Scores:
+    return score_pairs(pairs, sides(original, partner), ANSWERS, seed=1)[""][0].mean
 
 
 def share(measure: Measure) -> float:
@@ -113,13 +111,14 @@ def test_what_is_consistent_with_itself(
     strict: bool,
 ) -> None:
     pairs = make_pairs(numbers([right]), relation, values=numbers([value]) if value else None)
-    found = pair_flags(pairs, numbers([original]), numbers([partner]), ANSWERS)
-    assert (found["consistent"][0], found["strict"][0]) == (consistent, strict)
+    given_answers = sides(numbers([original]), numbers([partner]))
+    found = pair_flags(pairs, given_answers, ANSWERS)
+    assert (found["consistent"].item(), found["strict"].item()) == (consistent, strict)
     # A model whose answers are consistent with each other stays so whatever the right answers are.
     for other in {"yes": ("no",), "red": ("blue",), "2": ("0", "1")}[right]:
-        again = make_pairs(numbers([other]), relation, values=pairs.values)
-        same = pair_flags(again, numbers([original]), numbers([partner]), ANSWERS)
-        assert (same["consistent"][0], same["strict"][0]) == (consistent, strict)
+        again = make_pairs(numbers([other]), relation, values=pairs.value[::2])
+        same = pair_flags(again, given_answers, ANSWERS)
+        assert (same["consistent"].item(), same["strict"].item()) == (consistent, strict)
 
 
 def test_missing_and_unread_answers_are_counted() -> None:
@@ -153,19 +152,14 @@ def test_consistency_follows_from_accuracy_for_yes_no_pairs(
 ) -> None:
     """Strict = 1 - 2 (ACC - C-ACC) - P(neither right and some answer neither yes nor no)."""
     relations, right, original, partner = (np.array(column) for column in zip(*rows, strict=True))
-    flipped = np.where(right == NO, YES, NO)
-    pairs = replace(
-        make_pairs(right, Relation.SAME),
-        partners=ints(np.where(relations == Relation.FLIP, flipped, right)),
-        relations=relations.astype(np.int8),
-    )
+    pairs = make_pairs(right, relations.astype(np.int8))
     scores = score_run(pairs, ints(original), ints(partner))
     complete = (original != MISSING) & (partner != MISSING)
     assert scores.counts["n_missing"] == (~complete).sum()
     if not complete.any():
         assert scores["strict_consistency"].value is None
         return
-    neither_right = (original != pairs.originals) & (partner != pairs.partners)
+    neither_right = (original != pairs.answers[::2]) & (partner != pairs.answers[1::2])
     other = ~np.isin(original, [NO, YES]) | ~np.isin(partner, [NO, YES])
     lost = float((neither_right & other)[complete].mean())
     expected = 1 - 2 * (share(scores["accuracy"]) - share(scores["both_right"])) - lost
@@ -207,15 +201,12 @@ def random_runs(n: int, n_runs: int, seed: int) -> tuple[Given, Given]:
 def test_parts_are_scored_as_they_are_alone() -> None:
     n = 300
     part = ints(np.random.default_rng(3).choice([0, 2, 5], n))
-    pairs = make_pairs(coins(n, 1), Relation.FLIP, cell=part)
-    originals, partners = random_runs(n, 3, seed=2)
-    scored = score_pairs(pairs, originals, partners, ANSWERS, seed=1)
+    pairs, answers = make_pairs(coins(n, 1), Relation.FLIP), sides(*random_runs(n, 3, seed=2))
+    scored = score_pairs(pairs, answers, ANSWERS, {"cell": part}, seed=1)
     assert [*scored["cell"]] == [0, 2, 5]
     for number, group in scored["cell"].items():
-        of_part = part == number
-        alone = replace(make_pairs(pairs.originals[of_part], Relation.FLIP), partners=pairs.partners[of_part])
-        expected = score_pairs(alone, originals[:, of_part], partners[:, of_part], ANSWERS, seed=1)[""][0]
-        assert group == expected
+        rows = np.flatnonzero(np.repeat(part == number, 2))
+        assert group == score_pairs(pairs.take(rows), answers[:, rows], ANSWERS, seed=1)[""][0]
     by_part = [group.mean.counts["n_unread"] for group in scored["cell"].values()]
     assert sum(by_part) == scored[""][0].mean.counts["n_unread"] > 0
 
@@ -224,7 +215,7 @@ def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
     """One run has RAD 1/2, one 1, and one has no original right; the counts are summed."""
     pairs = make_pairs([YES, YES], Relation.SAME)
     originals, partners = ints([[YES, YES], [NO, YES], [NO, NO]]), ints([[YES, NO], [NO, YES], [YES, YES]])
-    overall = score_pairs(pairs, originals, partners, ANSWERS, seed=1)[""][0]
+    overall = score_pairs(pairs, sides(originals, partners), ANSWERS, seed=1)[""][0]
     assert [run["rad"].value for run in overall.runs] == [50.0, 100.0, None]
     assert overall.mean["rad"] == Measure(75.0, 3, deviation=pytest.approx(25 * 2**0.5))
     assert overall.mean["accuracy"] == Measure(
@@ -235,10 +226,10 @@ def test_the_mean_over_runs_leaves_out_runs_without_a_share() -> None:
 
 def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
     n = 600
-    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=4, type=ints(np.arange(n) % 3))
-    originals, partners = random_runs(n, 2, seed=5)
+    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=4)
+    answers, types = sides(*random_runs(n, 2, seed=5)), {"type": ints(np.arange(n) % 3)}
     first, again, other = (
-        score_pairs(pairs, originals, partners, ANSWERS, seed=seed, bootstrap=200) for seed in (9, 9, 10)
+        score_pairs(pairs, answers, ANSWERS, types, seed=seed, bootstrap=200) for seed in (9, 9, 10)
     )
     assert repr(again) == repr(first)
     assert other[""][0].mean["accuracy"].value == first[""][0].mean["accuracy"].value
@@ -255,11 +246,9 @@ def test_the_seed_decides_the_intervals_and_they_hold_the_estimate() -> None:
 def test_groups_and_runs_share_the_draws() -> None:
     """The same pairs as a part, or the same answers as another run, have the same interval."""
     n = 200
-    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=2, all=ints(np.full(n, 4)))
-    original, partner = random_runs(n, 1, seed=5)
-    scored = score_pairs(
-        pairs, np.repeat(original, 2, axis=0), np.repeat(partner, 2, axis=0), ANSWERS, seed=3, bootstrap=100
-    )
+    pairs = make_pairs(coins(n, 1), Relation.SAME, pairs_per_image=2)
+    twice = np.repeat(sides(*random_runs(n, 1, seed=5)), 2, axis=0)
+    scored = score_pairs(pairs, twice, ANSWERS, {"all": ints(np.full(n, 4))}, seed=3, bootstrap=100)
     (part,) = scored["all"].values()
     assert part.runs == scored[""][0].runs
     assert scored[""][0].runs[0] == scored[""][0].runs[1]
@@ -272,7 +261,8 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
     pairs = make_pairs(np.full(n, YES), Relation.SAME)
     first = coins(n, 1)
     given_answers = ints([first, np.where(first == YES, NO, YES)])
-    overall = score_pairs(pairs, given_answers, given_answers, ANSWERS, seed=3, bootstrap=100)[""][0]
+    both = sides(given_answers, given_answers)
+    overall = score_pairs(pairs, both, ANSWERS, seed=3, bootstrap=100)[""][0]
     assert overall.mean["accuracy"].interval == Interval(50, 50)
     interval = overall.runs[0]["accuracy"].interval
     assert interval is not None
@@ -280,43 +270,12 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
 
 
 def test_without_answers_there_is_no_interval() -> None:
-    missing = ints([[MISSING, MISSING]])
-    scored = score_pairs(
-        make_pairs([YES, NO], Relation.SAME), missing, missing, ANSWERS, seed=1, bootstrap=20
-    )
+    pairs, missing = make_pairs([YES, NO], Relation.SAME), ints([[MISSING] * 4])
+    scored = score_pairs(pairs, missing, ANSWERS, seed=1, bootstrap=20)
     assert scored[""][0].mean["accuracy"] == Measure(None, 0)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"partners": ints([YES, YES])},
-            "pair 1: the right answers 8 and 10 do not stand in the relation SAME",
-        ),
-        ({"originals": ints([YES, 999])}, "pair 1: the right answers 999"),
-        ({"relations": np.array([0, 7], dtype=np.int8)}, "pair 1 has the unknown relation 7"),
-        ({"images": ints([0])}, '"images" has shape'),
-        ({"parts": {"cell": ints([0, -1])}}, '"cell" of pair 1 is negative'),
-        ({"parts": {"cell": ints([0])}}, '"cell" has shape'),
-    ],
-)
-def test_pairs_that_do_not_fit_are_refused(changes: dict[str, Given], message: str) -> None:
-    pairs = replace(make_pairs([YES, NO], Relation.SAME), **changes)
-    answers = ints([[YES, YES]])
-    with pytest.raises(PredictionsError, match=message):
-        score_pairs(pairs, answers, answers, ANSWERS, seed=1)
-
-
-def test_answers_that_do_not_fit_are_refused() -> None:
-    pairs, two = make_pairs([YES, NO], Relation.SAME), ints([[YES, YES]])
-    for originals, partners, message in (
-        (two[:, :1], two, "the originals' answers have shape"),
-        (two, two[:0], "the partners' answers have shape"),
-        (two, np.repeat(two, 3, axis=0), "1 runs answer the originals, and 3 the partners"),
-    ):
-        with pytest.raises(PredictionsError, match=message):
-            score_pairs(pairs, originals, partners, ANSWERS, seed=1)
+def test_pairs_need_yes_and_no() -> None:
     with pytest.raises(PredictionsError, match='no answer "yes"'):
         type(ANSWERS).from_numbers({"no": 4})
 

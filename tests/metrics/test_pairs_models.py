@@ -5,10 +5,11 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 import pytest
-from made_pairs import ANSWERS, NO, NUMBERS, YES, coins, ints, make_pairs
+from made_pairs import ANSWERS, NO, NUMBERS, YES, coins, ints, make_pairs, sides
 
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Scores
-from clevrhope.metrics.pairs import AnswerSet, Pairs, Relation, score_pairs
+from clevrhope.metrics.pairs import AnswerSet, Relation, score_pairs
 
 N = 40_000
 
@@ -16,12 +17,12 @@ Kinds = npt.NDArray[np.int64]
 
 
 def score_run(
-    pairs: Pairs,
+    pairs: QuestionTable,
     original: npt.NDArray[np.int32],
     partner: npt.NDArray[np.int32],
     answers: AnswerSet = ANSWERS,
 ) -> Scores:
-    return score_pairs(pairs, original[np.newaxis], partner[np.newaxis], answers, seed=1)[""][0].mean
+    return score_pairs(pairs, sides(original, partner), answers, seed=1)[""][0].mean
 
 
 def near(percent: float, n: int = N) -> object:

@@ -182,7 +182,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.
     """60,000 rows are 12 bytes a question and 2 a prediction, 360 kB; as dictionaries they take 20 MB."""
     monkeypatch.setattr(predictions, "ROWS_A_BLOCK", 1000)
     questions = {"none": {"test": [(k // 9, 0, "no") for k in range(20_000)]}}
-    folder = make_folder(tmp_path / "data", questions, question_files=False)
+    folder = make_folder(tmp_path / "data", questions, measured=False)
     rows = right_answers(questions)
     given = write_lines(tmp_path / "p.jsonl", ({**row, "run": run} for run in range(3) for row in rows))
     del rows

@@ -24,9 +24,9 @@ from clevrhope.metrics import Condition, Interval, Part, Results, Scored, Scores
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.pairs import AnswerSet, Relation
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.suites import score_suite
 from clevrhope.metrics.suites.questions import ASKS, asked_for
-from clevrhope.metrics.suites.tables import suite_scores_lines
 
 HOP = "rubber_cylinder"
 
@@ -149,9 +149,9 @@ def test_a_test_is_an_entailment_only_if_all_splits_say_so(scored: Score, folder
     scores = scored(all_right())
     entailments = {name: split.traits["entailments"] for name, split in scores.condition(HOP).splits.items()}
     assert entailments == {"complex_iid": (), "complex_ood": ("rephrase",)}
-    assert "All right answers of" not in "\n".join(suite_scores_lines(scores))
+    assert "All right answers of" not in "\n".join(scores_lines(scores))
     write_suite(folder, HOP, "complex_iid", IID_PAIRS[:1])
-    lines = suite_scores_lines(scored([row for row in all_right() if row.get("question_index", 0) < 2]))
+    lines = scores_lines(scored([row for row in all_right() if row.get("question_index", 0) < 2]))
     assert "All right answers of rephrase are yes" in "\n".join(lines)
 
 
@@ -233,7 +233,7 @@ def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
     iid = scores.condition(HOP).splits["complex_iid"]
     assert (iid.n, iid.mean.counts["n_pairs"], iid.n_missing) == (6, 3, 3)
     assert iid.mean["accuracy"].value == 100.0
-    assert "4 pairs lack an answer and are left out: rubber" in "\n".join(suite_scores_lines(scores))
+    assert "4 pairs lack an answer and are left out: rubber" in "\n".join(scores_lines(scores))
 
 
 def test_tiers_apart(scored: Score, folder: Path) -> None:
@@ -572,4 +572,4 @@ def test_replies_to_questions_for_yes_or_no(scored: Score) -> None:
     numbers = [{**row, "answer": "3"} for row in all_right()]
     scores = scored(numbers, bootstrap=0)
     assert replies(scores.conditions[0]) == right | {"yes": 0, "no": 0, "other": 100}
-    assert any("to 8 questions for yes or no: yes 0.0" in line for line in suite_scores_lines(scores))
+    assert any("to 8 questions for yes or no: yes 0.0" in line for line in scores_lines(scores))

@@ -8,13 +8,15 @@ import pytest
 from building import request
 from simulated import write_run, write_suite_predictions
 
+from clevrhope.dataset.question_kinds import PAIRS, SINGLE, TIERS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import collect
 from clevrhope.metrics.pairs import coverage, least_squares
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.suites import score_suite
-from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
+from clevrhope.metrics.suites.rights import Rights, rights
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
@@ -52,22 +54,19 @@ def instance(
     def target(split: str, suite: str | None = None) -> Target:
         return Target(HOP, split, str(k), 100, suite)
 
-    def own(split: str, right: float) -> SplitRights:
-        both_halves = np.concatenate([images, images + 1])
-        everything = np.ones(2 * N, dtype=bool)
-        return SplitRights(target(split), both_halves, everything, np.tile(share(right), 2))
+    def own(split: str, right: float) -> Rights:
+        table = QuestionTable(SINGLE, {"image_idxs": np.concatenate([images, images + 1])})
+        return Rights(target(split), table, np.ones(2 * N, dtype=bool), np.tile(share(right), 2))
 
-    everything = np.ones(2 * len(tests), dtype=bool)
-    pairs = PairRights(
-        target=target(IID, "rad"),
-        tests=TESTS,
-        test=np.tile(tests, 2),
-        is_in=everything,
-        images=np.concatenate([np.tile(images, len(TESTS)), np.tile(images, len(TESTS)) + 1]),
-        answered=everything,
-        original=np.tile(flags, 2 * len(TESTS)),
-        partner=np.tile(partners, 2 * len(TESTS)),
-    )
+    of_half = np.tile(images, len(TESTS))
+    columns = {
+        "image_idxs": np.concatenate([of_half, of_half + 1]).repeat(2),
+        "test": np.tile(tests, 2).repeat(2),
+        "tier": np.zeros(4 * len(tests), dtype=np.int8),
+    }
+    right = np.stack([np.tile(side, 2 * len(TESTS)) for side in (flags, partners)], axis=1).reshape(-1)
+    table = QuestionTable(PAIRS, columns, tests=TESTS)
+    pairs = Rights(target(IID, "rad"), table, np.ones(len(right), dtype=bool), right)
     return Instance(result, {IID: own(IID, iid), OOD: own(OOD, ood)}, {IID: [pairs]})
 
 
@@ -128,8 +127,8 @@ def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
     for each in runs:
         (pairs,) = each.pairs[IID]
         for number in range(3):
-            chosen = (pairs.test == number) & ~pairs.original
-            pairs.partner[chosen] = generator.uniform(size=chosen.sum()) < generator.uniform(0.1, 0.9)
+            chosen = (pairs.questions.test[::2] == number) & ~pairs.right[::2]
+            pairs.right[1::2][chosen] = generator.uniform(size=chosen.sum()) < generator.uniform(0.1, 0.9)
     sets = ("Reph", "Y/N<-C", "Y/N<-HM", "Y/N<-WK")
     found = []
     for kind in sets:
@@ -152,7 +151,7 @@ def test_an_r2_that_is_not_there_leaves_no_mean() -> None:
     runs = simulated()
     for each in runs:
         (pairs,) = each.pairs[IID]
-        pairs.partner[pairs.test == TESTS.index("rephrase")] = False
+        pairs.right[1::2][pairs.questions.test[1::2] == TESTS.index("rephrase")] = False
     rows = rows_of(runs, "questions changed in another way")
     for features in FEATURES:
         cells = rows["accuracy on the target set", "pairs, train sizes and seeds", features]
@@ -201,7 +200,7 @@ def test_a_run_that_has_nothing_right_is_left_out() -> None:
 def test_features_and_targets_are_of_different_images() -> None:
     one = simulated(1)[0]
     own = one.splits[IID]
-    own.right[own.images % 2 == 1] = False
+    own.right[own.questions.image_idxs % 2 == 1] = False
     assert one.accuracy(IID, half=HALVES[0]) == pytest.approx(200 * (one.accuracy(IID) or 0) / 100, abs=0.1)
     assert one.accuracy(IID, half=HALVES[1]) == 0
 
@@ -235,9 +234,10 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
         assert each.right.mean() == pytest.approx(0.7, abs=0.01)
     for each in pairs:
         mean = condition.splits[each.target.split].mean
-        assert 100 * (each.original & each.partner).mean() == pytest.approx(mean["both_right"].value)
-        assert 100 * each.original.mean() == pytest.approx(mean["original_accuracy"].value)
-        assert 100 * each.partner.mean() == pytest.approx(mean["partner_accuracy"].value)
+        original, partner = each.right.reshape(-1, 2).T
+        assert 100 * (original & partner).mean() == pytest.approx(mean["both_right"].value)
+        assert 100 * original.mean() == pytest.approx(mean["original_accuracy"].value)
+        assert 100 * partner.mean() == pytest.approx(mean["partner_accuracy"].value)
 
 
 def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, tmp_path: Path) -> None:
@@ -247,9 +247,10 @@ def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, t
     kinds = ("Y/N<-C", "Y/N<-HM", "Y/N<-WK")
     found = [one.pairs_of(IID, [kind], half=half) for kind in kinds for half in HALVES]
     assert all(len(original) == len(partner) > 0 for original, partner in found)
-    assert sum(len(original) for original, _ in found) == np.count_nonzero(pairs.is_in) < len(pairs)
-    assert sum(original.sum() for original, _ in found) == pairs.original[pairs.is_in].sum()
-    assert sum(partner.sum() for _, partner in found) == pairs.partner[pairs.is_in].sum()
+    is_in = pairs.questions.tier[::2] == TIERS.index("in")
+    assert sum(len(original) for original, _ in found) == np.count_nonzero(is_in) < len(is_in)
+    assert sum(original.sum() for original, _ in found) == pairs.right[::2][is_in].sum()
+    assert sum(partner.sum() for _, partner in found) == pairs.right[1::2][is_in].sum()
     assert len(one.pairs_of(IID, ["Reph"], half=0)[0]) == 0
     assert one.accuracy(IID) == results[0].accuracies[IID].value
 
@@ -275,7 +276,7 @@ def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path)
             for each in rights(key, "rad", collect([file], key, suite="rad", partial=True))[1]
             if each.target.split == IID
         )
-        flags[pairs.target.run] = np.concatenate([pairs.original, pairs.partner])
+        flags[pairs.target.run] = pairs.right
     found = 100 * coverage(np.stack([flags[name] for name in ("1", "2", "3")]))
     assert found[0, 1] == found[0, 2] == found[1, 2] == 100
     assert float(shown["200", "200"]) == pytest.approx((found[0, 1] + found[1, 0]) / 2, abs=0.051)

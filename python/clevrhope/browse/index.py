@@ -258,13 +258,12 @@ class _Reader:
         layout, known = self._folder.layout, self.index.families
         try:
             self._folder.checked(layout.vocab)
-            for split in self._folder.splits(self._hop):
-                self._folder.checked(layout.questions_json(self._hop, split))
-            names = AnswerKey(layout.root).part_names("family", numbers, self._hop)
+            self._folder.checked(layout.hop_measured(self._hop))
+            names = AnswerKey(layout.root).family_names(self._hop)
         except DatasetError as error:
             self._note(f"{error}; so families have numbers in place of names")
-            names = [f"family {number}" for number in numbers]
-        known |= zip(numbers, names, strict=True)
+            names = {}
+        known |= {number: names.get(number, f"family {number}") for number in numbers}
         self.index.families = {number: known[number] for number in used}
 
     def _note(self, sentence: str) -> None:

@@ -168,40 +168,37 @@ def score(
                 "have breakdowns of their own"
             )
         from clevrhope.metrics.covr.scorer import score_covr
-        from clevrhope.metrics.covr.tables import covr_json, covr_lines
 
-        of_sets = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)
-        click.echo(json.dumps(covr_json(of_sets)) if as_json else "\n".join(covr_lines(of_sets)))
-        return
-    if suite is not None:
+        results = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)
+    elif suite is not None:
         if by is not None or families or partial:
             raise click.UsageError(
                 "--suite does not go with --by, --families or --partial: pairs have breakdowns of their own, "
                 "and those that lack an answer are always left out and counted"
             )
         from clevrhope.metrics.suites import score_suite
-        from clevrhope.metrics.suites.tables import suite_scores_json, suite_scores_lines
 
-        found = score_suite(folder, suite, predictions, tier=tier or "both", **options)
-        click.echo(json.dumps(suite_scores_json(found)) if as_json else "\n".join(suite_scores_lines(found)))
-        return
-    if tier is not None:
-        raise click.UsageError("--tier needs --suite, which names the paired tests")
-    from clevrhope.metrics import score as run
-    from clevrhope.metrics.answer_key import BREAKDOWNS
-    from clevrhope.metrics.score_tables import scores_json, scores_lines
-
-    if by is None:
-        breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
+        results = score_suite(folder, suite, predictions, tier=tier or "both", **options)
     else:
-        breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
-    scores = run(folder, predictions, by=breakdowns, partial=partial, **options)
+        if tier is not None:
+            raise click.UsageError("--tier needs --suite, which names the paired tests")
+        from clevrhope.metrics import score as run
+        from clevrhope.metrics.answer_key import BREAKDOWNS
+
+        if by is None:
+            breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
+        else:
+            breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
+        results = run(folder, predictions, by=breakdowns, partial=partial, **options)
+    from clevrhope.metrics.score_tables import scores_lines
+    from clevrhope.metrics.scores_json import scores_json
+
     if as_json:
-        click.echo(json.dumps(scores_json(scores)))
-    else:
-        click.echo("\n".join(scores_lines(scores)))
-        if by is None and not families:
-            click.echo("For the breakdown by question family, add --families.")
+        click.echo(json.dumps(scores_json(results)))
+        return
+    click.echo("\n".join(scores_lines(results)))
+    if results.kind == "single" and by is None and not families:
+        click.echo("For the breakdown by question family, add --families.")
 
 
 @click.command(cls=Command, short_help="Makes the paper's tables and figures.")

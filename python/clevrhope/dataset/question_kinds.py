@@ -123,6 +123,7 @@ class QuestionKind:
         fields: what is said of a question.
         pair_fields: what is said of the pair that it is part of.
         row_fields: what rows of its JSON file say besides the keys of CLEVR.
+        breakdowns: by what scores are broken down; where the value is None, a question is in no group.
         names: attributes with names, besides those of every file.
         lists: attributes with lists, and for each the one that it is as long as; "" for none.
         optional: those of `lists` that a file may lack, and what each entry is then; None for no entries.
@@ -140,6 +141,7 @@ class QuestionKind:
     fields: tuple[Field, ...]
     pair_fields: tuple[Field, ...] = ()
     row_fields: tuple[Field, ...] = ()
+    breakdowns: tuple[Field, ...] = ()
     names: tuple[str, ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
     optional: Mapping[str, str | None] = field(default_factory=dict)
@@ -263,6 +265,22 @@ SINGLE = QuestionKind(
 )
 """Questions about one image, of a split."""
 
+_OF_SETS = (
+    Field(
+        "template",
+        "question_families",
+        "name of the template, such as `verify_count`",
+        value=lambda table, number: table.templates[number],
+    ),
+    Field(
+        "structure",
+        "structures",
+        "form of what is described: `single`, `edge`, `chain` or `v`",
+        value=lambda table, number: STRUCTURES[number],
+    ),
+)
+"""What of a question about a set is said and scores are broken down by."""
+
 SETS = QuestionKind(
     name="sets",
     what="a file of questions about sets of images",
@@ -302,23 +320,21 @@ SETS = QuestionKind(
         "terms": Column("one bit for each term, set if the question has it", "int64", check=_bits_of_terms),
     },
     fields=(
-        Field(
-            "template",
-            "question_families",
-            "name of the template, such as `verify_count`",
-            value=lambda table, number: table.templates[number],
-        ),
-        Field(
-            "structure",
-            "structures",
-            "form of what is described: `single`, `edge`, `chain` or `v`",
-            value=lambda table, number: STRUCTURES[number],
-        ),
+        *_OF_SETS,
         Field(
             "source",
             "sources",
             "place in the set of an image that shows what the question describes",
             "int32",
+        ),
+    ),
+    breakdowns=(
+        *_OF_SETS,
+        Field(
+            "place",
+            "pair_places",
+            "where the held-out pair occurs: in the `question` or in a `distractor`",
+            value=lambda table, place: PAIR_PLACES[place] if place else None,
         ),
     ),
     lists={"templates": "", "property_names": "", "term_names": "", "skipped": "templates"},

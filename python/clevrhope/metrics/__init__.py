@@ -19,7 +19,7 @@ from clevrhope.metrics.results import (
     Scores,
     SplitScores,
 )
-from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP, score
+from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, score
 
 __all__ = [
     "BREAKDOWNS",

@@ -1,7 +1,6 @@
 """The right answers of a folder's test sets, and the groups of their questions."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,96 +10,101 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_in
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_kinds import PAIRS, SINGLE, Field, QuestionKind, kind_of
 from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, Vocab, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import DatasetError
+from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
+from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
 
 BREAKDOWNS = ("family", "answer", "objects")
-"""The breakdowns by which questions can be grouped."""
-
-_FAMILY = re.compile(rb'"question_family_index": ?(\d+)')
-_FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
-_PLACE = re.compile(rb'"template_index": ?(\d+)')
+"""The breakdowns by which questions about one image can be grouped."""
 
 
 @dataclass(frozen=True)
-class TestSet:
-    """The N questions of a split, in the order of its file."""
+class Breakdown:
+    """The groups of a breakdown."""
 
-    hop: str
-    split: str
-    pool: str
-    answers: Ints
-    """(N,) the right answers' numbers in vocab.json."""
-    images: Ints
-    """(N,) the images' indices in the pool."""
-    families: Ints
-    """(N,) the families' global indices."""
-
-    @property
-    def drawn_together(self) -> int:
-        """The number of consecutive images of the pool that the bootstrap draws together.
-
-        The images of a preliminary set differ in one value, and their answers cover all values. A model that
-        ignores the image is thus right about exactly one of them, so the bootstrap draws whole sets.
-        """
-        return max(1, SPLITS[self.split].group)
-
-    __test__ = False  # pytest would collect a class with this name as tests
-
-    def __len__(self) -> int:
-        return len(self.answers)
+    numbers: Callable[[QuestionTable], Ints]
+    """Gives the (N,) group of each question of a test set, numbered from 0."""
+    part: Callable[[int], Part | None]
+    """Gives the group with a number; None for questions that are in no group."""
 
 
-def _in_words(file: str, place: int) -> str:
-    """A family's name as `clevrhope families` lists it: its file and its index there, such as one_hop 3."""
-    return f"{file.removesuffix('.json')} {place}"
+def is_trained_on(split: str) -> bool:
+    """Whether a split is a train set, which has no right answers to compare predictions with."""
+    known = SPLITS.get(split) or COVR_KINDS.get(split)
+    return known is not None and known.role == "train"
 
 
-def answer_numbers(vocab: Vocab) -> dict[str, int]:
-    """The number of each answer, including `NO_ANSWER`."""
-    numbers = vocab.answer_token_to_idx
-    return {text: n for text, n in numbers.items() if text == NO_ANSWER or text not in SPECIAL_TOKENS}
+def has_to_be_answered(split: str) -> bool:
+    """Whether a model that leaves out a split is incomplete; the split for tuning may be left out."""
+    return split not in SPLITS or SPLITS[split].is_test_set
+
+
+def drawn_images(questions: QuestionTable) -> Ints:
+    """(N,) the image that the bootstrap draws each question with; of a set, the source image."""
+    images = questions.image_idxs
+    if images.ndim == 1:
+        return images
+    of_source: Ints = images[np.arange(len(questions)), questions.sources]
+    return of_source
+
+
+def _breakdown_by(field: Field, some: QuestionTable) -> Breakdown:
+    """The breakdown by a field; `some` are questions of the sub-dataset, by which groups are named."""
+
+    def part(number: int) -> Part | None:
+        name = field.value(some, number) if field.value else number
+        return None if name is None else Part(field.name, str(name))
+
+    return Breakdown(lambda questions: getattr(questions, field.column), part)
 
 
 class AnswerKey:
-    """The right answers of a folder's test sets, each read on first use."""
+    """The right answers of a folder's test sets of one kind of questions, each read on first use."""
 
-    of_sets = False
-    """Whether the questions are about sets of images."""
-
-    def __init__(self, folder: Path | str) -> None:
+    def __init__(self, folder: Path | str, kind: QuestionKind = SINGLE) -> None:
         """Reads the manifest and the vocabulary.
 
         Raises:
-            DatasetError: the folder is not a dataset, or is only one machine's part of one.
+            DatasetError: the folder is not a dataset, is only one machine's part of one, or has no questions
+                about sets of images although these are asked for.
         """
+        self.kind = kind
         self._layout = Layout(Path(folder))
         self._manifest = Folder.open(self._layout.root, finished=False).manifest
-        self._vocab = read_vocab(self._layout.vocab)
-        self.answers: Mapping[str, int] = answer_numbers(self._vocab)
+        self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
+        if kind.of_sets and not self._entries:
+            raise DatasetError(
+                f"{folder}: it has no questions about sets of images; add them with clevrhope build --covr"
+            )
+        self._vocab = read_vocab(kind.vocab(self._layout, kind.splits[0]))
+        numbers = self._vocab.answer_token_to_idx
+        self.answers: Mapping[str, int] = {
+            text: n for text, n in numbers.items() if text == NO_ANSWER or text not in SPECIAL_TOKENS
+        }
         """Each answer's number, and that of `NO_ANSWER`, which is right for no question."""
         self.splits: Mapping[str, tuple[str, ...]] = {
-            hop: tuple(split for split in splits if SPLITS[split].role != "train")
-            for hop, splits in self._manifest.splits.items()
+            hop: tuple(name for name in entries if kind_of(name) is kind and not is_trained_on(name))
+            for hop, entries in self._entries.items()
         }
         """HOP -> its splits but train."""
-        self._test_sets: dict[tuple[str, str], TestSet] = {}
+        self._test_sets: dict[tuple[str, str], QuestionTable] = {}
         self._pairs: dict[tuple[str, str, str], QuestionTable] = {}
-        self._suite_files: dict[tuple[str, str, str], str] = {}
+        self._suite_digests: dict[tuple[str, str, str], str] = {}
         self._scenes: dict[str, SceneCounts] = {}
-        self._families: dict[int, str] = {}
+        self._families: dict[str, dict[int, str]] = {}
 
     def __repr__(self) -> str:
         return f"AnswerKey({str(self.folder)!r})"
@@ -110,21 +114,25 @@ class AnswerKey:
         """The dataset's folder."""
         return self._layout.root
 
-    def test_set(self, hop: str, split: str) -> TestSet:
-        """A split's right answers.
+    def test_set(self, hop: str, split: str) -> QuestionTable:
+        """The questions of a split, with their right answers.
 
         Raises:
             DatasetError: its HDF5 file is missing or incomplete.
         """
         if (hop, split) not in self._test_sets:
-            path = self._layout.questions_h5(hop, split)
-            n = int(self._manifest.splits[hop][split]["questions"])
-            table = read_table(path, max_rows=n, vocab=self._vocab)
-            pool = str(self._manifest.splits[hop][split]["pool"])
-            self._test_sets[hop, split] = TestSet(
-                hop, split, pool, table.answers, table.image_idxs, table.question_families
-            )
+            path, n = self.kind.h5(self._layout, hop, split), int(self._entries[hop][split]["questions"])
+            self._test_sets[hop, split] = read_table(path, self.kind, max_rows=n, vocab=self._vocab)
         return self._test_sets[hop, split]
+
+    @property
+    def functions(self) -> list[str]:
+        """The functions of programs by number."""
+        return self._vocab.programs()
+
+    def train_set(self, hop: str, split: str) -> QuestionTable:
+        """The questions of a split that models are trained on; raises as `test_set`."""
+        return read_table(self.kind.h5(self._layout, hop, split), self.kind)
 
     def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
         """The splits of a HOP that have pairs of a suite; empty if the suite was not made.
@@ -133,8 +141,8 @@ class AnswerKey:
             DatasetError: a file of the suite that the manifest lists is missing.
         """
         check_suite(self._layout, self._manifest, hop, suite)
-        found = suite_splits_in(self._layout, hop, suite)
-        return tuple(split for split in found if split in self.splits[hop])
+        made = suite_splits_in(self._layout, hop, suite)
+        return tuple(split for split in made if split in self.splits[hop])
 
     def suite_functions(self, hop: str, suite: str) -> list[str]:
         """The functions of a suite's programs by number; those of the dataset have the same numbers."""
@@ -169,9 +177,9 @@ class AnswerKey:
             DatasetError: the file is missing or cannot be read.
         """
         place = (hop, suite, split)
-        if place not in self._suite_files:
-            self._suite_files[place] = record(self._layout.suite_h5(hop, suite, split)).sha256
-        return self._suite_files[place]
+        if place not in self._suite_digests:
+            self._suite_digests[place] = record(self._layout.suite_h5(hop, suite, split)).sha256
+        return self._suite_digests[place]
 
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.
@@ -185,7 +193,7 @@ class AnswerKey:
         images = trained_on.get("rendering") is not None
         here = identity(self._manifest, self._vocab, hop=hop, images=images)
         names = [name for name in trained_on if name != "rendering" or here[name] is not None]
-        then, now = ({name: each.get(name) for name in names} for each in (trained_on, here))
+        then, now = ({name: record.get(name) for name in names} for record in (trained_on, here))
         return "" if then == now else difference(then, now, sides=("then", "now"))
 
     def forget(self, hop: str) -> None:
@@ -194,25 +202,43 @@ class AnswerKey:
             self._test_sets.pop((hop, split), None)
         self._pairs = {place: pairs for place, pairs in self._pairs.items() if place[0] != hop}
 
-    def parts(self, by: str, questions: TestSet) -> Ints:
-        """(N,) the part of a breakdown that each question belongs to, numbered from 0.
+    @property
+    def breakdowns(self) -> tuple[str, ...]:
+        """The names of the breakdowns that questions of this kind have."""
+        return tuple(field.name for field in self.kind.breakdowns) or BREAKDOWNS
+
+    def breakdown(self, by: str, hop: str) -> Breakdown:
+        """A breakdown of a HOP's questions; that by objects raises `DatasetError` without scene files."""
+        field = next((field for field in self.kind.breakdowns if field.name == by), None)
+        if field is not None:
+            return _breakdown_by(field, self.test_set(hop, self.splits[hop][0]))
+        if by == "family":
+            names = self.family_names(hop)
+            return Breakdown(
+                lambda questions: questions.question_families, lambda n: Part(by, names.get(n, f"family {n}"))
+            )
+        if by == "answer":
+            return Breakdown(
+                lambda questions: self._type_of_answer[questions.answers],
+                lambda n: Part(by, self._answer_types[n]),
+            )
+        return Breakdown(self.objects, lambda n: Part(by, str(n)))
+
+    def family_names(self, hop: str) -> Mapping[int, str]:
+        """The families of a HOP by their global index, as `clevrhope families` lists them: one_hop 3.
+
+        Empty if the dataset has no measurements.
 
         Raises:
-            DatasetError: the folder's scene files are missing.
+            DatasetError: the measurements are broken.
         """
-        if by == "family":
-            return questions.families
-        if by == "answer":
-            return self._type_of_answer[questions.answers]
-        return self._objects(questions)
-
-    def part_names(self, by: str, numbers: Sequence[int], hop: str) -> list[str]:
-        """The names of the parts of a breakdown with these numbers."""
-        if by == "family":
-            return [self._family_name(number, hop) for number in numbers]
-        if by == "answer":
-            return [self._answer_types[number] for number in numbers]
-        return [str(number) for number in numbers]
+        if hop not in self._families:
+            path = self._layout.hop_measured(hop)
+            families = read_measured(path)["families"] if path.is_file() else ()
+            self._families[hop] = {
+                each["question_family_index"]: f"{each['file']} {each['place']}" for each in families
+            }
+        return self._families[hop]
 
     def mentions_together(self, hop: str, split: str, types: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question of a split mentions a value of each of these attributes together.
@@ -222,6 +248,28 @@ class AnswerKey:
         """
         path = self._layout.questions_h5(hop, split)
         return mentions_together(path, self._layout.vocab, types)
+
+    def objects(self, questions: QuestionTable) -> Ints:
+        """(N,) the number of objects in each question's image.
+
+        Raises:
+            DatasetError: the folder's scene files are missing.
+        """
+        pool = questions.pool
+        if pool not in self._scenes:
+            self._scenes[pool] = read_scene_counts(self._layout.scene_files(pool), self.attributes)
+        counts = self._scenes[pool]
+        indices, at = np.unique(questions.image_idxs, return_inverse=True)
+        is_known = np.isin(indices, counts.indices)
+        if not is_known.all():
+            index = int(indices[~is_known][0])
+            path = self._layout.scene_shard(pool, index // SCENES_A_SHARD)
+            raise DatasetError(
+                f"{path}: scene {index} is not there, so its objects cannot be counted; restore the file, "
+                "or leave objects out of --by"
+            )
+        n_objects: Ints = counts.n_objects[counts.rows(indices)][at]
+        return n_objects
 
     @cached_property
     def attributes(self) -> Mapping[str, Sequence[str]]:
@@ -242,59 +290,3 @@ class AnswerKey:
             kind = type_of.get(text) or ("yes/no" if text in ("yes", "no") else "count")
             types[number] = self._answer_types.index(kind)
         return types
-
-    def _objects(self, questions: TestSet) -> Ints:
-        pool = questions.pool
-        if pool not in self._scenes:
-            self._scenes[pool] = read_scene_counts(self._layout.scene_files(pool), self.attributes)
-        counts = self._scenes[pool]
-        indices, at = np.unique(questions.images, return_inverse=True)
-        known = np.isin(indices, counts.indices)
-        if not known.all():
-            index = int(indices[~known][0])
-            path = self._layout.scene_shard(pool, index // SCENES_A_SHARD)
-            raise DatasetError(
-                f"{path}: scene {index} is not there, so its objects cannot be counted; restore the file, "
-                "or leave objects out of --by"
-            )
-        n_objects: Ints = counts.n_objects[counts.rows(indices)][at]
-        return n_objects
-
-    def _family_name(self, family: int, hop: str) -> str:
-        if family not in self._families:
-            self._families.update(self._families_in_questions(hop) or self._families_of_package)
-        return self._families.setdefault(family, f"family {family}")
-
-    def _families_in_questions(self, hop: str) -> dict[int, str]:
-        """Names of the families in a HOP's question files, from the first row of each family.
-
-        Empty if the dataset has no question files.
-        """
-        found: dict[int, str] = {}
-        for split in self.splits[hop]:
-            path = self._layout.questions_json(hop, split)
-            missing = set(np.unique(self.test_set(hop, split).families).tolist()) - set(found)
-            if not path.exists() or not missing:
-                continue
-            for row in read_row_lines(path):
-                family = _FAMILY.search(row)
-                if family is None or int(family[1]) not in missing:
-                    continue
-                file, place = _FILE.search(row), _PLACE.search(row)
-                if file and place:
-                    found[int(family[1])] = _in_words(file[1].decode(), int(place[1]))
-                missing.discard(int(family[1]))
-                if not missing:
-                    break
-        return found
-
-    @cached_property
-    def _families_of_package(self) -> dict[int, str]:
-        """Names of the package's own families if the folder was made with them; else empty."""
-        from clevrhope.questions import read_templates
-        from clevrhope.scenes import read_world
-
-        templates = read_templates(read_world())
-        if templates.fingerprint != self._manifest.templates["fingerprint"]:
-            return {}
-        return {index: _in_words(file, place) for file, place, index in templates.families}

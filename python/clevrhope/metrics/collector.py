@@ -1,78 +1,26 @@
-"""Collects predictions into an array of answers for each model and test set, and records all problems.
-
-Problems are counted by kind over the whole input before any is reported, so that one run shows them all.
-"""
+"""Collects predictions into an array of answers for each model and test set, and records all problems."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.question_kinds import SINGLE, kind_of
 from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.errors import ClevrhopeError, PredictionsError
-from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.predictions import read_origin, read_predictions
+from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
+from clevrhope.metrics.predictions import read_predictions
+from clevrhope.metrics.problems import EXAMPLES, Problems, near_name
 from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
-from clevrhope.splits.kinds import SPLITS
 
 AnswerNumbers = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer to each question of a test set, or a constant below."""
 
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
-
-EXAMPLES = 3
-"""Number of problems of each kind that a message names; all are counted."""
-
-_SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
-    "hops missing": ("HOP without predictions", "HOPs without predictions"),
-    "missing": ("question missing", "questions missing"),
-    "doubled": ("prediction doubled", "predictions doubled"),
-    "hop": ("prediction for an unknown HOP", "predictions for unknown HOPs"),
-    "split": ("prediction for an unknown split", "predictions for unknown splits"),
-    "question": ("prediction for an unknown question", "predictions for unknown questions"),
-    "answer": ("unknown answer", "unknown answers"),
-    "suite": (
-        "prediction about other questions than the suite has now",
-        "predictions about other questions than the suite has now",
-    ),
-}
-"""Kind -> its name in messages."""
-
-
-@dataclass
-class Problems:
-    """Problems in the input, counted by kind, with the first few of each kind."""
-
-    counts: dict[str, int] = field(default_factory=dict)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-    cut: set[str] = field(default_factory=set)
-    """Kinds with more examples than a message names."""
-
-    def note(self, kind: str, n: int, examples: Iterable[str]) -> None:
-        """Adds n problems of a kind; takes no more of `examples` than a message needs."""
-        if not n:
-            return
-        self.counts[kind] = self.counts.get(kind, 0) + n
-        named = self.examples.setdefault(kind, [])
-        for example in examples:
-            if len(named) >= EXAMPLES:
-                self.cut.add(kind)
-                return
-            named.append(example)
-
-    def summary(self) -> str:
-        """All problems as part of a sentence."""
-        return ", ".join(
-            f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
-            f"{'; ...' * (kind in self.cut)})"
-            for kind, n in self.counts.items()
-        )
 
 
 class Collector:
@@ -104,7 +52,6 @@ class Collector:
         self.n_of_others = 0
         """Predictions about sets of images where those about one are scored, or the other way round."""
         self.problems = Problems()
-        self._unknown: set[tuple[str, ...]] = set()
         self._runs: dict[str, None] = {}
         """Folders of runs that answered other questions than the suite has now."""
 
@@ -121,26 +68,27 @@ class Collector:
                 self._add(target, block, rows, numbers)
 
     def _is_scored(self, target: Target, block: Block, rows: Indices) -> bool:
+        key, kind = self._key, kind_of(target.split)
         if target.suite is not None and target.suite != self._suite:
             self.n_of_suites += len(rows)
             self.other_suites.add(target.suite)
             return False
-        splits = self._key.splits.get(target.hop)
+        splits = key.splits.get(target.hop)
         if splits is not None and target.suite is not None:
-            splits = self._key.suite_splits(target.hop, target.suite)
+            splits = key.suite_splits(target.hop, target.suite)
+        place = block.at.short(rows[0])
         if self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
-        elif is_covr(target.split) != self._key.of_sets and (self._key.of_sets or target.split in COVR_KINDS):
+        elif kind is not key.kind and (key.kind is not SINGLE or target.split in kind.splits):
             self.n_of_others += len(rows)
         elif splits is None:
-            near = _suggestion(target.hop, self._key.splits)
-            example = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
-            self.problems.note("hop", len(rows), self._once(example, target.hop))
+            example = f'{place}: "{target.hop}"{near_name(target.hop, key.splits)}'
+            self.problems.note_unknown("hop", len(rows), example, target.hop)
         elif target.split not in splits:
-            known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
+            known = near_name(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
             of = target.hop if target.suite is None else f"suite {target.suite} of {target.hop}"
-            example = f'{block.at.short(rows[0])}: "{target.split}" of {of}{known}'
-            self.problems.note("split", len(rows), self._once(example, of, target.split))
+            example = f'{place}: "{target.split}" of {of}{known}'
+            self.problems.note_unknown("split", len(rows), example, of, target.split)
         else:
             return True
         return False
@@ -156,17 +104,11 @@ class Collector:
             f"{block.at.short(rows[0])}: {target.hop} {target.split}, answered for a file with SHA-256 "
             f"{suite_file[:DIGITS]}; it has {now[:DIGITS]}"
         )
-        self.problems.note("suite", len(rows), self._once(example, *target[:2], suite_file))
+        self.problems.note_unknown("suite", len(rows), example, *target[:2], suite_file)
         run = block.at.path.parent.parent
         if (run / "run.json").is_file():
             self._runs.setdefault(str(run))
         return False
-
-    def _once(self, example: str, *name: str) -> list[str]:
-        """The example when an unknown name first occurs; a HOP's splits and runs repeat the name."""
-        known = name in self._unknown
-        self._unknown.add(name)
-        return [] if known else [example]
 
     def _add(self, target: Target, block: Block, rows: Indices, numbers: AnswerNumbers) -> None:
         if target.suite is None:
@@ -199,7 +141,7 @@ class Collector:
     def _unknown_answer(self, block: Block, k: int) -> str:
         text = block.answers[block.answer[k]]
         shown = text if len(text) <= 40 else f"{text[:37]}..."
-        return f'{block.at.short(k)}: "{shown}"{_suggestion(text[:40], self._key.answers)}'
+        return f'{block.at.short(k)}: "{shown}"{near_name(text[:40], self._key.answers)}'
 
     def finish(self, *, partial: bool, what: str) -> None:
         """Checks that there are no problems; `partial` allows missing predictions. `what` begins the message.
@@ -210,9 +152,7 @@ class Collector:
         problems = self.problems
         if not (problems.counts or self.n_predictions):
             about = f" about {', '.join(self.hops)}" if self.n_left_aside else ""
-            if self.n_of_others:
-                raise PredictionsError(f"{what}: no predictions{about}{self._but_those_of_others()}")
-            raise PredictionsError(f"{what}: no predictions{about}{self._but_those_of_suites()}")
+            raise PredictionsError(f"{what}: no predictions{about}{self._but_others()}")
         if not partial:
             self._note_missing()
         if not problems.counts:
@@ -230,14 +170,12 @@ class Collector:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
 
-    def _but_those_of_others(self) -> str:
-        """The part of the "no predictions" message that counts those about sets of images, or about one."""
-        if self._key.of_sets:
+    def _but_others(self) -> str:
+        """The part of the "no predictions" message about the predictions that there are."""
+        if self.n_of_others and self._key.kind.of_sets:
             return f" about sets of images, but {self.n_of_others:,} about one, scored without --covr"
-        return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
-
-    def _but_those_of_suites(self) -> str:
-        """The part of the "no predictions" message that counts the predictions about other suites."""
+        if self.n_of_others:
+            return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
         if not self.other_suites:
             return ""
         names = sorted(self.other_suites)
@@ -250,8 +188,8 @@ class Collector:
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""
-        there = {target.hop for target in self.given}
-        return tuple(hop for hop in self.hops if self._key.splits[hop] and hop not in there)
+        answered = {target.hop for target in self.given}
+        return tuple(hop for hop in self.hops if self._key.splits[hop] and hop not in answered)
 
     def _note_missing(self) -> None:
         missing = self.hops_missing()
@@ -262,9 +200,7 @@ class Collector:
                 target = model._replace(split=split)
                 given = self.given.get(target)
                 if given is None:
-                    if split in SPLITS and not SPLITS[split].is_test_set:
-                        continue
-                    n = len(self._key.test_set(target.hop, split))
+                    n = len(self._key.test_set(target.hop, split)) if has_to_be_answered(split) else 0
                     self.problems.note("missing", n, [f"{target}: all {n:,}"])
                 elif n_missing := int(np.count_nonzero(given == NOT_GIVEN)):
                     first = np.flatnonzero(given == NOT_GIVEN)[:EXAMPLES].tolist()
@@ -279,15 +215,6 @@ def _by_target(block: Block) -> Iterator[tuple[Target, str | None, Indices]]:
     bounds = np.searchsorted(block.target[order], np.arange(len(block.targets) + 1))
     for k, (target, suite_file) in enumerate(zip(block.targets, block.suite_files, strict=True)):
         yield target, suite_file, order[bounds[k] : bounds[k + 1]]
-
-
-def _suggestion(name: str, known: Iterable[str]) -> str:
-    """A suggestion of the known name that is meant, to stand in a list inside brackets."""
-    near = suggestion(name, known).strip(" ()")
-    return f", {near}" if near else ""
-
-
-# What every scoring begins with
 
 
 def collect(
@@ -309,7 +236,7 @@ def collect(
     with (progress or Silent()).stage("Reading predictions", total=0, unit="predictions") as advance:
         for file in files:
             _add_all(read_predictions(file), collector, advance)
-    if key.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
+    if key.kind.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
         about = {target.hop for target in collector.given}
         collector.hops = tuple(hop for hop in key.splits if hop in (hops or about))
     collector.finish(partial=partial, what=", ".join(map(str, files)))
@@ -347,42 +274,6 @@ def _add_all(blocks: Iterable[Block], collector: Collector, advance: Advance | N
     return collector
 
 
-def files_of(predictions: Path | str | Sequence[Path | str]) -> list[Path]:
-    """One or several files as a list."""
-    given = [predictions] if isinstance(predictions, str | Path) else predictions
-    return [Path(each) for each in given]
-
-
-def notes_of(files: Iterable[Path], *, suite: str | None = None) -> tuple[str, ...]:
-    """The distinct notes of files, or of their rows about a suite."""
-    return tuple(dict.fromkeys(note for file in files if (note := read_origin(file, suite=suite).note)))
-
-
-def check_draws(bootstrap: int, seed: int) -> None:
-    """Checks the settings of a bootstrap.
-
-    Raises:
-        PredictionsError: either is negative.
-    """
-    if bootstrap < 0 or seed < 0:
-        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
-
-
-def checked_names(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """The distinct names, all of which must be known; `wrong` begins the error message.
-
-    Raises:
-        PredictionsError: a name is not known.
-    """
-    names = tuple(dict.fromkeys(names))
-    for name in names:
-        if name not in known:
-            raise PredictionsError(
-                f'{wrong} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
-            )
-    return names
-
-
 def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
     """The train sizes of a HOP's predictions: an unknown size first, then in ascending order."""
     sizes = {target.train_size for target in given if target.hop == hop}
@@ -390,16 +281,12 @@ def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
 
 
 def runs_of(given: Iterable[Target], hop: str, size: int | None) -> list[str | None]:
-    """The runs of a HOP and train size, in order."""
-    return runs_in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
-
-
-def runs_in_order(runs: Iterable[str | None]) -> list[str | None]:
-    """The runs in order: the unnamed run first, then numbered runs by number, then the others by name."""
+    """The runs of a HOP and train size: the unnamed run first, then by number, then the others by name."""
 
     def rank(run: str | None) -> tuple[int, int, str]:
         if run is None:
             return (0, 0, "")
         return (1, int(run), run) if run.isdecimal() else (2, 0, run)
 
+    runs = {target.run for target in given if (target.hop, target.train_size) == (hop, size)}
     return sorted(runs, key=rank)

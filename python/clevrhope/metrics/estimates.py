@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from clevrhope.metrics.accuracies import accuracy_figures
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.results import Interval
-from clevrhope.metrics.test_sets import accuracy_figures
 
 N_DRAWS = 1_000
 

@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.accuracies import draw_seed
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
-from clevrhope.metrics.test_sets import draw_seed
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 
@@ -155,7 +155,7 @@ class Matcher:
             right=given == test_set.answers,
             counts=given != NOT_GIVEN,
             cells=self._cells_of(hop, split),
-            images=test_set.images,
+            images=test_set.image_idxs,
             seed=draw_seed(hop, test_set.pool),
         )
 
@@ -170,6 +170,6 @@ class Matcher:
         """(N, 2) family and number of objects of each question."""
         if (hop, split) not in self._cells:
             questions = self._key.test_set(hop, split)
-            parts = [self._key.parts(by, questions) for by in ("family", "objects")]
+            parts = [questions.question_families, self._key.objects(questions)]
             self._cells[hop, split] = np.stack(parts, axis=1)
         return self._cells[hop, split]

@@ -140,6 +140,18 @@ class Training:
     shots: int = 0
 
 
+class Model(NamedTuple):
+    """A model on a sub-dataset, whose runs are scored together."""
+
+    hop: str
+    train_size: int | None
+    """Number of training questions according to the predictions; None if they do not give it."""
+    name: str = ""
+    """Its name; "" if all predictions are of one."""
+    training: Training = Training()
+    """What its runs were trained on."""
+
+
 @dataclass(frozen=True, slots=True)
 class Condition:
     """The scores of all runs of a model with one held-out pair, train size and training.
@@ -152,7 +164,7 @@ class Condition:
         gaps: "complex", "minimal", "val" or "test" -> the out-of-distribution accuracy minus the
             in-distribution one: negative for a drop (CLEVR-HOPE, section 4.2). The measure is "gap".
         missing: split -> questions without a prediction, summed over runs; only if `partial` is set.
-        breakdowns: breakdown of test sets -> the names of its parts, in order.
+        breakdowns: breakdown of test sets -> its parts, in order.
         model: the model's name; "" if all predictions are of one.
         training: what the runs were trained on.
     """
@@ -163,14 +175,27 @@ class Condition:
     splits: Mapping[str, SplitScores]
     gaps: Mapping[str, SplitScores] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
-    breakdowns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    breakdowns: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
     model: str = ""
     training: Training = field(default_factory=Training)
 
     @property
     def accuracies(self) -> dict[str, float | None]:
         """Split -> accuracy on all of its questions, or pairs, in per cent, as the mean over runs."""
-        return {split: each.mean["accuracy"].value for split, each in self.splits.items()}
+        return {split: scores.mean["accuracy"].value for split, scores in self.splits.items()}
+
+    def scores_of(self, measure: str, part: Part, run: int | None = None) -> dict[str, Scores]:
+        """Split or gap -> the scores of a part, of one run (by its place) or as the mean.
+
+        `measure` is "accuracy" for splits and "gap" for gaps; where it is undefined, there are no scores.
+        """
+        scored = {
+            name: of_split.parts[part]
+            for name, of_split in (self.gaps if measure == "gap" else self.splits).items()
+            if part in of_split.parts
+        }
+        found = {name: each.mean if run is None else each.runs[run] for name, each in scored.items()}
+        return {name: scores for name, scores in found.items() if scores[measure].value is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,6 +264,7 @@ class Results:
         missing: the first pairs of a suite that were left out, each with the question that lacks an answer.
         notes: notes from the files, such as "not trained on the splits". Print them beside every number made
             from these predictions.
+        kind: the name of the kind of questions, as in `question_kinds.KINDS`.
         predicates: the table of splits by predicates, for questions about sets of images.
         suite: the suite that was scored; "" for the splits' own questions.
         tier: "in" or "beyond" if only a suite's pairs of one tier are scored, else "both".
@@ -254,6 +280,7 @@ class Results:
     hops_missing: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    kind: str = "single"
     predicates: tuple[PredicateScores, ...] = ()
     suite: str = ""
     tier: str = "both"

@@ -1,222 +1,158 @@
-"""Scores as text tables for people, and as one JSON object for programs."""
+"""Scores of every kind of question as text tables for people."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-from clevrhope.metrics.results import Condition, Measure, Part, Results, Scores
+from clevrhope.metrics.covr.tables import (
+    NO_SCORE,
+    ROW_HEADS,
+    WHY_NO_SCORE,
+    described,
+    is_undefined,
+    row_cells,
+)
+from clevrhope.metrics.results import Condition, Measure, Part, Results
+from clevrhope.metrics.suites.tables import suite_lines
+from clevrhope.metrics.text_tables import (
+    Line,
+    deviation_text,
+    interval_text,
+    table_lines,
+    text_with_interval,
+    value_text,
+)
+from clevrhope.pages import render_lines
 from clevrhope.splits.hops import PRELIM
-from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
+from clevrhope.splits.kinds import VALUE_SPLITS
 
 _NAME_WIDTH = 24
-
-
-def scores_json(results: Results) -> dict[str, Any]:
-    """The scores as JSON values; docs/predictions.md describes them."""
-    return {
-        "folder": str(results.folder),
-        "n_predictions": results.n_predictions,
-        "n_left_aside": results.n_left_aside,
-        "bootstrap": results.bootstrap,
-        "seed": results.seed,
-        "conditions": [_condition_json(each) for each in results.conditions],
-        "hops_missing": results.hops_missing,
-        "notes": results.notes,
-        "n_of_suites": results.n_of_suites,
-        "n_missing": results.n_missing,
-    }
-
-
-def _condition_json(condition: Condition) -> dict[str, Any]:
-    return {
-        "hop": condition.hop,
-        "train_size": condition.train_size,
-        "runs": [
-            {"run": run, "scored": _scored_json(condition, Part(), k)} for k, run in enumerate(condition.runs)
-        ],
-        "mean": _scored_json(condition, Part()),
-        "breakdowns": {
-            by: [{"name": name, "scored": _scored_json(condition, Part(by, name))} for name in names]
-            for by, names in condition.breakdowns.items()
-        },
-        "missing": condition.missing,
-    }
-
-
-def accuracy_json(scores: Scores) -> dict[str, Any]:
-    """An accuracy with its interval, and the numbers of questions and images."""
-    measure = scores["accuracy"]
-    return {
-        "percent": measure.value,
-        "interval": measure.interval and asdict(measure.interval),
-        "n_questions": scores.counts["n_questions"],
-        "n_images": scores.counts["n_images"],
-        "deviation": measure.deviation,
-    }
-
-
-def _scored_json(condition: Condition, part: Part, run: int | None = None) -> dict[str, Any]:
-    accuracies, gaps = _of_part(condition, part, run)
-    return {
-        "splits": {split: accuracy_json(scores) for split, scores in accuracies.items()},
-        "gaps": {
-            name: {
-                "points": (gap := scores["gap"]).value,
-                "interval": gap.interval and asdict(gap.interval),
-                "deviation": gap.deviation,
-            }
-            for name, scores in gaps.items()
-        },
-    }
-
-
-def _of_part(
-    condition: Condition, part: Part, run: int | None = None
-) -> tuple[dict[str, Scores], dict[str, Scores]]:
-    """Accuracies by split and gaps by name that a part has, of one run (by its place) or as the mean."""
-    found: list[dict[str, Scores]] = []
-    for of, measure in ((condition.splits, "accuracy"), (condition.gaps, "gap")):
-        scored = {name: each.parts[part] for name, each in of.items() if part in each.parts}
-        scores = {name: each.mean if run is None else each.runs[run] for name, each in scored.items()}
-        found.append({name: each for name, each in scores.items() if each[measure].value is not None})
-    return found[0], found[1]
+_GAP = " gap"
+_BASELINES = {"maj": "Maj", "maj_templ": "MajTempl"}
+"""Baseline of a split -> the name of its row."""
 
 
 def scores_lines(results: Results) -> Iterator[str]:
     """The tables for each HOP and train size: its runs and their mean, then the breakdowns."""
-    yield "Accuracies in per cent; gaps, out-of-distribution minus in-distribution, in points."
-    for condition in results.conditions:
+    if results.kind == "pairs":
+        yield from suite_lines(results)
+    else:
+        gaps = (
+            "" if results.kind == "sets" else "; gaps, out-of-distribution minus in-distribution, in points"
+        )
+        yield f"Accuracies in per cent{gaps}."
+        for condition in results.conditions:
+            yield ""
+            yield from _condition(condition)
+            for by in condition.breakdowns:
+                yield from _breakdown(condition, by)
+        values = [each for each in results.conditions if set(each.splits) <= set(VALUE_SPLITS)]
+        if len(values) > 1:
+            yield ""
+            yield from _values_alone(values)
+    if results.predicates:
         yield ""
-        yield from _condition(condition)
-        for by, names in condition.breakdowns.items():
-            yield from _breakdown(condition, by, names)
-    alone = [each for each in results.conditions if set(each.splits) <= set(VALUE_SPLITS)]
-    if len(alone) > 1:
-        yield ""
-        yield from _values_alone(alone)
+        yield from _predicates(results)
     yield ""
-    yield from _notes(results)
+    splits = [split for condition in results.conditions for split in condition.splits.values()]
+    has = {name: any(split.by(name) for split in splits) for name in ("crossings", "groups")}
+    values_of_notes = {"has_crossings": has["crossings"], "has_groups": has["groups"]}
+    yield from render_lines("scores/notes.md", results=results, splits=splits, **values_of_notes)
 
 
 def _condition(condition: Condition) -> Iterator[str]:
-    trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
-    yield f"{condition.hop}{trained}"
-    mean = _measures(condition, Part())
+    size = "" if condition.train_size is None else f"{condition.train_size:,} questions"
+    if condition.model:
+        of = f" of {size}" if size else ""
+        yield f"{condition.hop}, {condition.model}, trained {described(condition.training)}{of}"
+    else:
+        yield f"{condition.hop}{f', trained on {size}' if size else ''}"
+    mean, splits = measures_of(condition, Part()), condition.splits
     columns = list(mean)
-    width = 2 + max(14, *map(len, columns))
-    splits = condition.splits
-    yield _row("", columns, width)
-    yield _row("questions", [f"{each.mean.counts['n_questions']:,}" for each in splits.values()], width)
+
+    def cells(name: str, show: Callable[[Measure, bool], str], run: int | None = None) -> list[str]:
+        return [name, *_cells(measures_of(condition, Part(), run), columns, show)]
+
+    def of_splits(name: str, texts: Sequence[str]) -> list[str]:
+        return [name, *texts, *[""] * (len(columns) - len(splits))]
+
+    rows: list[Line] = [["", *columns]]
+    rows.append(of_splits("questions", [f"{each.mean.counts['n_questions']:,}" for each in splits.values()]))
     if condition.missing:
-        yield _row("missing", [f"{condition.missing.get(split, 0):,}" for split in splits], width)
+        rows.append(of_splits("missing", [f"{condition.missing.get(split, 0):,}" for split in splits]))
     for k, run in enumerate(condition.runs):
-        name = "accuracy" if run is None else f"run {run}"
-        yield _row(name, _cells(_measures(condition, Part(), k), columns, value_text), width)
+        rows.append(cells("accuracy" if run is None else f"run {run}", value_text, k))
     if len(condition.runs) > 1:
-        yield _row(f"mean of {len(condition.runs)} runs", _cells(mean, columns, value_text), width)
-        yield _row("deviation between runs", _cells(mean, columns, deviation_text), width)
+        rows.append(cells(f"mean of {len(condition.runs)} runs", value_text))
+        rows.append(cells("deviation between runs", deviation_text))
     if _has_intervals(condition):
-        yield _row("95% interval", _cells(mean, columns, interval_text), width)
+        rows.append(cells("95% interval", interval_text))
+    for baseline, name in _BASELINES.items():
+        found = [each.constants.get(baseline) for each in splits.values()]
+        if any(found):
+            rows.append(of_splits(name, [f"{each.percent:.1f}" if each else "" for each in found]))
+    yield from table_lines(rows, [_NAME_WIDTH, *[2 + max(14, *map(len, columns))] * len(columns)])
 
 
 def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
     """One table for the preliminary HOPs, each of which asks for a single value."""
-    width = 2 + (22 if any(map(_has_intervals, conditions)) else 14)
-    yield _row("each value alone", list(VALUE_SPLITS), width)
-    for each in conditions:
-        size = "" if each.train_size is None else f" {each.train_size:,}"
-        cells = _cells(_measures(each, Part()), VALUE_SPLITS, text_with_interval)
-        yield _row(f"  {each.hop.removeprefix(f'{PRELIM}_')}{size}", cells, width)
+    rows = [["each value alone", *VALUE_SPLITS]]
+    for condition in conditions:
+        size = "" if condition.train_size is None else f" {condition.train_size:,}"
+        cells = _cells(measures_of(condition, Part()), VALUE_SPLITS, text_with_interval)
+        rows.append([f"  {condition.hop.removeprefix(f'{PRELIM}_')}{size}", *cells])
+    yield from table_lines(rows, _widths(conditions, len(VALUE_SPLITS)))
 
 
-def _breakdown(condition: Condition, by: str, names: Sequence[str]) -> Iterator[str]:
+def _breakdown(condition: Condition, by: str) -> Iterator[str]:
     """A breakdown, without splits that have a single part: a minimal set has one family and one object."""
-    parts = {name: _measures(condition, Part(by, name)) for name in names}
-    n_parts = Counter(column for measures in parts.values() for column in measures)
-    order = [*SPLITS, *sorted(f"{name}{_GAP}" for name in condition.gaps)]
-    columns = [column for column in order if n_parts[column] > 1]
-    if not columns:
-        return
-    width = 2 + (22 if _has_intervals(condition) else 14)
-    yield ""
-    yield _row(f"  by {by}", columns, width)
-    for name, measures in parts.items():
-        cells = _cells(measures, columns, text_with_interval)
-        if any(cells):
-            yield _row(f"  {name}", cells, width)
-
-
-def _notes(results: Results) -> Iterator[str]:
-    if results.bootstrap:
-        yield (
-            f"95% intervals from {results.bootstrap:,} draws of the images, each with its questions "
-            f"(of values alone, of whole groups and sets); seed {results.seed}."
+    names = {"predicate": "with it", "not predicate": "without it"}
+    measures = {
+        names.get(part.by, part.name): measures_of(condition, part) for part in condition.breakdowns[by]
+    }
+    n_parts = Counter(column for of_part in measures.values() for column in of_part)
+    columns = [*condition.splits, *sorted(f"{name}{_GAP}" for name in condition.gaps)]
+    columns = [column for column in columns if n_parts[column] > 1]
+    if columns:
+        rows = [[f"  {name}", *_cells(of, columns, text_with_interval)] for name, of in measures.items()]
+        yield ""
+        yield from table_lines(
+            [[f"  by {by}", *columns], *(row for row in rows if any(row[1:]))],
+            _widths([condition], len(columns)),
         )
-    if results.n_missing:
-        they = "question has" if results.n_missing == 1 else "questions have"
-        are = "is" if results.n_missing == 1 else "are"
-        yield f"{results.n_missing:,} {they} no prediction and {are} left out."
-    yield from common_notes(results, "paired tests", "; --suite scores them")
 
 
-def common_notes(results: Results, suites: str, remedy: str = "") -> Iterator[str]:
-    """Notes on where predictions come from, and on those that are missing or ignored."""
-    for note in results.notes:
-        yield f"Of these predictions: {note}."
-    if results.hops_missing:
-        yield f"No prediction about {', '.join(results.hops_missing)}."
-    for n, about, more in ((results.n_of_suites, suites, remedy), (results.n_left_aside, "other HOPs", "")):
-        if n:
-            yield f"{n:,} prediction{'s' * (n != 1)} about {about} {'is' if n == 1 else 'are'} ignored{more}."
+def _widths(conditions: Sequence[Condition], n_columns: int) -> list[int]:
+    return [_NAME_WIDTH, *[2 + (22 if any(map(_has_intervals, conditions)) else 14)] * n_columns]
 
 
-_GAP = " gap"
+def _predicates(results: Results) -> Iterator[str]:
+    """The table of splits by predicates."""
+    yield "Splits by predicates, on the questions that have the property"
+    rows: list[Line] = [["", *ROW_HEADS]]
+    for row in results.predicates:
+        rows.append(f"{row.hop} {row.split}, {row.model}, {row.shots:,} shots: {row.predicate}")
+        rows.append(["", *row_cells(row)])
+        if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
+            rows.append(f"  95% interval of the score: {interval}")
+    yield from table_lines(rows, [_NAME_WIDTH, *[12] * (len(ROW_HEADS) - 1), 22])
+    if any(map(is_undefined, results.predicates)):
+        yield f"{NO_SCORE}: {WHY_NO_SCORE}"
 
 
-def _measures(condition: Condition, part: Part, run: int | None = None) -> dict[str, tuple[Measure, bool]]:
+def measures_of(condition: Condition, part: Part, run: int | None = None) -> dict[str, tuple[Measure, bool]]:
     """Heading of a split or gap -> a part's measure, and whether it is shown with its sign."""
-    accuracies, gaps = _of_part(condition, part, run)
-    found = {split: (scores["accuracy"], False) for split, scores in accuracies.items()}
-    return found | {f"{name}{_GAP}": (scores["gap"], True) for name, scores in gaps.items()}
+    found = {}
+    for heading, measure in (("", "accuracy"), (_GAP, "gap")):
+        for name, scores in condition.scores_of(measure, part, run).items():
+            found[name + heading] = (scores[measure], measure == "gap")
+    return found
 
 
 def _cells(
-    measures: Mapping[str, tuple[Measure, bool]], columns: Sequence[str], show: Callable[[Measure, bool], str]
+    measures: dict[str, tuple[Measure, bool]], columns: Sequence[str], show: Callable[[Measure, bool], str]
 ) -> list[str]:
     return [show(*measures[name]) if name in measures else "" for name in columns]
 
 
 def _has_intervals(condition: Condition) -> bool:
     return any(each.mean["accuracy"].interval for each in condition.splits.values())
-
-
-def _row(name: str, cells: Sequence[str], width: int) -> str:
-    return f"{name:<{_NAME_WIDTH}}{''.join(f'{cell:>{width}}' for cell in cells)}".rstrip()
-
-
-# Measures as text
-
-
-def value_text(measure: Measure, signed: bool = False) -> str:
-    """A measure to one digit, with its sign if it is a difference; "-" if it is undefined."""
-    return "-" if measure.value is None else f"{measure.value:{'+' if signed else ''}.1f}"
-
-
-def deviation_text(measure: Measure, signed: bool = False) -> str:
-    """The deviation over runs; "" if there is none."""
-    return "" if measure.deviation is None else f"{measure.deviation:.1f}"
-
-
-def interval_text(measure: Measure, signed: bool = False, between: str = " to ") -> str:
-    """The two ends of the interval; "" if there is none."""
-    if measure.interval is None:
-        return ""
-    sign = "+" if signed else ""
-    return f"{measure.interval.low:{sign}.1f}{between}{measure.interval.high:{sign}.1f}"
-
-
-def text_with_interval(measure: Measure, signed: bool = False) -> str:
-    """A measure, followed by its interval in brackets if it has one."""
-    text = value_text(measure, signed)
-    return f"{text} ({interval_text(measure, signed)})" if measure.interval else text

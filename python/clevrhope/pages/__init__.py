@@ -71,6 +71,11 @@ def render_markdown(template: str, **values: object) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
+def render_lines(template: str, **values: object) -> list[str]:
+    """The paragraphs of a page in Markdown, each in one line, for a terminal."""
+    return [line for line in render_markdown(template, **values).split("\n") if line]
+
+
 def _block(text: str) -> str:
     if text.lstrip().startswith("|"):
         return "\n".join(line.strip() for line in text.splitlines() if line.strip())

@@ -9,13 +9,12 @@ from clevrhope.metrics.covr.tables import (
     NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
-    accuracy_text,
     described,
     is_undefined,
     row_cells,
 )
-from clevrhope.metrics.results import Condition, Part, Results
-from clevrhope.metrics.score_tables import value_text
+from clevrhope.metrics.results import Condition, Results
+from clevrhope.metrics.text_tables import text_with_interval, value_text
 from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import LAST, Source
@@ -94,7 +93,7 @@ def _sets_table(conditions: Sequence[Condition]) -> Table:
     rows = []
     for each in conditions:
         cells = [
-            accuracy_text(each.splits[split].parts[Part()]) if split in each.splits else ""
+            text_with_interval(each.splits[split].mean["accuracy"]) if split in each.splits else ""
             for split in splits
         ]
         rows.append([*_name(each), *cells])

@@ -92,7 +92,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
     names = {number: text for text, number in key.answers.items()}
-    images = find_images(layout, test_set.pool, test_set.images[rows], prefer="h5")
+    images = find_images(layout, test_set.pool, test_set.image_idxs[rows], prefer="h5")
     diversity = f", diversity {result.trained_diversity}" if result.diversity else ""
     for row in rows.tolist():
         yield Failure(
@@ -101,7 +101,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
             question=sentences[row],
             right=names[int(test_set.answers[row])],
             given=names.get(int(given[row]), NO_ANSWER).replace(NO_ANSWER, "no answer"),
-            image=None if images is None else images.pixels(int(test_set.images[row])),
+            image=None if images is None else images.pixels(int(test_set.image_idxs[row])),
         )
 
 

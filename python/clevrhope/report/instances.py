@@ -9,13 +9,14 @@ from itertools import cycle, product
 
 import numpy as np
 
+from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
 from clevrhope.metrics.pairs.relations import Flags
-from clevrhope.metrics.suites.rights import PairRights, SplitRights, rights
+from clevrhope.metrics.suites.rights import Rights, rights
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.setups import dropped
@@ -63,9 +64,9 @@ class Instance:
     """A run, the questions that it has right, and the pairs of which it has either question right."""
 
     result: Result
-    splits: Mapping[str, SplitRights]
+    splits: Mapping[str, Rights]
     """Split -> its own questions."""
-    pairs: Mapping[str, Sequence[PairRights]]
+    pairs: Mapping[str, Sequence[Rights]]
     """Split -> the pairs of each suite."""
 
     @property
@@ -84,7 +85,7 @@ class Instance:
         own = self.splits.get(split)
         if own is None:
             return float("nan")
-        chosen = own.answered & _in_half(own.images, half)
+        chosen = own.answered & _in_half(own.questions.image_idxs, half)
         return 100 * float(own.right[chosen].mean()) if chosen.any() else float("nan")
 
     def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Flags, Flags]:
@@ -95,10 +96,12 @@ class Instance:
         """
         original, partner = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
         for rows in self.pairs.get(split, ()):
-            tests = [number for number, test in enumerate(rows.tests) if KINDS.get(test) in kinds]
-            chosen = rows.answered & rows.is_in & _in_half(rows.images, half) & np.isin(rows.test, tests)
-            original.append(rows.original[chosen])
-            partner.append(rows.partner[chosen])
+            pairs = rows.questions
+            tests = [number for number, test in enumerate(pairs.tests) if KINDS.get(test) in kinds]
+            chosen = rows.answered & (pairs.tier == TIERS.index("in"))
+            chosen &= _in_half(pairs.image_idxs, half) & np.isin(pairs.test, tests)
+            original.append(rows.right[::2][chosen[::2]])
+            partner.append(rows.right[1::2][chosen[1::2]])
         return np.concatenate(original), np.concatenate(partner)
 
 
@@ -108,8 +111,8 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
     for each in results:
         if not (each.suites and each.source.is_last):
             continue
-        splits: dict[str, SplitRights] = {}
-        pairs: dict[str, list[PairRights]] = {}
+        splits: dict[str, Rights] = {}
+        pairs: dict[str, list[Rights]] = {}
         for suite, collected in each.suites.items():
             try:
                 if isinstance(collected, ClevrhopeError):
@@ -126,7 +129,7 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
     return found
 
 
-def _is_of(rows: SplitRights | PairRights, result: Result) -> bool:
+def _is_of(rows: Rights, result: Result) -> bool:
     """Whether rows belong to the run of a result; a file may hold several runs."""
     source, target = result.source, rows.target
     size = source.train_size if target.train_size is None else target.train_size

@@ -9,16 +9,16 @@ import numpy as np
 from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES, headings
 from clevrhope.metrics.pairs import SAME_KIND, coverage, reference_results
 from clevrhope.metrics.results import Part, Scores
-from clevrhope.metrics.suites.rights import PairRights
+from clevrhope.metrics.suites.rights import Rights
 from clevrhope.metrics.suites.scorer import YES_NO
 from clevrhope.metrics.suites.tables import (
     AGREEMENT,
     ALL_CELLS,
     ALL_PAIRS,
     ROBUSTNESS,
-    constant_text,
-    trait_notes,
 )
+from clevrhope.metrics.text_tables import constant_text
+from clevrhope.pages import render_lines
 from clevrhope.report.instances import Instance
 from clevrhope.report.page import Block, Heading, Table, Text
 from clevrhope.report.results import Result
@@ -100,7 +100,7 @@ def _remarks(own: Sequence[SuiteResult]) -> Iterator[Text]:
             f"Beyond the dataset's own words and functions: {', '.join(beyond)}. A model that was trained on "
             "the dataset alone has never seen these words."
         )
-    yield from map(Text, trait_notes([each.scored for each in own]))
+    yield from map(Text, render_lines("scores/trait_notes.md", splits=[each.scored for each in own]))
 
 
 def _tables(own: Sequence[SuiteResult], where: str) -> Iterator[Table]:
@@ -317,9 +317,9 @@ def coverage_tables(instances: Sequence[Instance], suite: str) -> Iterator[Table
         )
 
 
-def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, str], float]:
+def _mean_coverage(own: Sequence[tuple[Result, Rights]]) -> dict[tuple[str, str], float]:
     """Names i, j of models and train sizes -> mean of the coverage of j's runs by i's, in per cent."""
-    by_questions: dict[tuple[Path, str], list[tuple[str, PairRights]]] = {}
+    by_questions: dict[tuple[Path, str], list[tuple[str, Rights]]] = {}
     names: dict[str, None] = {}
     for result, rows in own:
         name = f"{result.model}, {result.size}" if result.size else result.model
@@ -328,7 +328,7 @@ def _mean_coverage(own: Sequence[tuple[Result, PairRights]]) -> dict[tuple[str, 
     shares: dict[tuple[str, str], list[float]] = {}
     for runs in by_questions.values():
         common = np.logical_and.reduce([rows.answered for _, rows in runs])
-        right = [np.concatenate([rows.original[common], rows.partner[common]]) for _, rows in runs]
+        right = [rows.right[common] for _, rows in runs]
         found = coverage(np.stack(right))
         for i, j in product(range(len(runs)), repeat=2):
             if i != j and np.isfinite(found[i, j]):

@@ -1,7 +1,9 @@
 """Scores predictions about sets of images: accuracies by model, and the table of splits by predicates."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial as partial_function
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -9,70 +11,41 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import DatasetError, MismatchedRunsError, PredictionsError, shown
-from clevrhope.metrics.collector import (
-    NOT_GIVEN,
-    AnswerNumbers,
-    check_draws,
-    checked_names,
-    collect,
-    notes_of,
-    runs_in_order,
-)
-from clevrhope.metrics.covr.key import CovrKey, SetTestSet
-from clevrhope.metrics.measures import ACCURACY, GENERALISATION, formulas
+from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.errors import DatasetError, PredictionsError, shown
+from clevrhope.metrics.accuracies import answers_of_runs, question_condition
+from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
+from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
+from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
     Condition,
     Constant,
+    Model,
     Part,
     PredicateScores,
     Results,
-    Scored,
     Scores,
     SplitScores,
     Training,
 )
-from clevrhope.metrics.shares import GroupFigures, score_flags
-from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, check_draws, checked_hops, conditions_of, notes_of
+from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import join_or
-from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS
-from clevrhope.splits.covr.selection import Predicate
+from clevrhope.splits.covr.description import Description
+from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS, COVR_TRAIN
+from clevrhope.splits.covr.selection import Predicate, resolved_predicate
 
 TEXT_MODEL = "question_only"
 """The text-only model that the generalisation score needs."""
 
 ROLES = ("split", "iid_size")
 """Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
-
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class _Trained:
-    """The fields that distinguish the models in files."""
-
-    hop: str
-    model: str
-    train_size: int | None
-    training: Training
-
-
-@dataclass
-class _Answers:
-    """The answers of a model's runs: run -> split -> answers."""
-
-    of_runs: dict[str | None, dict[str, AnswerNumbers]] = field(default_factory=dict)
-
-    def right(self, questions: SetTestSet) -> tuple[Flags, Flags]:
-        """(R, M) whether runs are right about the M questions that all answered; (N,) which these are."""
-        there = [each[questions.split] for each in self.of_runs.values() if questions.split in each]
-        given = np.stack(there) if there else np.full((1, len(questions)), NOT_GIVEN, dtype=np.int16)
-        answered: Flags = (given != NOT_GIVEN).all(axis=0)
-        return (given == questions.answers)[:, answered], answered
 
 
 def score_covr(
@@ -107,36 +80,36 @@ def score_covr(
 
     Raises:
         PredictionsError: predictions cannot be read, are missing or repeated, or are about unknown questions.
-        MismatchedRunsError: there is no question that all runs of a model answered.
         ConfigError: a predicate is invalid.
         DatasetError: the folder is not a dataset with questions about sets, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
-    key = CovrKey(folder)
-    progress = progress or Silent()
-    wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
-    found: dict[_Trained, _Answers] = {}
-    for k, file in enumerate(predictions):
-        name = names[k] if names else read_origin(file).model or file.stem
-        given = collect([file], key, wanted, partial=partial, progress=progress).given
-        training = read_training(file)
-        for target, answers in given.items():
-            of = found.setdefault(_Trained(target.hop, name, target.train_size, training), _Answers())
-            of.of_runs.setdefault(target.run, {})[target.split] = answers
-    scorer = _Scorer(key, found, predicates, bootstrap, seed)
-    order = sorted(found, key=lambda each: tuple(key.splits).index(each.hop))  # the sort is stable
-    with progress.stage("Scoring", total=len(order), unit="models") as advance:
-        conditions = []
-        for each in order:
-            conditions.append(scorer.condition(each))
-            advance(1)
+    scorer = _Scorer(AnswerKey(folder, SETS), predicates, bootstrap, seed)
+    key, wanted = scorer.key, checked_hops(scorer.key, hops)
+    files: dict[tuple[str, Training], list[Path]] = {}
+    for k, path in enumerate(predictions):
+        name = names[k] if names else read_origin(path).model or path.stem
+        files.setdefault((name, read_training(path)), []).append(path)
+    collected = {
+        model: collect(of_model, key, wanted, partial=partial, progress=progress)
+        for model, of_model in files.items()
+    }
+    scorer.given = {model: collector.given for model, collector in collected.items()}
+    conditions: list[Condition] = []
+    for (name, training), collector in collected.items():
+        answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
+        score_one = partial_function(scorer.condition, name=name, training=training)
+        conditions += conditions_of(key, collector, answered, score_one, progress)
+    conditions.sort(key=lambda condition: tuple(key.splits).index(condition.hop))  # the sort is stable
     return Results(
-        folder=Path(folder),
+        folder=key.folder,
         bootstrap=bootstrap,
         seed=seed,
         conditions=tuple(conditions),
-        predicates=tuple(scorer.predicate_scores()),
+        predicates=tuple(row for condition in conditions for row in scorer.predicate_scores(condition)),
+        n_predictions=sum(collector.n_predictions for collector in collected.values()),
         notes=notes_of(predictions),
+        kind=key.kind.name,
     )
 
 
@@ -163,134 +136,133 @@ def read_training(path: Path) -> Training:
 class _Scorer:
     """Scores the models' answers, by predicates and breakdowns."""
 
-    def __init__(
-        self,
-        key: CovrKey,
-        found: Mapping[_Trained, _Answers],
-        predicates: Sequence[str],
-        bootstrap: int,
-        seed: int,
-    ) -> None:
-        self.key, self.found, self.bootstrap, self.seed = key, found, bootstrap, seed
-        self.predicates: dict[str, dict[str, Predicate]] = {}
-        for each in found:
-            texts = [*predicates, *([each.training.predicate] if each.training.predicate else [])]
-            of_hop = self.predicates.setdefault(each.hop, {})
-            of_hop |= {text: key.predicate(each.hop, text) for text in texts if text not in of_hop}
+    def __init__(self, key: AnswerKey, predicates: Sequence[str], bootstrap: int, seed: int) -> None:
+        self.key, self.asked = key, predicates
+        self.given: Mapping[tuple[str, Training], Mapping[Target, AnswerNumbers]] = {}
+        self.draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed}
 
-    def condition(self, trained: _Trained) -> Condition:
-        of_runs = self.found[trained].of_runs
-        splits = {
-            name: self._split(trained, self.key.test_set(trained.hop, name))
-            for name in self.key.splits[trained.hop]
-            if any(name in each for each in of_runs.values())
-        }
-        return Condition(
-            hop=trained.hop,
-            train_size=trained.train_size,
-            runs=tuple(runs_in_order(of_runs)),
-            splits=splits,
-            model=trained.model,
-            training=trained.training,
-        )
-
-    def _split(self, trained: _Trained, questions: SetTestSet) -> SplitScores:
-        right, answered = self.found[trained].right(questions)
-        if not answered.any():
-            raise MismatchedRunsError(
-                f"{trained.hop} {questions.split}: no question that all runs of {trained.model} answered"
-            )
-        images = questions.images[answered]
-        own = trained.training.predicate  # a model is scored by its own predicate, or by all of its HOP
-        texts = [own] if own else self.predicates[trained.hop]
-        groups: list[tuple[Part, Flags]] = [(Part(), np.ones(right.shape[1], dtype=np.bool_))]
-        for text in texts:
-            has = self.predicates[trained.hop][text].holds(questions.description)[answered]
-            groups += [(Part("predicate", text), has), (Part("not predicate", text), ~has)]
+    def condition(self, place: Model, *, name: str, training: Training) -> Condition:
+        """The scores of a model at a place, by its own predicate if it has one, or else by all of them."""
+        model = place._replace(name=name, training=training)
+        of_models = [
+            training.predicate
+            for (_, training), given in self.given.items()
+            if training.predicate and any(target.hop == model.hop for target in given)
+        ]
+        texts = [model.training.predicate] if model.training.predicate else [*self.asked, *of_models]
         breakdowns = {
-            "template": (questions.families, questions.templates),
-            "structure": (questions.structures, STRUCTURES),
+            f"predicate {text}": self._by_predicate(model.hop, text) for text in dict.fromkeys(texts)
         }
-        if COVR_KINDS[questions.split].mentions:
-            breakdowns["place"] = (questions.pair_places, PAIR_PLACES)
-        for by, (numbers, names) in breakdowns.items():
-            groups += [(Part(by, name), numbers[answered] == k) for k, name in enumerate(names)]
-        frequent = self.key.frequent_answers(trained.hop, trained.train_size)
-        baselines = {
-            "maj": frequent.maj(questions.families),
-            "maj_templ": frequent.maj_templ(questions.families, questions.offered),
+        breakdowns |= {name: self.key.breakdown(name, model.hop) for name in self.key.breakdowns}
+        given = self.given[model.name, model.training]
+        condition = question_condition(self.key, model, given, breakdowns, **self.draws)
+        counts = self._train_counts(model)
+        splits = {
+            split: self._with_baselines(model.hop, split, of, counts)
+            for split, of in condition.splits.items()
         }
-        return SplitScores(
-            parts={
-                part: self._accuracy(right[:, flags], images[flags]) for part, flags in groups if flags.any()
-            },
-            n=len(questions),
-            n_missing=int((~answered).sum()),
-            constants={
-                name: Constant("", 100 * float((given == questions.answers).mean()))
-                for name, given in baselines.items()
-            },
+        return replace(condition, splits=splits)
+
+    def _by_predicate(self, hop: str, text: str) -> Breakdown:
+        predicate, names = self.predicate(hop, text), ("predicate", "not predicate")
+        return Breakdown(
+            lambda questions: (~predicate.holds(_description(questions))).astype(np.int32),
+            lambda number: Part(names[number], text),
         )
 
-    def _accuracy(self, right: Flags, images: Ints) -> Scored:
-        """The accuracy of R runs on N questions, from (R, N) flags; each group draws its own images."""
-        found = self._figures({"given": np.ones_like(right), "right": right}, images).scored()
-        counts = {"n_questions": len(images), "n_images": len(np.unique(images))}
-        runs = tuple(Scores(run.measures, counts) for run in found.runs)
-        return Scored(runs, Scores(found.mean.measures, counts))
+    def _train_counts(self, model: Model) -> npt.NDArray[np.integer[Any]]:
+        """(T, A) answers of the first questions of covr_train that the model was trained on."""
+        train = self.key.train_set(model.hop, COVR_TRAIN)
+        rows = slice(model.train_size)
+        n_answers = max(self.key.answers.values()) + 1
+        return answer_counts(
+            train.answers[rows],
+            train.question_families[rows],
+            n_templates=len(train.templates),
+            n_answers=n_answers,
+        )
 
-    def _figures(self, flags: Mapping[str, Any], images: Ints) -> GroupFigures:
-        table = GENERALISATION if "text" in flags else ACCURACY
-        draws: dict[str, Any] = {"bootstrap": self.bootstrap, "seed": (self.seed, *b"covr")}
-        whole = {"": np.zeros(len(images), dtype=np.int32)}
-        return score_flags(flags, formulas(table), whole, images, **draws)[""][0]
+    def _with_baselines(
+        self, hop: str, split: str, scores: SplitScores, counts: npt.NDArray[np.integer[Any]]
+    ) -> SplitScores:
+        questions = self.key.test_set(hop, split)
+        offered = offered_answers(questions.programs, self.key.functions, self.key.answers)
+        baselines = {
+            "maj": maj(counts) == questions.answers,
+            "maj_templ": maj_templ(counts, questions.question_families, offered) == questions.answers,
+        }
+        constants = {name: Constant("", 100 * float(right.mean())) for name, right in baselines.items()}
+        return replace(scores, constants=constants)
+
+    def predicate(self, hop: str, text: str) -> Predicate:
+        """A predicate on the questions of a HOP.
+
+        Raises:
+            ConfigError: the text is not a predicate, or the predicate needs pairs to be drawn.
+        """
+        questions = self.key.test_set(hop, self.key.splits[hop][0])
+        names = {"property_names": questions.property_names, "term_names": questions.term_names}
+        return resolved_predicate(text, **names)
 
     # The table of splits by predicates
 
-    def predicate_scores(self) -> Iterator[PredicateScores]:
-        """Scores of each model trained with held-out questions on each test set that has such questions."""
-        for trained in self.found:
-            if trained.training.role == "split" and trained.model != TEXT_MODEL:
-                for split in self.key.splits[trained.hop]:
-                    if COVR_KINDS[split].role == "test":
-                        yield from self._of_predicate(trained, self.key.test_set(trained.hop, split))
+    def predicate_scores(self, condition: Condition) -> Iterator[PredicateScores]:
+        """The scores of a model trained without a property, on each test set that has such questions."""
+        if condition.training.role != "split" or condition.model == TEXT_MODEL:
+            return
+        for split in self.key.splits[condition.hop]:
+            if COVR_KINDS[split].role == "test":
+                yield from self._of_predicate(condition, split)
 
-    def _of_predicate(self, trained: _Trained, questions: SetTestSet) -> Iterator[PredicateScores]:
-        training = trained.training
-        predicate = self.predicates[trained.hop][training.predicate]
-        has = predicate.holds(questions.description)
+    def _of_predicate(self, condition: Condition, split: str) -> Iterator[PredicateScores]:
+        training, hop = condition.training, condition.hop
+        predicate = self.predicate(hop, training.predicate)
+        questions = self.key.test_set(hop, split)
+        has = predicate.holds(_description(questions))
         models = {
             "text": (TEXT_MODEL, training),
-            "held_out": (trained.model, training),
-            "iid_size": (trained.model, Training("iid_size", training.predicate, training.shots)),
-            "iid": (trained.model, Training()),
+            "held_out": (condition.model, training),
+            "iid_size": (condition.model, Training("iid_size", training.predicate, training.shots)),
+            "iid": (condition.model, Training()),
         }
-        right: dict[str, tuple[Flags, Flags]] = {}
-        for name, (model, of) in models.items():
-            answers = self.found.get(_Trained(trained.hop, model, trained.train_size, of))
-            if answers is not None:
-                found, answered = answers.right(questions)
-                if (answered & has).any():
-                    right[name] = found[:, has[answered]], answered & has
+        right: dict[str, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
+        for name, model in models.items():
+            answers = answers_of_runs(
+                self.key, self.given.get(model, {}), Model(hop, condition.train_size), split
+            )
+            answers = answers[(answers != NOT_GIVEN).any(axis=1)]
+            answered = (answers != NOT_GIVEN).all(axis=0) & has
+            if len(answers) and answered.any():
+                right[name] = (answers == questions.answers)[:, answered], answered
         if "held_out" in right:
+            images = drawn_images(questions)
             yield PredicateScores(
-                hop=trained.hop,
-                split=questions.split,
+                hop=hop,
+                split=split,
                 predicate=training.predicate,
-                model=trained.model,
-                train_size=trained.train_size,
+                model=condition.model,
+                train_size=condition.train_size,
                 shots=training.shots,
-                filtered=self._filtered(trained, predicate),
+                filtered=self._n_filtered(condition, predicate),
                 n_questions=int(has.sum()),
                 accuracies={
-                    name: self._accuracy(found, questions.images[rows]).mean
-                    for name, (found, rows) in right.items()
+                    name: self._scores({"given": np.ones_like(flags), "right": flags}, ACCURACY, images[rows])
+                    for name, (flags, rows) in right.items()
                 },
-                generalisation=self._generalisation(right, questions),
+                generalisation=self._generalisation(right, images),
             )
 
+    def _n_filtered(self, condition: Condition, predicate: Predicate) -> int | None:
+        """The number of questions that a predicate holds out of the train set; None without one."""
+        with suppress(DatasetError):
+            train = self.key.train_set(condition.hop, COVR_TRAIN)
+            return int(predicate.holds(_description(train))[: condition.train_size].sum())
+        return None
+
     def _generalisation(
-        self, right: Mapping[str, tuple[Flags, Flags]], questions: SetTestSet
+        self,
+        right: Mapping[str, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]],
+        images: npt.NDArray[np.integer[Any]],
     ) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""
         names = ("held_out", "text", "iid_size")
@@ -301,17 +273,25 @@ class _Scorer:
             return None
         of_common = {name: right[name][0][:, common[right[name][1]]] for name in names}
         # Means over runs as whole numbers, whose sums are exact.
-        unit = lcm(*(len(each) for each in of_common.values()))
-        images = questions.images[common]
-        flags = {"questions": np.full((1, len(images)), unit)} | {
-            name: each.sum(axis=0, keepdims=True) * (unit // len(each)) for name, each in of_common.items()
-        }
-        scores = self._figures(flags, images).scores()
-        counts = {"n_questions": len(images), "n_images": len(np.unique(images))}
-        return Scores(scores.measures, counts)
+        unit = lcm(*map(len, of_common.values()))
+        flags: dict[str, Flags] = {"questions": np.full((1, int(common.sum())), unit)}
+        for name, of_runs in of_common.items():
+            flags[name] = of_runs.sum(axis=0, keepdims=True) * (unit // len(of_runs))
+        return self._scores(flags, GENERALISATION, images[common])
 
-    def _filtered(self, trained: _Trained, predicate: Predicate) -> int | None:
-        try:
-            return self.key.n_filtered(trained.hop, predicate, trained.train_size)
-        except DatasetError:
-            return None
+    def _scores(
+        self, flags: Mapping[str, Flags], measures: Measures, images: npt.NDArray[np.integer[Any]]
+    ) -> Scores:
+        """The means over runs of measures of N questions, from (R, N) flags."""
+        draws = {"bootstrap": self.draws["bootstrap"], "seed": (self.draws["seed"], *b"covr")}
+        whole = {"": np.zeros(len(images), dtype=np.int32)}
+        scores = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)[""][
+            0
+        ].scores()
+        return Scores(scores.measures, {"n_questions": len(images), "n_images": len(np.unique(images))})
+
+
+def _description(questions: QuestionTable) -> Description:
+    """The properties and terms of questions, on which predicates are defined."""
+    table = questions
+    return Description(table.split, table.properties, table.terms, table.property_names, table.term_names)

@@ -4,7 +4,7 @@ A pair is an original and a partner about one image, with a known relation betwe
 """
 
 from clevrhope.metrics.pairs.coverage import coverage
-from clevrhope.metrics.pairs.flags import Pairs, ValueGroups, crossing_flags, pair_flags, value_flags
+from clevrhope.metrics.pairs.flags import ValueGroups, crossing_flags, pair_flags, value_flags
 from clevrhope.metrics.pairs.reference import SAME_KIND, ReferenceRow, reference_results
 from clevrhope.metrics.pairs.regression import Fit, least_squares
 from clevrhope.metrics.pairs.relations import AnswerKind, AnswerSet, Relation
@@ -15,7 +15,6 @@ __all__ = [
     "AnswerKind",
     "AnswerSet",
     "Fit",
-    "Pairs",
     "ReferenceRow",
     "Relation",
     "ValueGroups",

@@ -1,37 +1,15 @@
 """Flags of the answers of runs to pairs of questions, from which `measures.PAIRS` and others follow."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.pairs.relations import AnswerKind, Answers, AnswerSet, Relation
 from clevrhope.metrics.shares import Flags
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """K pairs of questions: an original and its partner, both about one image."""
-
-    originals: Ints
-    """(K,) right answers to the originals."""
-    partners: Ints
-    """(K,) right answers to the partners."""
-    relations: npt.NDArray[np.int8]
-    """(K,) the `Relation` of each pair."""
-    values: Ints
-    """(K,) the answer that names the value V of an IS pair; unused for other pairs."""
-    images: Ints
-    """(K,) the number of each pair's image; the bootstrap draws images."""
-    parts: Mapping[str, Ints] = field(default_factory=dict)
-    """Breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each pair, numbered from 0."""
-
-    def __len__(self) -> int:
-        return len(self.originals)
 
 
 @dataclass(frozen=True)
@@ -50,7 +28,7 @@ class ValueGroups:
     """(P,) the answer that names the partner's value V."""
 
 
-def pair_flags(pairs: Pairs, original: Answers, partner: Answers, answers: AnswerSet) -> dict[str, Flags]:
+def pair_flags(pairs: QuestionTable, given: Answers, answers: AnswerSet) -> dict[str, Flags]:
     """The flags of `measures.PAIRS`, each (R, K) for R runs on K pairs, and "unread".
 
     "pairs" are those with both questions answered; for others, all flags are false but "unread", which is
@@ -61,18 +39,18 @@ def pair_flags(pairs: Pairs, original: Answers, partner: Answers, answers: Answe
     the kinds that the questions ask for; it uses no right answers but the kind of each.
 
     Args:
-        pairs: K pairs.
-        original: (R, K) the runs' answers to the originals, NOT_GIVEN for those that they did not answer.
-            Numbers outside the vocabulary are wrong answers.
-        partner: (R, K) the runs' answers to the partners, likewise.
+        pairs: the 2K questions of the pairs.
+        given: (R, 2K) the runs' answers, NOT_GIVEN for those that they did not answer. Numbers outside the
+            vocabulary are wrong answers.
         answers: the vocabulary.
     """
+    original, partner = (np.ascontiguousarray(given[:, side::2]) for side in (0, 1))
     known_original, known_partner = answers.knows(original), answers.knows(partner)
     given_original, given_partner = original != NOT_GIVEN, partner != NOT_GIVEN
     complete = given_original & given_partner
-    original_right = complete & known_original & (original == pairs.originals)
-    partner_right = complete & known_partner & (partner == pairs.partners)
-    alike = (original == partner) == (pairs.relations == Relation.SAME)
+    original_right = complete & known_original & (original == pairs.answers[::2])
+    partner_right = complete & known_partner & (partner == pairs.answers[1::2])
+    alike = (original == partner) == (pairs.relation[::2] == Relation.SAME)
     holds = known_original & known_partner & _relation_holds(pairs, original, partner, answers)
     return {
         "pairs": complete,
@@ -86,7 +64,7 @@ def pair_flags(pairs: Pairs, original: Answers, partner: Answers, answers: Answe
 
 
 def _relation_holds(
-    pairs: Pairs, original: Answers, partner: Answers, answers: AnswerSet
+    pairs: QuestionTable, original: Answers, partner: Answers, answers: AnswerSet
 ) -> npt.NDArray[np.bool_]:
     """(R, K) whether answers from the vocabulary satisfy the pairs' relations and are of the right kinds.
 
@@ -94,18 +72,18 @@ def _relation_holds(
     is SAME. The answer to the original has to be yes or no for a FLIP pair, a number for a POSITIVE pair, and
     of the kind of the pair's value for an IS pair.
     """
-    kind = answers.kind(original)
-    flip, positive = pairs.relations == Relation.FLIP, pairs.relations == Relation.POSITIVE
-    has_value = pairs.relations == Relation.IS
-    right_kinds = answers.kind(partner) == answers.kind(pairs.partners)
+    relations, values, kind = pairs.relation[::2], pairs.value[::2], answers.kind(original)
+    flip, positive = relations == Relation.FLIP, relations == Relation.POSITIVE
+    right_kinds = answers.kind(partner) == answers.kind(pairs.answers[1::2])
     right_kinds &= ~flip | (kind == AnswerKind.YES_NO)
     right_kinds &= ~positive | (kind == AnswerKind.NUMBER)
-    right_kinds &= ~has_value | (kind == answers.kind(pairs.values))
-    implies_yes = np.where(flip, original == answers.no, original == pairs.values)
+    right_kinds &= (relations != Relation.IS) | (kind == answers.kind(values))
+    implies_yes = np.where(flip, original == answers.no, original == values)
     implies_yes = np.where(positive, answers.counts[answers.places(original)] > 0, implies_yes)
     directional = (partner == answers.yes) == implies_yes
-    related = np.where(pairs.relations == Relation.SAME, original == partner, directional)
-    holds: npt.NDArray[np.bool_] = right_kinds & related
+    holds: npt.NDArray[np.bool_] = right_kinds & np.where(
+        relations == Relation.SAME, original == partner, directional
+    )
     return holds
 
 
@@ -164,33 +142,3 @@ def value_flags(
         "named_yes": one_yes & (by_group(names) == 1),
         "unread": unread(originals) + by_group(unread(partners)),
     }
-
-
-def check_pairs(pairs: Pairs, answers: AnswerSet) -> None:
-    """Checks that arrays fit together and that the right answers satisfy the pairs' relations.
-
-    Raises:
-        PredictionsError: an array differs in length from the others, a part is negative, a right answer is
-            not in the vocabulary, or a relation does not hold between the right answers. The message names
-            the first case.
-    """
-    columns = {name: getattr(pairs, name) for name in ("partners", "relations", "values", "images")}
-    for name, column in {**columns, **pairs.parts}.items():
-        if column.shape != (len(pairs),):
-            raise PredictionsError(f'"{name}" has shape {column.shape}; expected ({len(pairs)},)')
-    for name, part in pairs.parts.items():
-        if (part < 0).any():
-            raise PredictionsError(
-                f'"{name}" of pair {int((part < 0).argmax())} is negative; expected 0 or more'
-            )
-    unknown = ~np.isin(pairs.relations, list(Relation))
-    if unknown.any():
-        k = int(unknown.argmax())
-        raise PredictionsError(f"pair {k} has the unknown relation {pairs.relations[k]}")
-    wrong = ~pair_flags(pairs, pairs.originals, pairs.partners, answers)["strict"]
-    if wrong.any():
-        k = int(wrong.argmax())
-        raise PredictionsError(
-            f"pair {k}: the right answers {pairs.originals[k]} and {pairs.partners[k]} do not stand in the "
-            f"relation {Relation(int(pairs.relations[k])).name}"
-        )

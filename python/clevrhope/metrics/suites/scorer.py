@@ -3,37 +3,34 @@
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from clevrhope.dataset.contents import no_suite
-from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_kinds import PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import (
-    EXAMPLES,
-    NOT_GIVEN,
-    AnswerNumbers,
-    Collector,
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
+from clevrhope.metrics.measures import REPLIES, formulas
+from clevrhope.metrics.pairs import AnswerKind, AnswerSet, score_pairs
+from clevrhope.metrics.problems import EXAMPLES
+from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, SplitScores
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.scoring import (
+    DEFAULT_BOOTSTRAP,
     check_draws,
-    checked_names,
-    collect,
+    checked_hops,
+    conditions_of,
     files_of,
     notes_of,
-    runs_of,
-    train_sizes,
 )
-from clevrhope.metrics.measures import REPLIES, formulas
-from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Pairs, score_pairs
-from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
-from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suites.questions import CELL, N_CELLS, Chosen, constants, parts_of_pairs, traits
+from clevrhope.metrics.suites.questions import CELL, N_CELLS, constants, parts_of_pairs, traits
 from clevrhope.metrics.suites.shared_originals import crossings, groups
-from clevrhope.metrics.test_sets import DEFAULT_BOOTSTRAP
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import suggestion
 
 TIER_CHOICES = (*TIERS, "both")
@@ -85,43 +82,36 @@ def score_suite(
             or answer, counted by kind; or no pair has both answers.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
-    progress = progress or Silent()
     check_draws(bootstrap, seed)
     if tier not in TIER_CHOICES:
         raise ConfigError(f'--tier: no tier "{tier}"; there are: {", ".join(TIER_CHOICES)}')
     key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
-    wanted = None if hops is None else checked_names("--hop: no HOP", hops, tuple(key.splits))
-    there = _hops_with(key, suite, wanted)
+    wanted = checked_hops(key, hops)
+    made = _hops_with(key, suite, wanted)
     files = files_of(predictions)
     what = ", ".join(map(str, files))
     if collected is None:
-        collector = collect(files, key, wanted, suite=suite, partial=True, progress=progress)
+        collected = collect(files, key, wanted, suite=suite, partial=True, progress=progress)
     else:
-        collector = collected
-        collector.finish(partial=True, what=what)
-    answered = [hop for hop in there if any(target.hop == hop for target in collector.given)]
-    conditions: list[Condition] = []
-    missing: list[str] = []
-    with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
-        for hop in answered:
-            scorer = _Scorer(key, suite, tier, collector.given, missing, bootstrap=bootstrap, seed=seed)
-            conditions += [scorer.condition(hop, size) for size in train_sizes(collector.given, hop)]
-            key.forget(hop)
-            advance(1)
-    _check_scored(conditions, suite, tier, missing, what, collector.other_suites)
+        collected.finish(partial=True, what=what)
+    answered = [hop for hop in made if any(target.hop == hop for target in collected.given)]
+    scorer = _Scorer(key, suite, tier, collected.given, bootstrap=bootstrap, seed=seed)
+    conditions = conditions_of(key, collected, answered, scorer.condition, progress)
+    _check_scored(conditions, suite, tier, scorer.missing, what, collected.other_suites)
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(
         folder=key.folder,
         bootstrap=bootstrap,
         seed=seed,
         conditions=tuple(conditions),
-        n_predictions=collector.n_predictions,
-        n_left_aside=collector.n_left_aside,
-        n_of_suites=collector.n_of_suites,
-        hops_missing=tuple(hop for hop in there if hop not in answered),
-        missing=tuple(missing),
+        n_predictions=collected.n_predictions,
+        n_left_aside=collected.n_left_aside,
+        n_of_suites=collected.n_of_suites,
+        hops_missing=tuple(hop for hop in made if hop not in answered),
+        missing=tuple(scorer.missing),
         # A note about a suite begins with the notes about its splits.
         notes=tuple(dict.fromkeys(part for note in notes for part in note.split("; "))),
+        kind=PAIRS.name,
         suite=suite,
         tier=tier,
     )
@@ -133,106 +123,88 @@ def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list
     Raises:
         ConfigError: a wanted HOP does not have it, or no HOP does.
     """
-    found = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
-    without = [hop for hop in wanted or () if hop not in found]
-    if without or not found:
+    having = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
+    without = [hop for hop in wanted or () if hop not in having]
+    if without or not having:
         raise no_suite(key.folder, suite, without[0] if without else None)
-    return found
+    return having
 
 
 class _Scorer:
     """Scores conditions of one suite, and names the first pairs that lack an answer in `missing`."""
 
     def __init__(
-        self,
-        key: AnswerKey,
-        suite: str,
-        tier: str,
-        given: Mapping[Target, AnswerNumbers],
-        missing: list[str],
-        *,
-        bootstrap: int,
-        seed: int,
+        self, key: AnswerKey, suite: str, tier: str, given: Mapping[Target, AnswerNumbers], **draws: int
     ) -> None:
-        self._key, self._suite, self._given, self._missing = key, suite, given, missing
-        self._tiers = TIERS if tier == "both" else (tier,)
+        self._key, self._suite, self._tier, self._given = key, suite, tier, given
         self._answers = AnswerSet.from_numbers(key.answers)
-        self._draws = {"bootstrap": bootstrap, "seed": seed}
+        self._draws: dict[str, Any] = draws
+        self.missing: list[str] = []
 
-    def condition(self, hop: str, size: int | None) -> Condition:
+    def condition(self, model: Model) -> Condition:
         """The scores of all runs of a HOP and train size."""
-        runs = runs_of(self._given, hop, size)
-        splits = {}
+        hop, size, *_ = model
+        runs, splits = runs_of(self._given, hop, size), {}
         for split in self._key.suite_splits(hop, self._suite):
-            file = self._key.pairs(hop, self._suite, split)
-            chosen = np.isin(file.tier[::2], [TIERS.index(tier) for tier in self._tiers])
-            if chosen.any():
-                targets = [Target(hop, split, run, size, self._suite) for run in runs]
-                splits[split] = self._scored(file, targets, chosen)
+            pairs = self._key.pairs(hop, self._suite, split)
+            targets = [Target(hop, split, run, size, self._suite) for run in runs]
+            given = np.stack([answers_to_pairs(self._given, target, pairs) for target in targets])  # (R, 2K)
+            if self._tier != "both":
+                rows = np.flatnonzero(pairs.tier == TIERS.index(self._tier))
+                pairs, given = pairs.take(rows), given[:, rows]
+            if len(pairs):
+                for target, of_run in zip(targets, given, strict=True):
+                    self._note_missing(target, pairs, of_run)
+                splits[split] = self._scored(pairs, given)
         return Condition(hop, size, tuple(runs), splits)
 
-    def _scored(self, file: QuestionTable, targets: Sequence[Target], chosen: Chosen) -> SplitScores:
-        """The scores on one split over the chosen (K,) pairs; each target stands for a run."""
-        given = np.stack([answers_to_pairs(self._given, target, file) for target in targets])  # (R, 2K)
-        for target, row in zip(targets, given, strict=True):
-            self._note_missing(target, file, row, chosen)
-        functions = self._key.suite_functions(file.hop, file.suite)
-        names, part_of = parts_of_pairs(file, chosen, self._answers, functions)
-        rows = file
-        pairs = Pairs(
-            originals=rows.answers[::2][chosen],
-            partners=rows.answers[1::2][chosen],
-            relations=rows.relation[::2][chosen],
-            values=rows.value[::2][chosen],
-            images=rows.image_idxs[::2][chosen],
-            parts={by: part[chosen] for by, part in part_of.items()},
-        )
-        originals, partners = given[:, ::2][:, chosen], given[:, 1::2][:, chosen]
-        found = score_pairs(pairs, originals, partners, self._answers, **self._draws)
-        parts = {Part(): found[""][0]}
+    def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
+        """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
+        functions = self._key.suite_functions(pairs.hop, pairs.suite)
+        names, part_of = parts_of_pairs(pairs, self._answers, functions)
+        scored = score_pairs(pairs, given, self._answers, part_of, **self._draws)
+        parts = {Part(): scored[""][0]}
         for by, of_parts in names.items():
-            for number, scored in found[by].items():
+            for number, scores in scored[by].items():
                 if by == CELL:
                     test, cell = divmod(number, N_CELLS)
-                    parts[Part("test", file.tests[test], f"{cell:02b}")] = scored
+                    parts[Part("test", pairs.tests[test], f"{cell:02b}")] = scores
                 elif number < len(of_parts):
-                    parts[Part(by, of_parts[number])] = scored
+                    parts[Part(by, of_parts[number])] = scores
         controls = {}
-        for name, control, scored in crossings(file, given, chosen, self._answers, **self._draws):
-            parts[Part("crossings", name)] = scored
+        for name, control, scores in crossings(pairs, given, self._answers, **self._draws):
+            parts[Part("crossings", name)] = scores
             controls[name] = control
-        for name, scored in groups(file, given, chosen, self._answers, **self._draws):
-            parts[Part("groups", name)] = scored
-        parts[YES_NO] = _replies(rows.answers, given, np.repeat(chosen, 2), self._answers)
+        for name, scores in groups(pairs, given, self._answers, **self._draws):
+            parts[Part("groups", name)] = scores
+        parts[YES_NO] = _replies(pairs.answers, given, self._answers)
         return SplitScores(
             parts=parts,
-            n=int(chosen.sum()),
+            n=len(pairs) // 2,
             n_missing=parts[Part()].mean.counts["n_missing"],
-            constants=constants(file, chosen, self._answers),
-            traits=traits(file, chosen, self._answers),
+            constants=constants(pairs, self._answers),
+            traits=traits(pairs, self._answers),
             controls=controls,
         )
 
-    def _note_missing(
-        self, target: Target, file: QuestionTable, given: AnswerNumbers, chosen: Chosen
-    ) -> None:
+    def _note_missing(self, target: Target, pairs: QuestionTable, given: AnswerNumbers) -> None:
         """Notes a run's first incomplete pairs from its 2K answers."""
         lacks = given.reshape(-1, 2) == NOT_GIVEN  # (K, 2)
-        for pair in islice(np.flatnonzero(lacks.any(axis=1) & chosen), EXAMPLES - len(self._missing)):
-            row = 2 * int(pair) + int(lacks[pair].argmax())
-            own = int(file.orig_idxs[row])
-            place = f"question {row} of the suite" if own < 0 else f"question {own} of the split"
-            self._missing.append(f"{target}: pair {pair} lacks an answer to {place}")
+        for place in islice(np.flatnonzero(lacks.any(axis=1)), EXAMPLES - len(self.missing)):
+            side = int(lacks[place].argmax())
+            pair, own = (int(column[2 * place + side]) for column in (pairs.pair_idxs, pairs.orig_idxs))
+            question = f"{2 * pair + side} of the suite" if own < 0 else f"{own} of the split"
+            self.missing.append(f"{target}: pair {pair} lacks an answer to question {question}")
 
 
 def answers_to_pairs(
-    given: Mapping[Target, AnswerNumbers], target: Target, file: QuestionTable
+    given: Mapping[Target, AnswerNumbers], target: Target, pairs: QuestionTable
 ) -> AnswerNumbers:
     """(2K,) a run's answers to the questions of a suite's file; NOT_GIVEN where one is missing.
 
     Answers missing from the rows about the suite are taken from the rows about its split.
     """
-    places = file.orig_idxs
+    places = pairs.orig_idxs
     of_suite = given.get(target, np.full(len(places), NOT_GIVEN, dtype=np.int16))
     of_split = given.get(target._replace(suite=None))
     if of_split is None:
@@ -241,9 +213,9 @@ def answers_to_pairs(
     return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
-def _replies(right: Ints, given: AnswerNumbers, chosen: Chosen, answers: AnswerSet) -> Scored:
+def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
     """The replies of R runs, from (R, 2K) answers, to those (2K,) questions to which yes or no is right."""
-    asked = chosen & (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
+    asked = (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
     yes, no = asked & (given == answers.yes), asked & (given == answers.no)
     flags = {
         "asked": asked,
@@ -270,7 +242,7 @@ def _check_scored(
         ConfigError: the suite has no pair of the tier.
         PredictionsError: no pair has answers to both questions.
     """
-    splits = [split for each in conditions for split in each.splits.values()]
+    splits = [split for condition in conditions for split in condition.splits.values()]
     if conditions and not splits:
         raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
     if not any(split.mean.counts["n_pairs"] for split in splits):
