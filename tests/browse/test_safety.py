@@ -206,12 +206,10 @@ def test_a_link_out_of_the_folder_is_not_followed(copy: Path, tmp_path: Path, ki
 
 
 def test_names_of_families_are_not_read_through_a_link(copy: Path, tmp_path: Path) -> None:
-    layout = Layout(copy)
-    for split in ("complex_iid", "complex_ood"):
-        path, moved = layout.questions_json(HOP, split), tmp_path / f"{split}.json"
-        moved.write_bytes(path.read_bytes().replace(b"zero_hop.json", b"elsewhere.json"))
-        path.unlink()
-        path.symlink_to(moved)
+    path, moved = Layout(copy).hop_measured(HOP), tmp_path / "measured.json"
+    moved.write_bytes(path.read_bytes().replace(b'"zero_hop"', b'"elsewhere"'))
+    path.unlink()
+    path.symlink_to(moved)
     page = make_client(copy).get(f"questions?hop={HOP}")
     assert "elsewhere" not in page
     assert "a link that leads out of" in page
