@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -10,6 +10,8 @@ from time import monotonic
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.image_store import check_store
 from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.suite_files import removed_suites, without_damaged_suites
 from clevrhope.errors import DatasetError
 from clevrhope.images import renderers
@@ -42,7 +44,7 @@ from clevrhope.pipeline.text import (
 )
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
-from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import name_order
 
@@ -80,8 +82,32 @@ class Summary:
     n_published: int
     """Number of scenes in use that are CLEVR's, with or without images."""
     n_bytes: int
-    seconds: float
     contact_sheet: Path
+    seconds: float = 0.0
+
+
+@dataclass
+class Work:
+    """A build in progress: what its stages take, and what they leave to each other."""
+
+    resolved: Resolved
+    progress: Progress
+    stack: ExitStack
+    """Closes what stages open."""
+    make_renderer: MakeRenderer | None
+    renderer: Renderer | None = None
+    """None if no images are wanted."""
+    of_splits: dict[tuple[str, str], tuple[str, Ints]] = field(default_factory=dict)
+    """HOP and split -> the split's pool, and the scenes that it asks about."""
+    images: list[PoolWork] = field(default_factory=list)
+    annotations: list[PoolWork] = field(default_factory=list)
+    scenes: Pools | None = None
+    """The scenes as the check for leaks read them."""
+
+    @property
+    def used(self) -> dict[str, Ints]:
+        """Pool -> the scenes in use, sorted, each once."""
+        return indices_by_pool(self.of_splits.values())
 
 
 def build(
@@ -99,74 +125,17 @@ def build(
             cannot be rendered, or there is a leak. Finished files stay.
     """
     began = monotonic()
-    progress = progress or Silent()
     with ExitStack() as stack:
         stack.enter_context(locked(request.out))
         resolved = resolve(request, checksums=True, progress=progress)
         check_not_part(resolved)
-        # A split that cannot be filled should fail before anything is written.
-        try_each_split(resolved)
-        renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
-        sweep(resolved.layout.folders())
-        if request.render:
-            check_images(resolved.layout, resolved.manifest)
-        manifest = without_damaged_suites(resolved.layout, start_manifest(resolved))
-        manifest = write_text(resolved, manifest, progress)
-        of_splits = scenes_in_use(manifest, resolved.layout)
-        used = indices_by_pool(of_splits.values())
-        with progress.stage("Writing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
-            for pool, indices in used.items():
-                manifest = write_scenes(pool, indices, resolved.layout, resolved.engine, manifest, advance)
-        write_manifest(resolved.layout.manifest, manifest)
-        resolved.engine.forget_scenes()
-        work = missing_images(used, resolved.layout)
-        annotations = missing_passes(used, resolved.layout, resolved.config.passes)
-        if renderer is not None:
-            if any(len(each.missing) for each in work):
-                # Splits that were checked without these images must be checked again.
-                manifest = replace(manifest, checked={})
+        work = Work(resolved, progress or Silent(), stack, make_renderer)
+        manifest = resolved.manifest
+        for stage in STAGES:
+            manifest = stage(work, manifest)
+            if not manifest.complete:
                 write_manifest(resolved.layout.manifest, manifest)
-                render_missing(work, resolved, renderer, progress)
-            kinds = ["PNG"] * resolved.config.png + ["HDF5"] * resolved.config.h5
-            what, unit = f"images as {' and '.join(kinds)}", "copies" if len(kinds) > 1 else "images"
-            manifest = _stored(store_images, what, unit, len(kinds), work, resolved, manifest, progress)
-            annotate_missing(annotations, resolved, renderer, progress)
-            manifest = _stored(
-                store_passes, "annotations", "images", 1, annotations, resolved, manifest, progress
-            )
-        else:
-            manifest = manifest.with_files(unlisted_archives(used, resolved.layout, manifest))
-        check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
-        manifest = _check_leaks(check, resolved, manifest, progress)
-        files = write_documents(resolved, manifest, of_splits, check.pools, progress)
-        manifest = replace(manifest.with_files(files), complete=True)
-        write_manifest(resolved.layout.manifest, manifest)
-    n_copied = sum(resolved.engine.n_published(each.pool, each.missing) for each in work)
-    kept = [
-        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
-        f"{job.requested:,} asked for"
-        for job in resolved.jobs
-        if 0 < job.requested < job.goal
-    ]
-    return Summary(
-        folder=request.out,
-        seed=manifest.seed,
-        splits=manifest.splits,
-        hops=tuple(hop.name for hop in resolved.hops),
-        kept=tuple(kept),
-        exhausted=resolved.exhausted,
-        covr=manifest.covr,
-        suites=removed_suites(resolved.manifest, manifest),
-        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
-        n_images=sum(map(len, used.values())),
-        n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
-        n_annotated=sum(len(each.missing) for each in annotations) if renderer is not None else 0,
-        n_copied=n_copied if renderer is not None else 0,
-        n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
-        n_bytes=sum(each.bytes for each in manifest.files.values()),
-        seconds=monotonic() - began,
-        contact_sheet=resolved.layout.contact_sheet,
-    )
+    return replace(_summary(work, manifest), seconds=monotonic() - began)
 
 
 def check_not_part(resolved: Resolved) -> None:
@@ -261,30 +230,68 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
     return manifest
 
 
-def _stored(
-    store: Callable[[PoolWork, Resolved, Manifest, Advance], Manifest],
-    what: str,
-    unit: str,
-    n_each: int,
-    work: Sequence[PoolWork],
-    resolved: Resolved,
-    manifest: Manifest,
-    progress: Progress,
-) -> Manifest:
-    """Converts what was made for each pool to the wanted formats, counting `n_each` units per image."""
-    total = n_each * sum(len(each.used) for each in work)
-    if work:
-        with progress.stage(f"Storing {what}", total=total, unit=unit) as advance:
-            for each in work:
-                manifest = store(each, resolved, manifest, advance)
-                write_manifest(resolved.layout.manifest, manifest)
+def _prepare(work: Work, manifest: Manifest) -> Manifest:
+    """Fails at once, before anything is written, if a split cannot be filled or images cannot be made."""
+    resolved = work.resolved
+    try_each_split(resolved)
+    if resolved.request.render:
+        work.renderer = open_renderer(work.stack, resolved, work.make_renderer)
+    sweep(resolved.layout.folders())
+    if resolved.request.render:
+        check_images(resolved.layout, manifest)
+    return without_damaged_suites(resolved.layout, start_manifest(resolved))
+
+
+def _write_text(work: Work, manifest: Manifest) -> Manifest:
+    """Writes questions, then the scenes that they ask about."""
+    resolved = work.resolved
+    layout, engine = resolved.layout, resolved.engine
+    manifest = write_text(resolved, manifest, work.progress)
+    work.of_splits = scenes_in_use(manifest, layout)
+    n_scenes = sum(map(len, work.used.values()))
+    with work.progress.stage("Writing scenes", total=n_scenes, unit="scenes") as advance:
+        for pool, indices in work.used.items():
+            manifest = write_scenes(pool, indices, layout, engine, manifest, advance)
+    engine.forget_scenes()
     return manifest
 
 
-def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+def _make_images(work: Work, manifest: Manifest) -> Manifest:
+    """Renders and packs the missing images, then makes and packs their annotations."""
+    resolved, used = work.resolved, work.used
+    layout, config = resolved.layout, resolved.config
+    work.images = missing_images(used, layout)
+    work.annotations = missing_passes(used, layout, config.passes)
+    if work.renderer is None:
+        return manifest.with_files(unlisted_archives(used, layout, manifest))
+    if any(len(pool.missing) for pool in work.images):
+        # Splits that were checked without these images must be checked again.
+        manifest = replace(manifest, checked={})
+        write_manifest(layout.manifest, manifest)
+        render_missing(work.images, resolved, work.renderer, work.progress)
+    kinds = ["PNG"] * config.png + ["HDF5"] * config.h5
+    what, unit = f"images as {' and '.join(kinds)}", "copies" if len(kinds) > 1 else "images"
+    total = len(kinds) * sum(len(pool.used) for pool in work.images)
+    with work.progress.stage(f"Storing {what}", total=total, unit=unit) as advance:
+        for pool in work.images:
+            manifest = store_images(pool, resolved, manifest, advance)
+            write_manifest(layout.manifest, manifest)
+    annotate_missing(work.annotations, resolved, work.renderer, work.progress)
+    if work.annotations:
+        total = sum(len(pool.used) for pool in work.annotations)
+        with work.progress.stage("Storing annotations", total=total, unit="images") as advance:
+            for pool in work.annotations:
+                manifest = store_passes(pool, resolved, manifest, advance)
+                write_manifest(layout.manifest, manifest)
+    return manifest
+
+
+def _check_leaks(work: Work, manifest: Manifest) -> Manifest:
     """Checks for leaks in every sub-dataset whose files changed since the last check."""
+    resolved = work.resolved
+    check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
-    with progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
+    with work.progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, images=resolved.request.render)
         for hop, report in zip(unchecked, map_in_threads(look, map(resolved.hop, unchecked)), strict=True):
             if not report.ok:  # this would be a bug in clevrhope
@@ -293,5 +300,55 @@ def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progr
             manifest = replace(manifest, checked={**manifest.checked, hop: list(report.checked())})
             write_manifest(resolved.layout.manifest, manifest)
             advance(1)
+    work.scenes = check.pools
     in_order = sorted(manifest.checked, key=name_order)
     return replace(manifest, checked={hop: manifest.checked[hop] for hop in in_order})
+
+
+def _write_documents(work: Work, manifest: Manifest) -> Manifest:
+    """Measures the finished files for datasheets and pages, and marks the folder as complete."""
+    assert work.scenes is not None
+    files = write_documents(work.resolved, manifest, work.of_splits, work.scenes, work.progress)
+    manifest = replace(manifest.with_files(files), complete=True)
+    write_manifest(work.resolved.layout.manifest, manifest)
+    return manifest
+
+
+STAGES: tuple[Callable[[Work, Manifest], Manifest], ...] = (
+    _prepare,
+    _write_text,
+    _make_images,
+    _check_leaks,
+    _write_documents,
+)
+"""The stages of a build in order: each takes the manifest, and returns the one that lists what it made."""
+
+
+def _summary(work: Work, manifest: Manifest) -> Summary:
+    resolved, used, engine = work.resolved, work.used, work.resolved.engine
+    rendered = work.renderer is not None
+    n_copied = sum(engine.n_published(pool.pool, pool.missing) for pool in work.images)
+    kept = [
+        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
+        f"{job.requested:,} asked for"
+        for job in resolved.jobs
+        if 0 < job.requested < job.goal
+    ]
+    return Summary(
+        folder=resolved.request.out,
+        seed=manifest.seed,
+        splits=manifest.splits,
+        hops=tuple(hop.name for hop in resolved.hops),
+        kept=tuple(kept),
+        exhausted=resolved.exhausted,
+        covr=manifest.covr,
+        suites=removed_suites(resolved.manifest, manifest),
+        n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
+        n_images=sum(map(len, used.values())),
+        n_rendered=sum(len(pool.missing) for pool in work.images) - n_copied if rendered else 0,
+        n_annotated=sum(len(pool.missing) for pool in work.annotations) if rendered else 0,
+        n_copied=n_copied if rendered else 0,
+        n_published=sum(engine.n_published(pool, indices) for pool, indices in used.items()),
+        n_bytes=sum(file.bytes for file in manifest.files.values()),
+        contact_sheet=resolved.layout.contact_sheet,
+    )
