@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import clevrhope
 from clevrhope.__main__ import run_command
-from clevrhope.errors import DatasetError, WrongFolderError
 
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "ask": lambda folder: ["ask", folder, "--out", "requests.jsonl"],
@@ -117,16 +115,6 @@ def test_an_experiment_names_its_datasets(
     assert capsys.readouterr().err == f"{sentence}, and its datasets are {folder / 'data/tiny'}\n"
 
 
-def test_many_datasets_are_not_all_named(
-    tmp_path: Path, limited: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for k in range(9):
-        (tmp_path / str(k)).mkdir()
-        shutil.copy(limited / "manifest.json", tmp_path / str(k))
-    assert run_command(["info", str(tmp_path)]) == 2
-    assert capsys.readouterr().err.endswith(f"{tmp_path / '5'} and 3 more\n")
-
-
 def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to("nowhere")
@@ -143,19 +131,6 @@ def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixt
         assert capsys.readouterr().err.rstrip("\n").removeprefix("clevrhope: ").endswith(words) or (
             words in "no such folder"
         )
-
-
-def test_load_says_the_same(tmp_path: Path, limited: Path) -> None:
-    parent = tmp_path / "parent"
-    shutil.copytree(limited, parent / "set")
-    for folder, words in (
-        (tmp_path / "missing", "no such folder"),
-        (parent, "holds datasets; give one of them"),
-        (parent / "set" / "hops", "it has no manifest"),
-    ):
-        with pytest.raises(WrongFolderError, match=words) as caught:
-            clevrhope.load(folder, "red_cube", "train")
-        assert isinstance(caught.value, DatasetError)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Files of questions about sets of images: read whole and in blocks, checked, and loaded."""
 
-import pickle
 import re
 from pathlib import Path
 from typing import Any
@@ -140,27 +139,6 @@ def test_items_have_lists_of_images_and_scenes(folder: Path) -> None:
         assert item["answer_text"] == (str(n) if k % 2 else "yes" if n else "no")
         assert item["program_text"].split()[0] == ("count_images" if k % 2 else "exist")
     assert lengths == {1, 2, 3, 4, 5}
-
-
-def test_it_is_a_sequence_that_pickles(folder: Path) -> None:
-    data = load(folder, "cylinder_rubber", "covr_dev", limit=7, transform=lambda image: int(image.sum()))
-    assert len(list(data)) == 7
-    assert data[-1]["question_index"] == 6
-    assert repr(data) == f"<7 questions of {HOP}/covr_dev, with images>"
-    assert all(isinstance(each, int) for each in data[1]["images"])
-    bare = load(folder, HOP, "covr_dev", images=False)
-    assert "images" not in bare[0]
-    assert "scenes" not in bare[0]
-    copy = pickle.loads(pickle.dumps(bare))
-    assert type(copy) is type(bare)
-    np.testing.assert_array_equal(copy[3]["question"], bare[3]["question"])
-    with pytest.raises(IndexError):
-        data[7]
-
-
-def test_a_scene_of_one_image(folder: Path) -> None:
-    item = load(folder, HOP, "train", scenes=True)[3]
-    assert item["scene"]["image_index"] == item["image_index"]
 
 
 def test_what_is_not_there_is_said(folder: Path, tmp_path: Path) -> None:

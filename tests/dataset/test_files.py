@@ -17,7 +17,7 @@ import pytest
 from clevrhope.dataset.binding import check_binding
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest, read_manifest, read_plainly, write_manifest
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.atomic import FileRecord, record, sweep, whole_file, write_whole
+from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
 
 
@@ -68,18 +68,6 @@ def test_equal_content_leaves_the_file_untouched_and_other_content_replaces_it(t
     write_whole(path, b"two")
     assert path.stat().st_ino != before.st_ino
     assert path.read_bytes() == b"two"
-
-
-def test_what_a_killed_run_left_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
-    write_whole(tmp_path / "hops" / "kept.h5", b"x")
-    (tmp_path / "hops" / ".clevrhope-kept.h5.partial").write_bytes(b"half")
-    users = [".hidden", ".download.partial", "hops/.download.partial", "mine/.clevrhope-a.partial"]
-    for name in users:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"a user's own")
-    sweep((tmp_path, tmp_path / "hops", tmp_path / "none"))
-    there = [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()]
-    assert sorted(there) == sorted([*users, "hops/kept.h5"])
 
 
 def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import pickle
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import pytest
 from building import request
 from fake_renderer import FakeRenderer, pixels_of
 
-from clevrhope import ConfigError, DatasetError, load
+from clevrhope import ConfigError, load
 from clevrhope.dataset.layout import Layout
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
@@ -74,25 +73,6 @@ def test_the_first_pairs_and_others(folder: Path) -> None:
     copy = pickle.loads(pickle.dumps(data))
     assert type(copy) is type(data)
     assert copy[1]["original"]["answer"] == data[1]["original"]["answer"]
-
-
-def test_slices_and_a_folder_without_images(folder: Path, tmp_path: Path) -> None:
-    part = load(folder, HOP, SPLIT, suite="rad", text=True)[4:10:2]
-    assert [each["pair_index"] for each in part] == [4, 6, 8]
-    assert repr(part) == f"<3 pairs of rad on {HOP}/{SPLIT}, with images>"
-    assert part.show(1)[0].question == part[1]["original"]["question_text"]
-    assert part[-1]["pair_index"] == 8
-    with pytest.raises(IndexError, match="pair 3 of 3"):
-        part[3]
-    bare = tmp_path / "bare"
-    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("images"))
-    item = load(bare, HOP, SPLIT, suite="rad")[0]
-    assert "image" not in item["original"]
-    assert "image" not in item["partner"]
-    with pytest.raises(
-        DatasetError, match="images=True, but the images of rubber_cylinder/complex_iid are not"
-    ):
-        load(bare, HOP, SPLIT, suite="rad", images=True)
 
 
 @pytest.mark.parametrize(
