@@ -18,7 +18,7 @@ from clevrhope.metrics.results import Interval
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
-from clevrhope.report.summary import complex_gap, groups_of
+from clevrhope.report.summary import groups_of
 from clevrhope.report.tables import unmatched_cells
 
 HOP = "rubber_cylinder"
@@ -276,16 +276,17 @@ def test_an_oracle_has_no_gap_and_blind_against_itself_gains_nothing(dataset: Pa
     results, _ = measure(find_sources([tmp_path / "runs"])[0])
     oracle, blind = groups_of(results)
     assert oracle.first.model == "film"
-    gap = oracle.estimate(complex_gap)
+    gap = oracle.estimate("gap", "complex")
     assert gap is not None
     assert (gap.value, gap.interval) == (0, Interval(0, 0))
-    assert oracle.transfer is not None
-    assert oracle.transfer.value == 1
-    interval = oracle.transfer.interval
+    transfer = oracle.estimate("transfer")
+    assert transfer is not None
+    assert transfer.value == 1
+    interval = transfer.interval
     assert interval is not None
     assert interval.low < 1 < interval.high, "what the question alone gives is uncertain"
     # Its OOD accuracy exceeds its own by nothing; there is nothing to divide it by.
-    assert blind.transfer is None
+    assert blind.estimate("transfer") is None
     gained = (
         blind.results[0].accuracies["complex_ood"].minus(blind.results[0].blind.accuracies["complex_ood"])
     )
@@ -304,8 +305,9 @@ def test_a_model_that_composes_no_better_than_the_question_has_a_transfer_of_0(
         for each in groups_of(measure(find_sources([tmp_path / "runs"])[0])[0])
         if each.first.model == "film"
     ]
-    assert group.transfer is not None
-    assert (group.transfer.value, group.transfer.interval) == (0, Interval(0, 0))
+    transfer = group.estimate("transfer")
+    assert transfer is not None
+    assert (transfer.value, transfer.interval) == (0, Interval(0, 0))
 
 
 def test_cells_without_a_match_count_once_for_each_pair() -> None:

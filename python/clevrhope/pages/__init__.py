@@ -53,6 +53,11 @@ def _environment() -> Environment:
     return found
 
 
+def render_text(template: str, **values: object) -> str:
+    """A page as the template writes it, with nothing escaped and no line joined."""
+    return _environment().get_template(template).render(values)
+
+
 def render_html(template: str, **values: object) -> str:
     """A page in HTML, in which every value is escaped."""
     return _environment().get_template(template).render(values)

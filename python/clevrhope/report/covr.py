@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.covr.scorer import score_covr
@@ -15,7 +16,7 @@ from clevrhope.metrics.covr.tables import (
 )
 from clevrhope.metrics.results import Condition, Results
 from clevrhope.metrics.text_tables import text_with_interval, value_text
-from clevrhope.report.page import Block, Heading, Table, Text
+from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress
@@ -50,70 +51,54 @@ def measure_covr(
     return tuple(found), tuple(skipped)
 
 
-def covr_blocks(scores: Sequence[Results]) -> Iterator[Block]:
-    """The section; nothing without runs on such questions."""
-    if not scores:
-        return
-    yield Heading("Questions about sets of images (COVR)")
-    yield Text(
-        "Accuracies are in per cent, with 95% intervals over source images. Maj is the most frequent answer "
-        "of covr_train, MajTempl that of each template (COVR, table 6)."
-    )
-    for each in scores:
-        if each.predicates:
-            yield _splits_table(each)
-        yield _sets_table(each.conditions)
-        yield _parts_table(each.conditions, "template", "covr_test")
-        yield _parts_table(each.conditions, "structure", "covr_test")
-        if any("covr_test_ood" in condition.splits for condition in each.conditions):
-            yield _parts_table(each.conditions, "place", "covr_test_ood")
+def covr_tables(scores: Results) -> dict[str, Any]:
+    """The tables of a dataset: splits by predicates, test sets, and their parts."""
+    conditions = scores.conditions
+    parts = [("covr_test", "template"), ("covr_test", "structure"), ("covr_test_ood", "place")]
+    return {
+        "predicates": _predicates_table(scores),
+        "why_no_score": f"{NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else "",
+        "test_sets": _sets_table(conditions),
+        "parts": [
+            {"split": split, "name": by, "table": _parts_table(conditions, by, split)} for split, by in parts
+        ],
+    }
 
 
-def _splits_table(scores: Results) -> Table:
+def _predicates_table(scores: Results) -> Table:
     """In the form of COVR's tables 7 and 8."""
     rows = []
-    for each in scores.predicates:
-        cells = row_cells(each)
-        if each.generalisation and (interval := each.generalisation["generalisation_score"].interval):
+    for row in scores.predicates:
+        cells = row_cells(row)
+        if row.generalisation and (interval := row.generalisation["generalisation_score"].interval):
             cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
-        rows.append([each.predicate, each.hop, each.split, each.model, f"{each.shots:,}", *cells])
-    return Table(
-        "Splits by predicates, on the questions that have the property",
-        ["split", "HOP", "test set", "model", "shots", *ROW_HEADS],
-        rows,
-        note="text: question_only, trained in the same way; iid-size: the model on as many questions, drawn "
-        "with the property; iid: on all; generalisation score: (model - text) / (iid-size - text), which "
-        "COVR draws within 0 to 100, with its interval."
-        + (f" {NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else ""),
-    )
+        rows.append([row.predicate, row.hop, row.split, row.model, f"{row.shots:,}", *cells])
+    return Table(["split", "HOP", "test set", "model", "shots", *ROW_HEADS], rows)
 
 
 def _sets_table(conditions: Sequence[Condition]) -> Table:
-    splits = list(dict.fromkeys(split for each in conditions for split in each.splits))
+    splits = list(dict.fromkeys(split for condition in conditions for split in condition.splits))
     rows = []
-    for each in conditions:
-        cells = [
-            text_with_interval(each.splits[split].mean["accuracy"]) if split in each.splits else ""
-            for split in splits
-        ]
-        rows.append([*_name(each), *cells])
-    first = {each.hop: each.splits for each in reversed(conditions)}
-    for name, field in (("Maj", "maj"), ("MajTempl", "maj_templ")):
-        for hop in dict.fromkeys(each.hop for each in conditions):
-            of = first[hop]
-            found = [f"{of[split].constants[field].percent:.1f}" if split in of else "" for split in splits]
-            rows.append([name, hop, "", *found])
-    return Table("Test sets", ["model", "HOP", "trained", *splits], rows)
+    for condition in conditions:
+        means = {split: scores.mean["accuracy"] for split, scores in condition.splits.items()}
+        cells = [text_with_interval(means[split]) if split in means else "" for split in splits]
+        rows.append([*_name(condition), *cells])
+    first = {condition.hop: condition.splits for condition in reversed(conditions)}
+    for name, baseline in (("Maj", "maj"), ("MajTempl", "maj_templ")):
+        for hop in dict.fromkeys(condition.hop for condition in conditions):
+            of = {split: scores.constants[baseline].percent for split, scores in first[hop].items()}
+            rows.append([name, hop, "", *(f"{of[split]:.1f}" if split in of else "" for split in splits)])
+    return Table(["model", "HOP", "trained", *splits], rows)
 
 
 def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
-    found = [(each, each.splits[split].by(by)) for each in conditions if split in each.splits]
-    parts = list(dict.fromkeys(part for _, of in found for part in of))
+    answered = [(each, each.splits[split].by(by)) for each in conditions if split in each.splits]
+    parts = list(dict.fromkeys(part for _, of in answered for part in of))
     rows = [
-        [*_name(each), *(value_text(of[part].mean["accuracy"]) if part in of else "" for part in parts)]
-        for each, of in found
+        [*_name(condition), *(value_text(of[part].mean["accuracy"]) if part in of else "" for part in parts)]
+        for condition, of in answered
     ]
-    return Table(f"{split} by {by}", ["model", "HOP", "trained", *parts], rows)
+    return Table(["model", "HOP", "trained", *parts], rows)
 
 
 def _name(condition: Condition) -> list[str]:

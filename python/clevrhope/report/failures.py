@@ -14,13 +14,13 @@ from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Block, Figure, Heading, Table
+from clevrhope.report.page import Figure, Table
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.splits.kinds import OOD
 
 N_SHOWN, SEED = 12, 0
 
-_HOW = (
+HOW = (
     f"Drawn at random with seed {SEED}, from the runs of models that see the image: as many from each run as "
     f"from any other, or one each from {N_SHOWN} runs where there are more."
 )
@@ -43,21 +43,10 @@ class Failure(NamedTuple):
     """(height, width, 3) uint8; None where images were not rendered."""
 
 
-def failure_blocks(results: Sequence[Result], *, draws: bool) -> Iterator[Block]:
-    """The section; nothing where every answer is right."""
-    found = draw_failures(results)
-    if not found:
-        return
-    yield Heading("Wrong answers about held-out pairs")
-    if draws and all(each.image is not None for each in found):
-        yield _figure(found)
-        return
-    yield Table(
-        title=f"{len(found)} wrong answers on {OOD}, drawn at random",
-        head=["question", "right", "answered", "model", "held-out pair"],
-        note=_HOW,
-        rows=[[e.question, e.right, e.given, e.model, e.hop] for e in found],
-    )
+def failures_table(failures: Sequence[Failure]) -> Table:
+    """A row for each wrong answer."""
+    rows = [[each.question, each.right, each.given, each.model, each.hop] for each in failures]
+    return Table(["question", "right", "answered", "model", "held-out pair"], rows)
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
@@ -105,7 +94,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
         )
 
 
-def _figure(failures: Sequence[Failure]) -> Figure:
+def failures_figure(failures: Sequence[Failure]) -> Figure:
     """A grid of images with text below each. Needs matplotlib."""
     from clevrhope.describe.stats.charts import figure, png
 
@@ -120,4 +109,4 @@ def _figure(failures: Sequence[Failure]) -> Figure:
             answers = f"right: {each.right}, answered: {each.given}"
             lines = [*wrap(each.question, _LETTERS_A_LINE), answers, each.model]
             axes.set_title("\n".join(lines), fontsize=8, fontweight="normal", loc="left")
-        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), _HOW)
+        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), HOW)

@@ -4,7 +4,7 @@ Each diversity has the same colour and marker in every figure. The paper's value
 brackets. Needs matplotlib.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, cycle
 from typing import Any
 
@@ -19,7 +19,7 @@ from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.means import mean_of
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result, grouped
-from clevrhope.report.summary import Group, Pick, accuracy, blind, complex_gap, gap_of, matched_gap
+from clevrhope.report.summary import Group
 from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
@@ -74,7 +74,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
                 of_level = [each for each in own if each.diversity == diversity]
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 cells = sorted(grouped(of_level, lambda each: each.train_size or 0).items())
-                means = [(size * nudge, Group(tuple(cell)).estimate(gap_of(kind))) for size, cell in cells]
+                means = [(size * nudge, Group(tuple(cell)).estimate("gap", kind)) for size, cell in cells]
                 _plot_estimates(axes, means, look_of(diversity))
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
@@ -238,7 +238,7 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
 
 def overview(groups: Sequence[Group]) -> Figure:
     """All models on one axis of accuracy: a row for each group, with the question alone, OOD and IID."""
-    picks: Mapping[str, Pick] = {f"question alone, {OOD}": blind(OOD), OOD: accuracy(OOD), IID: accuracy(IID)}
+    picks = {f"question alone, {OOD}": ("blind", OOD), OOD: ("accuracy", OOD), IID: ("accuracy", IID)}
     looks = dict(zip(picks, _looks((FAINT, "D"), ("#D55E00", "o"), ("#0072B2", "s")), strict=True))
     firsts = [each.first for each in groups]
     labels = [", ".join(filter(None, (e.model, e.combinations, f"diversity {e.diversity}"))) for e in firsts]
@@ -247,7 +247,7 @@ def overview(groups: Sequence[Group]) -> Figure:
     ) as drawn:
         axes = drawn.subplots()
         for row, group in enumerate(groups):
-            found = {name: group.estimate(pick) for name, pick in picks.items()}
+            found = {name: group.estimate(*pick) for name, pick in picks.items()}
             ends = [each.value for name in (OOD, IID) if (each := found[name])]
             axes.plot(ends, [row] * len(ends), color=GRID, linewidth=4, solid_capstyle="round", zorder=1)
             for name, look in looks.items():
@@ -280,12 +280,12 @@ def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
 
 def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
     """Each model and way of choosing combinations is a line with intervals."""
-    kinds: Mapping[str, Callable[[Group], Estimate | None]] = {
-        "plain complex gap": lambda group: group.estimate(complex_gap),
-        "matched complex gap": lambda group: group.estimate(matched_gap),
-        "normalised transfer": lambda group: group.transfer,
+    kinds = {
+        "plain complex gap": ("gap", "complex"),
+        "matched complex gap": ("matched_gap", "complex"),
+        "normalised transfer": ("transfer", ""),
     }
-    shown = {name: pick for name, pick in kinds.items() if any(map(pick, groups))}
+    shown = {name: pick for name, pick in kinds.items() if any(each.estimate(*pick) for each in groups)}
     lines = grouped(groups, lambda each: (each.first.model, each.first.combinations))
     levels = sorted({each.first.diversity for each in groups})
     with figure("Controlled diversity", width_in=1.5 + 4.3 * len(shown), height_in=4.8) as drawn:
@@ -293,7 +293,9 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         for axes, (name, pick) in zip(panels, shown.items(), strict=True):
             for k, of_line in enumerate(lines.values()):
                 nudge = 0.16 * (k - (len(lines) - 1) / 2)
-                points = [(levels.index(each.first.diversity) + nudge, pick(each)) for each in of_line]
+                points = [
+                    (levels.index(each.first.diversity) + nudge, each.estimate(*pick)) for each in of_line
+                ]
                 _plot_estimates(axes, points, _LINES[k % len(_LINES)])
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")

@@ -1,14 +1,16 @@
 """Pages of reports: their parts (headings, paragraphs, tables, figures), as one HTML file and as Markdown.
 
-The HTML file contains its images and needs neither server nor network. The Markdown is GitHub's, with images
-as files beside it.
+A template of words puts the parts together, and two others write them: the HTML file contains its images and
+needs neither server nor network; the Markdown is GitHub's, with images as files beside it.
 """
 
+import re
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
-from importlib.resources import files
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from clevrhope.pages import render_html, render_text
 
 FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
@@ -18,12 +20,14 @@ class Grey(str):
     """The text of a cell whose model does not beat the question-only baseline."""
 
     __slots__ = ()
+    is_grey = True
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A heading; level 1 is that of the document, 2 that of a section."""
 
+    kind: ClassVar = "heading"
     text: str
     level: int = 2
 
@@ -32,6 +36,7 @@ class Heading:
 class Text:
     """A paragraph."""
 
+    kind: ClassVar = "text"
     text: str
 
 
@@ -39,9 +44,10 @@ class Text:
 class Table:
     """A table whose first column names the rows; each row has as many cells as `head`."""
 
-    title: str
+    kind: ClassVar = "table"
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    title: str = ""
     note: str = ""
 
 
@@ -49,11 +55,17 @@ class Table:
 class Figure:
     """An image, with the name of its file (without suffix) and a note on how to read it."""
 
+    kind: ClassVar = "figure"
     name: str
     title: str
     """What it shows, for those who do not see it; the image says it, too."""
     png: bytes
     note: str = ""
+
+    @property
+    def base64(self) -> str:
+        """The image as text."""
+        return b64encode(self.png).decode()
 
 
 def file_name(name: str) -> str:
@@ -62,88 +74,40 @@ def file_name(name: str) -> str:
 
 
 Block = Heading | Text | Table | Figure
-Page = Sequence[Block]
 
 
-def html(page: Page) -> str:
+@dataclass
+class Page:
+    """The blocks of a page, which the template of its words adds in their order."""
+
+    blocks: list[Block] = field(default_factory=list)
+
+    def heading(self, text: str, level: int = 2) -> str:
+        """Adds a heading."""
+        return self.add([Heading(text, level)])
+
+    def text(self, words: str = "", caller: Callable[[], str] | None = None) -> str:
+        """Adds a paragraph, whose lines a template may break anywhere; nothing if it is empty."""
+        words = re.sub(r"[ \n]+", " ", caller()).strip() if caller else words
+        return self.add([Text(words)] if words else [])
+
+    def table(self, table: Table, title: str, note: str = "") -> str:
+        """Adds a table with its title, and a note whose lines may be broken; nothing if it has no rows."""
+        note = re.sub(r"[ \n]+", " ", note).strip()
+        return self.add([replace(table, title=title, note=note)] if table.rows else [])
+
+    def add(self, blocks: Iterable[Block]) -> str:
+        """Adds blocks, and prints nothing into the template."""
+        self.blocks += blocks
+        return ""
+
+
+def html(blocks: Sequence[Block]) -> str:
     """The document as one HTML file."""
-    title = next((each.text for each in page if isinstance(each, Heading)), "Report")
-    style = (files(__package__) / "report.css").read_text("utf-8")
-    body = "\n".join(_html_blocks(page))
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>\n{style}</style>\n'
-        f"</head>\n<body>\n<main>\n{body}\n</main>\n</body>\n</html>\n"
-    )
+    title = next((block.text for block in blocks if isinstance(block, Heading)), "Report")
+    return render_html("report/report.html", blocks=blocks, title=title)
 
 
-def _html_blocks(page: Page) -> Iterator[str]:
-    for block in page:
-        match block:
-            case Heading():
-                yield f"<h{block.level}>{escape(block.text)}</h{block.level}>"
-            case Text():
-                yield f"<p>{escape(block.text)}</p>"
-            case Table():
-                yield from _html_table(block)
-            case Figure():
-                data = b64encode(block.png).decode()
-                yield f'<figure>\n<img alt="{escape(block.title)}" src="data:image/png;base64,{data}">'
-                if block.note:
-                    yield f"<figcaption>{escape(block.note)}</figcaption>"
-                yield "</figure>"
-
-
-def _html_table(table: Table) -> Iterator[str]:
-    yield '<div class="wide"><table>'
-    yield f"<caption>{escape(table.title)}</caption>"
-    heads = "".join(f"<th>{_breakable(each)}</th>" for each in table.head)
-    yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
-    for first, *rest in table.rows:
-        classes = [' class="grey"' if isinstance(each, Grey) else "" for each in rest]
-        cells = (f"<td{name}>{_breakable(each)}</td>" for name, each in zip(classes, rest, strict=True))
-        yield f"<tr><th>{_breakable(first)}</th>{''.join(cells)}</tr>"
-    yield "</tbody></table></div>"
-    if table.note:
-        yield f'<p class="note">{escape(table.note)}</p>'
-
-
-def _breakable(text: str) -> str:
-    """A cell's text, in which long names may be broken after underscores."""
-    return escape(text).replace("_", "_<wbr>")
-
-
-def markdown(page: Page) -> str:
+def markdown(blocks: Sequence[Block]) -> str:
     """The document as Markdown; grey cells are in brackets and italics."""
-    return "\n".join(_lines(page)).rstrip() + "\n"
-
-
-def _lines(page: Page) -> Iterator[str]:
-    for block in page:
-        match block:
-            case Heading():
-                yield f"{'#' * block.level} {block.text}"
-            case Text():
-                yield block.text
-            case Table():
-                yield from _markdown_table(block)
-            case Figure():
-                yield f"![{block.title}]({FIGURES}/{block.name}.png)"
-                if block.note:
-                    yield f"\n{block.note}"
-        yield ""
-
-
-def _markdown_table(table: Table) -> Iterator[str]:
-    yield f"**{table.title}**\n"
-    yield f"| {' | '.join(map(_markdown_cell, table.head))} |"
-    yield f"|---|{'---:|' * (len(table.head) - 1)}"
-    for row in table.rows:
-        yield f"| {' | '.join(map(_markdown_cell, row))} |"
-    if table.note:
-        yield f"\n{table.note}"
-
-
-def _markdown_cell(text: str) -> str:
-    escaped = text.replace("|", "\\|").replace("_", "\\_").replace("*", "\\*")
-    return f"*({escaped})*" if isinstance(text, Grey) and text else escaped
+    return render_text("report/report.md", blocks=blocks)

@@ -1,117 +1,77 @@
-"""What a reader must know about results: sentences, tables of single runs, and where numbers come from."""
+"""What a reader must know about results: remarks, tables of single runs, and where numbers come from."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import file_digest
 from pathlib import Path
+from typing import Any
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.paper import size_name
-from clevrhope.metrics.predictions import NOT_TRAINED
-from clevrhope.report.page import Block, Heading, Table, Text
-from clevrhope.report.results import QUESTION_ONLY, Result
+from clevrhope.report.page import Table
+from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST, Source
 from clevrhope.report.setups import differences
 from clevrhope.splits.kinds import IID
-from clevrhope.version import software_version
 
-_SHORT = 12
+DIGEST_LETTERS = 12
 """Letters of a digest that are shown."""
 
 
-def remarks(results: Sequence[Result]) -> Iterator[Block]:
-    """Sentences on baselines, missing predictions, and notes of features and models."""
-    floors = {each.floor_from for each in results if each.floor_from}
-    if floors - {QUESTION_ONLY}:
-        yield Text(
-            "Where there is no run of question_only, the question-only baseline answers each question with "
-            "the most frequent answer of its family in the train set, which is the least that question_only "
-            "can reach."
-        )
-    if floors:
-        yield Text(
-            f"In italics: the mean {IID} accuracy does not beat the question-only baseline, so the gap says "
-            "nothing."
-        )
-    other = {
-        f"{each.size} ({size_name(each.blind.train_size)})": None
-        for each in results
-        if each.blind is not None and each.blind.train_size != each.train_size
-    }
-    if other:
-        yield Text(
-            f"There are no runs of {QUESTION_ONLY} at some train sizes; the nearest one (in brackets) stands "
-            f"in for it: {', '.join(other)}."
-        )
-    missing = [each for each in results if each.n_missing]
-    if missing:
-        n = sum(each.n_missing for each in missing)
-        yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
-                   f"{missing[0].hop}).")  # fmt: skip
-    for note in dict.fromkeys(each.note for each in results if each.note):
-        names = dict.fromkeys(each.model for each in results if each.note == note)
-        sentence = f"The predictions of {', '.join(names)} come with this note: {note}."
-        if note == NOT_TRAINED:
-            sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
-        yield Text(sentence)
+def remarks(results: Sequence[Result]) -> dict[str, Any]:
+    """What is said of baselines, missing predictions, and notes of features and models."""
+    missing = [result for result in results if result.n_missing]
+    return {
+        "floors": {result.floor_from for result in results if result.floor_from},
+        "other_sizes": list(dict.fromkeys(
+            f"{result.size} ({size_name(result.blind.train_size)})"
+            for result in results
+            if result.blind is not None and result.blind.train_size != result.train_size
+        )),
+        "n_missing": sum(result.n_missing for result in missing),
+        "first_missing": f"{missing[0].model}, {missing[0].hop}" if missing else "",
+        "notes": {
+            note: list(dict.fromkeys(result.model for result in results if result.note == note))
+            for note in dict.fromkeys(result.note for result in results if result.note)
+        },
+    }  # fmt: skip
 
 
-def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
-    """The notes to show with everything that is made from a model's predictions."""
-    notes = sorted({each.note for each in results if each.model == model and each.note})
-    if notes:
-        yield Text(f"The predictions of {model} come with this note: {'; '.join(notes)}.")
-
-
-def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
+def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
     """For each model whose runs were trained in different ways, a table of what its names mean."""
-    for model in dict.fromkeys(each.source.model for each in results if each.source.group):
-        named = {each.source.name: each for each in results if each.source.model == model and each.source.hop}
+    tables = {}
+    for model in dict.fromkeys(result.source.model for result in results if result.source.group):
+        named = {r.source.name: r for r in results if r.source.model == model and r.source.hop}
         # Names contain the dataset's path only if nothing else distinguishes datasets.
-        setups = [{**each.source.setup, "dataset.folder": None} for each in named.values()]
-        title = f"Runs of {model} that were trained in different ways, and are not seeds of each other"
+        setups = [{**result.source.setup, "dataset.folder": None} for result in named.values()]
         rows = list(zip(named, differences(setups), strict=True))
-        yield Table(title, ["name in this report", "settings that differ"], rows)
+        tables[model] = Table(["name in this report", "settings that differ"], rows)
+    return tables
 
 
-def collapsed_table(results: Sequence[Result]) -> Iterator[Table]:
-    """A table of the collapsed runs, if there are some."""
-    rows = [
-        [e.model, e.hop, e.size, e.run, f"{e.accuracies[IID].value:.1f}", f"{e.floor:.1f}", e.floor_from]
-        for e in results
-        if e.collapsed
-    ]
-    if rows:
-        yield Table(
-            title=f"Collapsed runs: {IID} below the question-only baseline",
-            head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
-            rows=rows,
-            note="No run is judged on an OOD set. Means without them are after a slash, or in their own row.",
-        )
-
-
-def unanswered_table(results: Sequence[Result]) -> Iterator[Table]:
-    """A table of questions without an answer, by run and test set, if there are some."""
-    incomplete = [each for each in results if any(each.n_unanswered.values())]
-    if not incomplete:
-        return
-    splits = [*dict.fromkeys(split for each in incomplete for split, n in each.n_unanswered.items() if n)]
-    yield Table(
-        title="Questions without an answer",
-        head=["model", "held-out pair", "train size", "run", *splits],
-        rows=[
-            [
-                e.model,
-                e.hop,
-                e.size,
-                e.run if e.checkpoint == LAST else f"{e.run}, {e.checkpoint}".lstrip(", "),
-                *(_unanswered(e, split) for split in splits),
-            ]
-            for e in incomplete
+def collapsed_table(results: Sequence[Result]) -> Table:
+    """A table of the collapsed runs."""
+    return Table(
+        ["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
+        [
+            [r.model, r.hop, r.size, r.run, f"{r.accuracies[IID].value:.1f}", f"{r.floor:.1f}", r.floor_from]
+            for r in results
+            if r.collapsed
         ],
-        note="The program is ill-formed, or the reply cannot be read as an answer. They count as wrong.",
     )
+
+
+def unanswered_table(results: Sequence[Result]) -> Table:
+    """A table of questions without an answer, by run and test set."""
+    incomplete = [result for result in results if any(result.n_unanswered.values())]
+    splits = [*dict.fromkeys(split for r in incomplete for split, n in r.n_unanswered.items() if n)]
+    rows = []
+    for result in incomplete:
+        run = result.run if result.checkpoint == LAST else f"{result.run}, {result.checkpoint}".lstrip(", ")
+        counts = [_unanswered(result, split) for split in splits]
+        rows.append([result.model, result.hop, result.size, run, *counts])
+    return Table(["model", "held-out pair", "train size", "run", *splits], rows)
 
 
 def _unanswered(result: Result, split: str) -> str:
@@ -121,19 +81,16 @@ def _unanswered(result: Result, split: str) -> str:
     return f"{n:,} of {n_asked:,} ({100 * n / n_asked:.1f}%)" if n else "0"
 
 
-def provenance_blocks(sources: Sequence[Source]) -> Iterator[Block]:
-    """The section on datasets and files."""
-    yield Heading("Provenance")
-    yield Text(
-        f"Written by clevrhope {software_version()}. Digests are the first {_SHORT} letters of SHA-256."
-    )
-    datasets = dict.fromkeys(each.dataset.resolve() for each in sources)
-    heads = ["folder", "seed", "world", "templates", "manifest"]
-    yield Table("Datasets", heads, list(map(_dataset_cells, datasets)))
-    files = [
-        [_short_path(each), each.name, each.after or each.checkpoint, _digest(each.path)] for each in sources
-    ]
-    yield Table("Files of predictions", ["file", "model", "checkpoint", "digest"], files)
+def datasets_table(sources: Sequence[Source]) -> Table:
+    """The datasets, with digests."""
+    folders = dict.fromkeys(source.dataset.resolve() for source in sources)
+    return Table(["folder", "seed", "world", "templates", "manifest"], list(map(_dataset_cells, folders)))
+
+
+def files_table(sources: Sequence[Source]) -> Table:
+    """The files of predictions, with digests."""
+    rows = [[_short_path(s), s.name, s.after or s.checkpoint, _digest(s.path)] for s in sources]
+    return Table(["file", "model", "checkpoint", "digest"], rows)
 
 
 def _dataset_cells(folder: Path) -> list[str]:
@@ -142,7 +99,7 @@ def _dataset_cells(folder: Path) -> list[str]:
         manifest = existing_manifest(layout.manifest)
     except ClevrhopeError:
         return [folder.name, "", "", "", ""]
-    prints = [str(each["fingerprint"])[:_SHORT] for each in (manifest.world, manifest.templates)]
+    prints = [str(of["fingerprint"])[:DIGEST_LETTERS] for of in (manifest.world, manifest.templates)]
     return [folder.name, manifest.seed_in_words, *prints, _digest(layout.manifest)]
 
 
@@ -156,6 +113,6 @@ def _digest(path: Path) -> str:
     """The digest of a file; "" where it cannot be read, which the report says elsewhere."""
     try:
         with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()[:_SHORT]
+            return file_digest(file, "sha256").hexdigest()[:DIGEST_LETTERS]
     except OSError:
         return ""

@@ -126,6 +126,24 @@ class Result:
         ood, iid = self.accuracies.get(gap.name), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood.minus(iid)
 
+    def figure(self, measure: str, split: str) -> Estimate | None:
+        """A figure of the run; None where it does not have it.
+
+        Args:
+            measure: "accuracy", or "blind" for that of the question alone; "gap", or of the questions that
+                have a match "matched_gap" and "plain_gap".
+            split: the test set; of a gap, "complex" or "minimal".
+        """
+        if measure == "accuracy":
+            return self.accuracies.get(split)
+        if measure == "blind":
+            return self.blind.accuracies.get(split) if self.blind else None
+        if measure == "gap":
+            return self.gap(split)
+        if self.matched is None:
+            return None
+        return self.matched.points if measure == "matched_gap" else self.matched.plain
+
     @property
     def n_answered(self) -> Mapping[str, int]:
         """Test set -> number of predictions that are an answer, right or wrong."""

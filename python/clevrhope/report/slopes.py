@@ -17,7 +17,7 @@ from clevrhope.metrics.paper import size_name
 from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
 from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.runs import REACHED_FILE
-from clevrhope.report.summary import Group, accuracy, estimate_text
+from clevrhope.report.summary import Group, estimate_text
 from clevrhope.report.tables import with_sign
 from clevrhope.runtime.forms import NAME, NUMBER, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -174,7 +174,7 @@ def curves_of(results: Sequence[Result]) -> list[Curves]:
         curves(f"{same}, %", [each for each in smallest if each.source.is_last], _accuracy(OOD)),
         curves(f"own {OOD}, %", own, _accuracy(OOD)),
         curves(f"own {IID}, %", own, _accuracy(IID)),
-        curves("normalised transfer", own, lambda group: _value(group.transfer), digits=2),
+        curves("normalised transfer", own, lambda group: _value(group.estimate("transfer")), digits=2),
         curves(always_right, own, lambda group: group.perfect_transfer, digits=2),
     ]
     if percent is not None:
@@ -209,7 +209,7 @@ def _curves(
 
 
 def _accuracy(split: str) -> Value:
-    return lambda group: _value(group.estimate(accuracy(split)))
+    return lambda group: _value(group.estimate("accuracy", split))
 
 
 def _value(estimate: Estimate | None) -> float | None:

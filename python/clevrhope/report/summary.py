@@ -5,13 +5,13 @@ size. A figure of a group is the mean over sub-datasets (pairs, palettes, datase
 each. Its 95% interval is a bootstrap over the sub-datasets, or over the images of a single one.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from clevrhope.metrics.estimates import LEAST_DENOMINATOR, Estimate, mean_of_datasets, mean_of_runs, transfer
-from clevrhope.report.page import Block, Table, Text
+from clevrhope.metrics.estimates import Estimate, mean_of_datasets, mean_of_runs, transfer
+from clevrhope.report.page import Table
 from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.tables import (
     MINUS,
@@ -26,9 +26,6 @@ from clevrhope.splits.kinds import IID, OOD, SYSTEMATICITY_GAPS
 
 if TYPE_CHECKING:
     from clevrhope.metrics.slopes import MeanSlope
-
-Pick = Callable[[Result], Estimate | None]
-"""Takes a figure of a run from its result; None where the run does not have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +50,29 @@ class Group:
         """The runs on each sub-dataset."""
         return grouped(self.results, lambda each: each.sub_dataset)
 
-    def estimate(self, pick: Pick) -> Estimate | None:
-        """The group's figure; None where no run has it."""
-        found = [
-            [each for run in runs if (each := pick(run)) is not None] for runs in self.sub_datasets.values()
+    def estimate(self, measure: str, split: str = "") -> Estimate | None:
+        """The group's figure, as `Result.figure` names it, or its "transfer"; None where no run has it.
+
+        Normalised transfer is that of means over the sub-datasets, and there is none where one of them has no
+        question-only runs.
+        """
+        if measure == "transfer":
+            of_all = [self.estimate(name, of) for name in ("accuracy", "blind") for of in (OOD, IID)]
+            if any(run.blind is None for run in self.results) or None in of_all:
+                return None
+            return transfer(*(figure for figure in of_all if figure is not None))
+        figures = [
+            [figure for run in runs if (figure := run.figure(measure, split)) is not None]
+            for runs in self.sub_datasets.values()
         ]
-        means = [mean_of_runs(each) for each in found if each]
+        means = [mean_of_runs(of_runs) for of_runs in figures if of_runs]
         return mean_of_datasets(means) if means else None
 
     @property
-    def transfer(self) -> Estimate | None:
-        """Normalised transfer, from means over the sub-datasets; None where one has no question-only runs."""
-        found = [self.estimate(pick) for pick in (accuracy(OOD), accuracy(IID), blind(OOD), blind(IID))]
-        if any(each.blind is None for each in self.results) or None in found:
-            return None
-        ood, iid, blind_ood, blind_iid = (each for each in found if each is not None)
-        return transfer(ood, iid, blind_ood, blind_iid)
-
-    @property
     def perfect_transfer(self) -> float | None:
-        """The normalised transfer of a model that is always right; None as for `transfer`."""
-        ood, iid = self.estimate(blind(OOD)), self.estimate(blind(IID))
-        if self.transfer is None or ood is None or iid is None:
+        """The normalised transfer of a model that is always right; None as for the transfer."""
+        ood, iid = self.estimate("blind", OOD), self.estimate("blind", IID)
+        if self.estimate("transfer") is None or ood is None or iid is None:
             return None
         return (100 - ood.value) / (100 - iid.value)
 
@@ -93,208 +91,174 @@ def groups_of(results: Iterable[Result]) -> list[Group]:
     return [Group(tuple(found[key])) for key in in_order]
 
 
-def accuracy(split: str) -> Pick:
-    """Takes the accuracy on a test set."""
-    return lambda result: result.accuracies.get(split)
+def headlines(groups: Sequence[Group]) -> list[dict[str, Any]]:
+    """What the page begins with: each model's gaps at its largest train size, and where nothing can be said.
+
+    Gaps at several diversities are not averaged, since nested palettes are not independent.
+    """
+    own = [group for group in at_largest(groups) if group.first.source.model not in FLOORS]
+    lines = grouped(own, lambda group: (group.first.model, group.first.combinations))
+    return [_headline(of_line) for of_line in lines.values()]
 
 
-def blind(split: str) -> Pick:
-    """Takes the accuracy of the question alone on a test set."""
-    return lambda result: None if result.blind is None else result.blind.accuracies.get(split)
-
-
-def gap_of(kind: str) -> Pick:
-    """Takes a plain gap, "complex" or "minimal"."""
-    return lambda result: result.gap(kind)
-
-
-complex_gap = gap_of("complex")
-"""Takes the plain complex gap."""
-
-
-def matched_gap(result: Result) -> Estimate | None:
-    """Takes the matched gap."""
-    return None if result.matched is None else result.matched.points
-
-
-def plain_beside_matched(result: Result) -> Estimate | None:
-    """Takes the plain gap on the OOD questions that have a match."""
-    return None if result.matched is None else result.matched.plain
-
-
-_ASKED = (
-    "Does a model that knows two attribute values separately also understand them in a combination that it "
-    "never saw?"
-)
-
-
-def headline(
-    groups: Sequence[Group], question: str | None, answers: Iterable[str], *, draws: bool
-) -> Iterator[Block]:
-    """The question, the answers, a sentence for each model, and the figure; nothing without a complex gap."""
-    if not groups:
-        return
-    yield from map(Text, (question or _ASKED, *answers))
-    shown = _at_largest(groups)
-    own = [each for each in shown if each.first.source.model not in FLOORS]
-    lines = grouped(own, lambda each: (each.first.model, each.first.combinations))
-    yield from map(Text, map(_sentence, lines.values()))
-    if draws:
-        from clevrhope.report.figures import overview
-
-        yield overview(shown)
-
-
-def _at_largest(groups: Sequence[Group]) -> list[Group]:
+def at_largest(groups: Sequence[Group]) -> list[Group]:
     """The groups with the largest train size of each model, model by model."""
     models = grouped(groups, lambda each: each.first.model).values()
     of_sizes = [grouped(own, lambda each: each.first.train_size or 0) for own in models]
     return [each for of_size in of_sizes for each in of_size[max(of_size)]]
 
 
-def _sentence(groups: Sequence[Group]) -> str:
-    """The gap at each diversity; these are not averaged, since nested palettes are not independent."""
+def _headline(groups: Sequence[Group]) -> dict[str, Any]:
     first = groups[0].first
-    name = ", ".join(filter(None, (first.model, first.combinations, first.size)))
-    unit = "palette" if first.combinations else "held-out pair"
     gaps, silent = [], []
-    for each in groups:
-        shown = each if beat_baseline(each.results) else each.without_collapsed()
-        gap = None if shown is None else shown.estimate(complex_gap)
+    for group in groups:
+        shown = group if beat_baseline(group.results) else group.without_collapsed()
+        gap = None if shown is None else shown.estimate("gap", "complex")
         if shown is None or gap is None:
-            silent.append(each)
+            silent.append(group)
             continue
-        of = counted(len(shown.sub_datasets), unit)
-        n_collapsed = sum(run.collapsed for run in shown.results)
-        if n_collapsed or shown.n_collapsed:
-            how = "with" if n_collapsed else "without"
-            of += f", {how} {counted(n_collapsed or shown.n_collapsed, 'collapsed run')}"
-        gaps.append(f"{estimate_text(gap, points=True)} at diversity {each.first.diversity} ({of})")
-    said = []
-    if gaps:
-        said.append(f"the gap (accuracy on {OOD} minus that on {IID}, in points) is {', '.join(gaps)}")
-    if silent:
-        where = f" at diversity {', '.join(str(each.first.diversity) for each in silent)}" if gaps else ""
-        runs = [run for each in silent for run in each.results]
-        reason = (
-            f"accuracy on {IID} does not beat the question-only baseline, so the model has not learned to "
-            "look at images"
-            if any(run.n_answered.get(split) for run in runs for split in (IID, OOD))
-            else "the model gave no answer to any question"
-        )
-        said.append(f"nothing can be said about the gap{where}, as {reason}")
-    return f"{name}: {'; '.join(said)}."
+        collapsed = sum(run.collapsed for run in shown.results)
+        gaps.append({
+            "text": estimate_text(gap, points=True),
+            "diversity": group.first.diversity,
+            "of": counted(len(shown.sub_datasets), "palette" if first.combinations else "held-out pair"),
+            "with_collapsed": counted(collapsed, "collapsed run") if collapsed else "",
+            "without_collapsed": counted(shown.n_collapsed, "collapsed run") if shown.n_collapsed else "",
+        })  # fmt: skip
+    runs = [run for group in silent for run in group.results]
+    return {
+        "name": ", ".join(filter(None, (first.model, first.combinations, first.size))),
+        "gaps": gaps,
+        "silent": [group.first.diversity for group in silent],
+        "has_answers": any(run.n_answered.get(split) for run in runs for split in (IID, OOD)),
+    }
 
 
-def summary_tables(groups: Sequence[Group]) -> Iterator[Table]:
-    """Accuracies, gaps and transfer by group, and the plain beside the matched gap."""
-    rows = [row for each in groups for row in (each, each.without_collapsed()) if row is not None]
-    if not rows:
-        return
-    yield Table(
-        title="Accuracy, gap and transfer",
-        head=[*_PLACE, "pairs or palettes, runs", f"{IID}, %", f"{OOD}, %",
-              f"question alone: {IID}, %", f"question alone: {OOD}, %", "complex gap, points",
-              "normalised transfer", "transfer if always right"],
-        rows=[
-            [*_place(each), _counts(each),
-             *(_cell(each, each.estimate(of(split))) for of in (accuracy, blind) for split in (IID, OOD)),
-             _cell(each, each.estimate(complex_gap), points=True), _cell(each, each.transfer, digits=2),
-             "" if each.perfect_transfer is None else f"{each.perfect_transfer:.2f}"]
-            for each in rows
-        ],
-        note="Means over pairs or palettes of the means over runs on each. Intervals are bootstraps over "
-        "pairs or palettes; those of a single one are over its images alone. The "
-        "transfer is (OOD minus question alone) / (IID minus question alone): 1 where the image adds as many "
-        "points OOD as IID, 0 where it adds none OOD. The last column is of a model that is always right. "
-        f"There is none where the denominator is below {LEAST_DENOMINATOR:g} points.",
-    )  # fmt: skip
-    matched = [each for each in rows if each.estimate(matched_gap) is not None]
-    if matched:
-        yield Table(
-            title="Plain and matched complex gap, on the same OOD questions, points",
-            head=[*_PLACE, "plain gap", "matched gap", "cells without a match",
-                  "OOD questions in them"],
-            rows=[
-                [*_place(each),
-                 *(_cell(each, each.estimate(of), points=True) for of in (plain_beside_matched, matched_gap)),
-                 *unmatched_cells(each.results)]
-                for each in matched
-            ],
-            note="Matched: IID questions that mention a seen pair of the same two attributes, weighted by "
-            "OOD's families and numbers of objects. OOD questions without a match are in "
-            "neither gap. A pair's cells count once, not once for each run.",
-        )  # fmt: skip
+# Tables with a row for each group
 
 
-def minimal_table(groups: Sequence[Group]) -> Iterator[Table]:
-    """The minimal sets with what a constant answer has there; nothing where no run answered them."""
-    gap = SYSTEMATICITY_GAPS["minimal"]
-    shown = [each for each in groups if each.estimate(gap_of("minimal")) is not None]
-    if shown:
-        yield Table(
-            title="Minimal sets, per cent",
-            head=[*_PLACE, gap.baseline, "a constant answer", gap.name, "a constant answer",
-                  "minimal gap, points"],
-            rows=[
-                [*_place(each),
-                 *(text for split in (gap.baseline, gap.name) for text in (
-                     _cell(each, each.estimate(accuracy(split))), _constant(each, split))),
-                 _cell(each, each.estimate(gap_of("minimal")), points=True)]
-                for each in shown
-            ],
-            note="A constant answer is the most frequent one of the set, which is mostly no. A model that is "
-            "not above it has not learned this kind of question, and its minimal gap says nothing.",
-        )  # fmt: skip
+class Column(NamedTuple):
+    """A column of a table of groups: a figure of the group, or what `_text` says of it."""
+
+    heading: str
+    measure: str
+    split: str = ""
+    unit: str = "percent"
+    """"percent", "points" (with a sign) or "ratio" (with two digits)."""
 
 
-def _constant(group: Group, split: str) -> str:
-    found = [each.constants[split] for each in group.results if split in each.constants]
-    return f"{sum(found) / len(found):.1f}" if found else ""
+_GAP = Column("complex gap, points", "gap", "complex", "points")
+_TRANSFER = Column("normalised transfer", "transfer", "", "ratio")
+_ACCURACIES = (Column(f"{IID}, %", "accuracy", IID), Column(f"{OOD}, %", "accuracy", OOD))
+_OF_GROUPS = tuple(Column(name, name) for name in ("model", "held-out pair", "diversity", "train size"))
+_MINIMAL = SYSTEMATICITY_GAPS["minimal"]
+
+SUMMARY = (
+    *_OF_GROUPS,
+    Column("pairs or palettes, runs", "counts"),
+    *_ACCURACIES,
+    Column(f"question alone: {IID}, %", "blind", IID),
+    Column(f"question alone: {OOD}, %", "blind", OOD),
+    _GAP,
+    _TRANSFER,
+    Column("transfer if always right", "perfect transfer"),
+)
+MATCHED = (
+    *_OF_GROUPS,
+    Column("plain gap", "plain_gap", "complex", "points"),
+    Column("matched gap", "matched_gap", "complex", "points"),
+    Column("cells without a match", "unmatched cells"),
+    Column("OOD questions in them", "unmatched questions"),
+)
+MINIMAL = (
+    *_OF_GROUPS,
+    Column(_MINIMAL.baseline, "accuracy", _MINIMAL.baseline),
+    Column("a constant answer", "constant", _MINIMAL.baseline),
+    Column(_MINIMAL.name, "accuracy", _MINIMAL.name),
+    Column("a constant answer", "constant", _MINIMAL.name),
+    Column("minimal gap, points", "gap", "minimal", "points"),
+)
+RUNS = (
+    *_OF_GROUPS,
+    Column("run", "run"),
+    *_ACCURACIES,
+    _GAP,
+    Column("matched gap, points", "matched_gap", "complex", "points"),
+    _TRANSFER,
+)
+
+
+def summary_table(groups: Sequence[Group]) -> Table:
+    """Accuracies, gaps and transfer by group, and again without collapsed runs."""
+    return _table(SUMMARY, with_uncollapsed_groups(groups))
+
+
+def matched_table(groups: Sequence[Group]) -> Table:
+    """The plain beside the matched gap, on the same OOD questions."""
+    rows = with_uncollapsed_groups(groups)
+    return _table(MATCHED, [group for group in rows if group.estimate("matched_gap") is not None])
+
+
+def minimal_table(groups: Sequence[Group]) -> Table:
+    """The minimal sets with what a constant answer has there, of the groups that answered them."""
+    return _table(MINIMAL, [group for group in groups if group.estimate("gap", "minimal") is not None])
 
 
 def runs_table(groups: Sequence[Group]) -> Table:
     """A row for each run."""
-    rows = [each for group in groups for each in group.results]
-    is_one = len({each.source.dataset.resolve() for each in rows}) == 1
-    return Table(
-        title="Every run",
-        head=["model", "held-out pair" if is_one else "dataset, held-out pair", "diversity", "train size",
-              "run", f"{IID}, %", f"{OOD}, %",
-              "complex gap, points", "matched gap, points", "normalised transfer"],
-        rows=[
-            [each.model,
-             each.hop if is_one else f"{each.source.dataset.resolve().name}, {each.hop}",
-             str(each.diversity), each.size,
-             f"{each.run}, collapsed" if each.collapsed else each.run,
-             *(_cell(of_run, estimate) for estimate in (each.accuracies.get(IID), each.accuracies.get(OOD))),
-             *(_cell(of_run, estimate, points=True) for estimate in (complex_gap(each), matched_gap(each))),
-             _cell(of_run, of_run.transfer, digits=2)]
-            for each in rows
-            for of_run in [Group((each,))]
-        ],
-        note="Intervals are bootstraps over images.",
-    )  # fmt: skip
+    rows = [Group((run,)) for group in groups for run in group.results]
+    if len({group.first.source.dataset.resolve() for group in rows}) == 1:
+        return _table(RUNS, rows)
+    columns = [column._replace(heading=f"dataset, {column.heading}", measure="dataset")
+               if column.measure == "held-out pair" else column for column in RUNS]  # fmt: skip
+    return _table(columns, rows)
 
 
-_PLACE = ("model", "held-out pair", "diversity", "train size")
+def with_uncollapsed_groups(groups: Sequence[Group]) -> list[Group]:
+    """The groups, each followed by itself without its collapsed runs, if it has some."""
+    return [row for group in groups for row in (group, group.without_collapsed()) if row is not None]
 
 
-def _place(group: Group) -> list[str]:
-    hops = {each.hop for each in group.results}
-    first, place = group.first, min(hops) if len(hops) == 1 else f"{len(hops)} pairs"
-    return [first.model, place, str(first.diversity), first.size]
+def _table(columns: Sequence[Column], groups: Sequence[Group]) -> Table:
+    heads = [column.heading for column in columns]
+    return Table(heads, [[_cell(group, column) for column in columns] for group in groups])
+
+
+def _cell(group: Group, column: Column) -> str:
+    if column.measure not in ("accuracy", "blind", "gap", "matched_gap", "plain_gap", "transfer"):
+        return _text(group, column)
+    estimate = group.estimate(column.measure, column.split)
+    if estimate is None:
+        return ""
+    digits = 2 if column.unit == "ratio" else 1
+    return greyed(estimate_text(estimate, points=column.unit == "points", digits=digits), group.results)
+
+
+def _text(group: Group, column: Column) -> str:
+    """What a column says of a group that is no figure of it."""
+    first, hops = group.first, {run.hop for run in group.results}
+    place = min(hops) if len(hops) == 1 else f"{len(hops)} pairs"
+    constants = [run.constants[column.split] for run in group.results if column.split in run.constants]
+    perfect = group.perfect_transfer if column.measure == "perfect transfer" else None
+    unmatched = unmatched_cells(group.results)
+    return {
+        "model": first.model,
+        "held-out pair": place,
+        "dataset": f"{first.source.dataset.resolve().name}, {place}",
+        "diversity": str(first.diversity),
+        "train size": first.size,
+        "run": f"{first.run}, collapsed" if first.collapsed else first.run,
+        "counts": _counts(group),
+        "constant": f"{sum(constants) / len(constants):.1f}" if constants else "",
+        "perfect transfer": "" if perfect is None else f"{perfect:.2f}",
+        "unmatched cells": unmatched[0],
+        "unmatched questions": unmatched[1],
+    }[column.measure]
 
 
 def _counts(group: Group) -> str:
     text = f"{len(group.sub_datasets)}, {len(group.results)}"
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
-
-
-def _cell(group: Group, estimate: Estimate | None, *, points: bool = False, digits: int = 1) -> str:
-    if estimate is None:
-        return ""
-    return greyed(estimate_text(estimate, points=points, digits=digits), group.results)
 
 
 def estimate_text(estimate: "Estimate | MeanSlope", *, points: bool = False, digits: int = 1) -> str:

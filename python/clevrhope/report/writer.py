@@ -11,41 +11,46 @@ from typing import Any
 from clevrhope.dataset.folder_check import is_dataset
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.paper import paper_results
-from clevrhope.metrics.predictions import is_about_sets
+from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
 from clevrhope.metrics.results import Results
 from clevrhope.metrics.suites.tables import ALL_PAIRS
-from clevrhope.report.covr import covr_blocks, covr_rows, measure_covr
-from clevrhope.report.failures import failure_blocks
-from clevrhope.report.instances import measure_instances, regression_blocks
-from clevrhope.report.page import FIGURES, Block, Figure, Heading, Text, html, markdown
+from clevrhope.pages import render_text
+from clevrhope.report.covr import covr_rows, covr_tables, measure_covr
+from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
+from clevrhope.report.instances import Instance, measure_instances, regression_blocks
+from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
+    DIGEST_LETTERS,
     collapsed_table,
-    notes_of,
-    provenance_blocks,
+    datasets_table,
+    files_table,
     remarks,
     setup_tables,
     unanswered_table,
 )
 from clevrhope.report.results import KINDS, Result, measure
-from clevrhope.report.runs import LAST, find_sources
+from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.report.setups import dropped
-from clevrhope.report.slopes import Section, sections_of, slope_blocks, slope_sentences
-from clevrhope.report.suite_tables import suite_blocks
+from clevrhope.report.slopes import sections_of, slope_blocks, slope_sentences
+from clevrhope.report.suite_tables import suite_tables
 from clevrhope.report.suites import SuiteResult, count, measure_suites
 from clevrhope.report.summary import (
     Group,
+    at_largest,
     groups_of,
-    headline,
-    matched_gap,
+    headlines,
+    matched_table,
     minimal_table,
     runs_table,
-    summary_tables,
+    summary_table,
 )
 from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.version import software_version
 
 _OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n")
 """Columns of results.csv that are left out if they are empty in all rows."""
@@ -127,36 +132,16 @@ def report(
     skipped = [*skipped, *unread, *uncounted, *unscored]
     if not (results or covr):
         raise PredictionsError([*skipped, "no predictions were found; there is nothing to report"][0])
-    instances = measure_instances(results, keys=keys)
-    # Runs that dropped train questions are many instances of one model, for a regression. They have no
-    # tables of their own unless there are no other runs.
-    shown = [each for each in results if not dropped(each.source.setup)] or results
-    last = [each for each in shown if each.checkpoint == LAST and not each.is_elsewhere]
-    groups = groups_of(last)
-    no_figures = _why_missing("matplotlib", "plots need")
-    no_slopes = _why_missing("scipy", "tests of slopes need")
-    sections = [] if no_slopes else sections_of(shown)
-    draws = not no_figures
     with progress.stage("Writing", total=1, unit="pages") as advance:
-        page = [
-            # COVR's questions have no gaps: its splits are about composition.
-            Heading(title or ("Systematicity gaps" if results else "Compositional generalisation"), 1),
-            *_results_blocks(results, last, groups, sections, question, draws=draws),
-            *covr_blocks(covr),
-            *suite_blocks([each for each in paired if each.result in shown], instances),
-            *regression_blocks(instances, draws=draws),
-            *failure_blocks(last, draws=draws),
-            *_runs_blocks(results, last, groups, draws=draws),
-            *_left_out(
-                len(results) - len(shown),
-                failures,
-                skipped,
-                no_figures,
-                no_slopes if any(each.mode for each in shown) else "",
-            ),
-            *provenance_blocks(sources),
-        ]
+        page = _page(
+            Measured(results, covr, paired, measure_instances(results, keys=keys), sources),
+            title=title,
+            question=question,
+            failures=failures,
+            skipped=skipped,
+        )
         advance(1)
+    no_figures = _why_missing("matplotlib", "plots need")
     figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
     pages = (_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
@@ -171,92 +156,120 @@ def report(
     )
 
 
-def _results_blocks(
-    results: Sequence[Result],
-    last: Sequence[Result],
-    groups: Sequence[Group],
-    sections: Sequence[Section],
-    question: str | None,
+@dataclass(frozen=True)
+class Measured:
+    """What is measured of the files of a report."""
+
+    results: Sequence[Result]
+    covr: Sequence[Results]
+    paired: Sequence[SuiteResult]
+    instances: Sequence[Instance]
+    sources: Sequence[Source]
+
+
+def _page(
+    measured: Measured,
     *,
-    draws: bool,
-) -> Iterator[Block]:
-    """The answer, then what it rests on: means, slopes on diversity, and the paper's tables."""
-    if not results:
-        return
-    if draws:
-        from clevrhope.report.figures import diversity_plots, figures_of
-    yield from headline(groups, question, slope_sentences(sections), draws=draws)
-    yield Text(_summary(results))
-    yield from remarks(results)
-    yield from summary_tables(groups)
-    yield from minimal_table([each for each in groups if each.first.combinations])
-    if draws:
-        yield from diversity_plots(groups)
-    yield from slope_blocks(sections, draws=draws)
-    plain = [each for each in last if not each.mode]
-    for name in models_of(plain):
-        yield Heading(name)
-        if all(each.collapsed for each in plain if each.model == name):
-            yield Text(
-                "All runs collapsed: they do not beat the question-only baseline in distribution, so there "
-                "is nothing to compare with the paper. Their accuracies are in the table of every run."
-            )
-            continue
-        yield from notes_of(plain, name)
-        if draws:
-            yield from figures_of(plain, name)
-        yield from gap_tables(plain, name)
-        yield from accuracy_tables(plain, name)
-
-
-def _runs_blocks(
-    results: Sequence[Result], last: Sequence[Result], groups: Sequence[Group], *, draws: bool
-) -> Iterator[Block]:
-    """What is known of single runs."""
-    yield Heading("Runs")
-    if draws:
-        from clevrhope.report.learning_curves import learning_curves
-
-        drawn = learning_curves(last)
-        if drawn is not None:
-            yield drawn
-    if groups:
-        yield runs_table(groups)
-    yield from setup_tables(results)
-    yield from collapsed_table([each for each in results if each.checkpoint == LAST])
-    yield from unanswered_table(results)
-
-
-def _left_out(
-    n_dropped: int, failures: Sequence[str], skipped: Sequence[str], figures: str, slopes: str
-) -> Iterator[Block]:
-    """What is not in the report, and why."""
-    if n_dropped:
-        yield Text(
-            f"{counted(n_dropped, 'run')} that left out train questions of some types have no tables of "
-            "their own: they are instances for the question whether RAD predicts accuracy, and rows of "
-            "results.csv."
-        )
-    for begin, reasons in (
-        ("Runs that failed", "; ".join(failures)),
-        ("Left out", "; ".join(skipped)),
-        ("Without figures", figures),
-        ("Without tests of slopes", slopes),
-    ):
-        if reasons:
-            yield Text(f"{begin}: {reasons}.")
-
-
-def _summary(results: Sequence[Result]) -> str:
-    n_models, n_pairs = len({e.model for e in results}), len({e.held_out for e in results})
-    text = (
-        f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
-        f"{counted(n_pairs, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
-        "percentage points. Square brackets hold 95% intervals."
+    title: str | None,
+    question: str | None,
+    failures: Sequence[str],
+    skipped: Sequence[str],
+) -> list[Block]:
+    """The blocks of the page, in the order and with the words of the template report/page.txt."""
+    results = measured.results
+    # Runs that dropped train questions are many instances of one model, for a regression. They have no
+    # tables of their own unless there are no other runs.
+    shown = [result for result in results if not dropped(result.source.setup)] or results
+    last = [result for result in shown if result.checkpoint == LAST and not result.is_elsewhere]
+    groups = groups_of(last)
+    no_figures = _why_missing("matplotlib", "plots need")
+    no_slopes = _why_missing("scipy", "tests of slopes need")
+    sections = [] if no_slopes else sections_of(shown)
+    draws = not no_figures
+    wrong = draw_failures(last)
+    draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
+    models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
+    page = Page()
+    render_text(
+        "report/page.txt",
+        page=page,
+        # COVR's questions have no gaps: its splits are about composition.
+        title=title or ("Systematicity gaps" if results else "Compositional generalisation"),
+        question=question,
+        results=results,
+        groups=groups,
+        headlines=headlines(groups),
+        slope_sentences=slope_sentences(sections),
+        has_papers_models=bool(models),
+        remarks=remarks(results),
+        not_trained=NOT_TRAINED,
+        least_denominator=f"{LEAST_DENOMINATOR:g}",
+        slopes=slope_blocks(sections, draws=draws),
+        models=[*_models([result for result in last if not result.mode], draws=draws)],
+        covr=[covr_tables(scores) for scores in measured.covr],
+        suites=suite_tables(
+            [paired for paired in measured.paired if paired.result in shown], measured.instances
+        ),
+        regression=regression_blocks(measured.instances, draws=draws),
+        failures=failures_table([] if draws_wrong else wrong),
+        failures_figure=[failures_figure(wrong)] if draws_wrong else [],
+        how_failures=HOW,
+        n_dropped=len(results) - len(shown),
+        left_out={
+            "Runs that failed": "; ".join(failures),
+            "Left out": "; ".join(skipped),
+            "Without figures": no_figures,
+            "Without tests of slopes": no_slopes if any(result.mode for result in shown) else "",
+        },
+        tables={
+            "summary": summary_table(groups),
+            "matched": matched_table(groups),
+            "minimal": minimal_table([group for group in groups if group.first.combinations]),
+            "runs": runs_table(groups),
+            "setups": setup_tables(results),
+            "collapsed": collapsed_table([result for result in results if result.checkpoint == LAST]),
+            "unanswered": unanswered_table(results),
+            "datasets": datasets_table(measured.sources),
+            "files": files_table(measured.sources),
+        },
+        version=software_version(),
+        digest_letters=DIGEST_LETTERS,
+        counted=counted,
+        **_figures(groups, last, draws=draws),
     )
-    if {each.source.paper_model for each in results} & {each.model for each in paper_results()}:
-        text += " The paper's numbers are from tables 4 to 21 of Berlot-Attwell et al., as submitted to ACL."
-    return text
+    return page.blocks
+
+
+def _figures(groups: Sequence[Group], last: Sequence[Result], *, draws: bool) -> dict[str, Sequence[Figure]]:
+    """The figures that are not of one model; none without matplotlib."""
+    if not draws:
+        return dict.fromkeys(("overview", "diversity_figures", "learning_curves"), ())
+    from clevrhope.report.figures import diversity_plots, overview
+    from clevrhope.report.learning_curves import learning_curves
+
+    curves = learning_curves(last)
+    return {
+        "overview": [overview(at_largest(groups))] if groups else [],
+        "diversity_figures": [*diversity_plots(groups)],
+        "learning_curves": [curves] if curves else [],
+    }
+
+
+def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]:
+    """The paper's tables and figures of each model on plain pairs, with the notes of its predictions."""
+    for name in models_of(plain):
+        own = [result for result in plain if result.model == name]
+        blocks: list[Block] = []
+        if collapsed := all(result.collapsed for result in own):
+            yield {"name": name, "collapsed": collapsed}
+            continue
+        if draws:
+            from clevrhope.report.figures import figures_of
+
+            blocks += figures_of(plain, name)
+        blocks += [*gap_tables(plain, name), *accuracy_tables(plain, name)]
+        notes = sorted({result.note for result in own if result.note})
+        yield {"name": name, "collapsed": False, "notes": notes, "blocks": blocks}
 
 
 def _why_missing(module: str, need: str) -> str:
@@ -289,7 +302,7 @@ def _rows(result: Result) -> list[dict[str, Any]]:
         for split, each in result.accuracies.items()
     ] + [
         _row(result, metric, kind, gap.value)
-        for metric, kind, gap in (*gaps, ("matched_gap", "complex", matched_gap(result)))
+        for metric, kind, gap in (*gaps, ("matched_gap", "complex", result.figure("matched_gap", "complex")))
         if gap is not None
     ]
 
