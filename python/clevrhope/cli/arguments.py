@@ -1,8 +1,9 @@
 """Options and values that several commands share."""
 
+import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -203,6 +204,14 @@ def with_options(*added: Callable[[Any], Any]) -> Callable[[_Command], _Command]
 def read_names(options: Sequence[str]) -> list[str]:
     """The names given to a repeatable option, whose values can each hold several names between commas."""
     return [name.strip() for names in options for name in names.split(",")]
+
+
+def show_result(choices: Mapping[str, Any], value: Any, lines: Iterable[str]) -> None:
+    """Prints a result: as JSON with --json, else as text, or not at all with --quiet."""
+    if choices["as_json"]:
+        click.echo(json.dumps(value))
+    elif not choices.get("quiet"):
+        click.echo("\n".join(lines))
 
 
 def shown_progress(choices: Mapping[str, Any]) -> "Progress":

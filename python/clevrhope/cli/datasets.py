@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, shown_progress
+from clevrhope.cli.arguments import PATH, options, show_result, shown_progress
 from clevrhope.cli.command import Command
 from clevrhope.cli.request import dataset_options, read_request
 
@@ -37,21 +37,20 @@ def build(**choices: Any) -> int:
     seed = choices["seed"] if choices["seed"] is not None or not request.edition else request.edition.seed
     request = replace(request, seed=seed)
     part = build_part(request, parse_shard(choices["shard"]), progress=shown_progress(choices))
-    if choices["as_json"]:
-        result = {
-            "folder": str(part.folder),
-            "shard": str(part.shard),
-            "splits": part.n_splits,
-            "images": part.n_images,
-            "seconds": round(part.seconds, 3),
-        }
-        click.echo(json.dumps(result))
-    elif not choices["quiet"]:
-        click.echo(
-            f"\n{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_images:,} images\n"
-            f"When all {part.shard.of} parts are done, join them with clevrhope merge PART... --out DIR and "
-            "the options of build."
-        )
+    result = {
+        "folder": str(part.folder),
+        "shard": str(part.shard),
+        "splits": part.n_splits,
+        "images": part.n_images,
+        "seconds": round(part.seconds, 3),
+    }
+    lines = [
+        "",
+        f"{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_images:,} images",
+        f"When all {part.shard.of} parts are done, join them with clevrhope merge PART... --out DIR and "
+        "the options of build.",
+    ]
+    show_result(choices, result, lines)
     return 0
 
 

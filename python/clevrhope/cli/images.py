@@ -17,6 +17,7 @@ from clevrhope.cli.arguments import (
     quiet_option,
     read_names,
     rendering_options,
+    show_result,
     shown_progress,
     with_options,
 )
@@ -61,10 +62,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         address=choices["address"],
         progress=shown_progress(choices),
     )
-    if choices["as_json"]:
-        click.echo(json.dumps({**asdict(made), "folder": str(made.folder)}))
-    elif not choices["quiet"]:
-        click.echo("\n".join(text_lines(made)))
+    show_result(choices, {**asdict(made), "folder": str(made.folder)}, text_lines(made))
 
 
 @click.command(cls=Command, short_help="Lists the devices that Blender can render on.")

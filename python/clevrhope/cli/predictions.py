@@ -28,15 +28,7 @@ _JSON = "--json -> as_json: Print one JSON object instead of text."
     {_OUT}
     {_QUIET}
 """)
-def baseline(
-    folder: Path,
-    kind: str,
-    hops: tuple[str, ...],
-    size: str | None,
-    suite: str | None,
-    out: Path,
-    quiet: bool,
-) -> None:
+def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, **choices: Any) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
@@ -45,12 +37,12 @@ def baseline(
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
-    progress = shown_progress({"quiet": quiet})
-    rows = run(folder, kind, hops=hops, size=n_train, suite=suite, progress=progress)
-    n = write_predictions(out, rows)
-    only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
+    n = write_predictions(
+        out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
+    )
+    only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in choices["hops"])
     click.echo(f"{out}: {n:,} predictions of {kind}")
-    with_suite = f" --suite {suite}" if suite else ""
+    with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
     click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 

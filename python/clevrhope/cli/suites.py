@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
+from clevrhope.cli.arguments import PATH, options, read_names, show_result, shown_progress
 from clevrhope.cli.command import Command
 
 if TYPE_CHECKING:
@@ -52,25 +52,31 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     ten questions.
     """
     from clevrhope.dataset.suite_pools import VISUAL
+    from clevrhope.pipeline.suite_words import suite_lines
+    from clevrhope.pipeline.suites import make_suite, remove_suite
 
     _check_choices(name, choices)
+    hops, progress = read_names(choices["hops"]) or None, shown_progress(choices)
+    about = {"folder": str(folder), "suite": name}
     if choices["remove"]:
-        _remove(folder, name, choices)
+        removed = remove_suite(folder, name, hops=hops)
+        show_result(
+            choices, {**about, "removed": removed}, [f"{folder}: {name} of {', '.join(removed)} was removed"]
+        )
         return
+    made: Sequence[SuiteSplit]
+    notes: list[list[str]] = []
     if name == VISUAL:
-        _make_visual(folder, choices)
-        return
-    from clevrhope.pipeline.suites import make_suite
+        from clevrhope.pipeline.visual.suite import make_visual_suite
 
-    made = make_suite(
-        folder,
-        name,
-        hops=read_names(choices["hops"]) or None,
-        suite_files=choices["templates"],
-        progress=shown_progress(choices),
-        **{option: choices[option] for option in ("train", "origin", "per_cell")},
-    )
-    _show(made, folder, name, choices)
+        files = {key: choices[key] for key in ("templates", "properties")}
+        made = visual = make_visual_suite(folder, choices["n_visual"], hops=hops, progress=progress, **files)
+        notes = [split.notes() for split in visual]
+    else:
+        more = {key: choices[key] for key in ("train", "origin", "per_cell")}
+        files = {"suite_files": choices["templates"]}
+        made = make_suite(folder, name, hops=hops, progress=progress, **files, **more)
+    show_result(choices, {**about, "splits": list(map(asdict, made))}, suite_lines(made, notes))
 
 
 def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
@@ -78,19 +84,16 @@ def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
     from clevrhope.dataset.suite_pools import VISUAL
 
     of_visual = {"--visual", "--properties"}
-    given = {
-        option
-        for option, value in (
-            ("--visual", choices["n_visual"]),
-            ("--properties", choices["properties"]),
-            ("--templates", choices["templates"]),
-            ("--per-cell", choices["per_cell"]),
-            ("--from search", choices["origin"] == "search" or None),
-            ("--train", choices["train"] or None),
-            ("--remove", choices["remove"] or None),
-        )
-        if value is not None
+    values = {
+        "--visual": choices["n_visual"],
+        "--properties": choices["properties"],
+        "--templates": choices["templates"],
+        "--per-cell": choices["per_cell"],
+        "--from search": choices["origin"] == "search" or None,
+        "--train": choices["train"] or None,
+        "--remove": choices["remove"] or None,
     }
+    given = {option for option, value in values.items() if value is not None}
     if name != VISUAL and given & of_visual:
         raise click.UsageError(f"{min(given & of_visual)} goes with the suite visual alone")
     for first, allowed in (
@@ -101,49 +104,6 @@ def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
         others = given - allowed - {first}
         if (first in given or first == name) and others:
             raise click.UsageError(f"{first} does not go with {min(others)}")
-
-
-def _remove(folder: Path, name: str, choices: Mapping[str, Any]) -> None:
-    """Removes a suite."""
-    from clevrhope.pipeline.suites import remove_suite
-
-    removed = remove_suite(folder, name, hops=read_names(choices["hops"]) or None)
-    if choices["as_json"]:
-        click.echo(json.dumps({"folder": str(folder), "suite": name, "removed": removed}))
-    elif not choices["quiet"]:
-        click.echo(f"{folder}: {name} of {', '.join(removed)} was removed")
-
-
-def _make_visual(folder: Path, choices: Mapping[str, Any]) -> None:
-    """Makes the suite of edited images."""
-    from clevrhope.dataset.suite_pools import VISUAL
-    from clevrhope.pipeline.visual.suite import make_visual_suite
-
-    made = make_visual_suite(
-        folder,
-        choices["n_visual"],
-        hops=read_names(choices["hops"]) or None,
-        templates=choices["templates"],
-        properties=choices["properties"],
-        progress=shown_progress(choices),
-    )
-    _show(made, folder, VISUAL, choices, notes=[split.notes() for split in made])
-
-
-def _show(
-    made: "Sequence[SuiteSplit]",
-    folder: Path,
-    name: str,
-    choices: Mapping[str, Any],
-    notes: Sequence[Sequence[str]] = (),
-) -> None:
-    """Prints the pairs made on each split; `notes` has sentences for each split."""
-    if choices["as_json"]:
-        click.echo(json.dumps({"folder": str(folder), "suite": name, "splits": list(map(asdict, made))}))
-    elif not choices["quiet"]:
-        from clevrhope.pipeline.suite_words import suite_lines
-
-        click.echo("\n".join(suite_lines(made, notes)))
 
 
 @click.command(cls=Command, short_help="Lists the question families, for writing your own suites.")
