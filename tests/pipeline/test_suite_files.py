@@ -19,7 +19,6 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.pipeline import build, suites
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
-from clevrhope.pipeline.suite_words import counted
 from clevrhope.pipeline.suites import make_suite, remove_suite
 
 
@@ -234,11 +233,6 @@ def test_the_command_says_why_a_test_has_no_pairs(
     assert f"{HOP} complex_ood: " in told
     assert told.count("Columns 00 to 11") == 1
     assert max(map(len, told.splitlines())) <= 115
-
-
-@pytest.mark.parametrize(("n", "words"), [(0, "0 pairs"), (1, "1 pair"), (1200, "1,200 pairs")])
-def test_counted_nouns(n: int, words: str) -> None:
-    assert counted(n, "pair") == words
 
 
 def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> None:

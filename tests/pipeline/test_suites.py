@@ -144,17 +144,6 @@ def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.Captur
 
 
 @pytest.mark.slow
-def test_the_last_split_of_a_suite_takes_its_folder_along(with_pairs: Path) -> None:
-    build(request(with_pairs, hops=("none",), splits=("test",), render=False, sizes={**SIZES, "test": 180}))
-    layout = Layout(with_pairs)
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
-    assert manifest.suites.keys() == {HOP}
-    assert not layout.suite("none", "carets").parent.exists()
-    assert audit(with_pairs).ok
-
-
-@pytest.mark.slow
 def test_the_command_says_which_suites_to_make_again(
     with_pairs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,19 +180,6 @@ def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixt
     into = request(whole, **{**ASKED, "sizes": LARGER})
     assert merge([larger.out], into).suites == {"rad": [HOP]}
     assert audit(whole).ok
-
-
-def test_json_is_one_object(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    capsys.readouterr()
-    assert run_command(["suite", "rad", str(with_pairs), "--hop", HOP, "--json", "--quiet"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["suite"], [each["split"] for each in said["splits"]]) == (
-        "rad",
-        ["complex_iid", "complex_ood"],
-    )
-    tests = {test["test"]: test for test in said["splits"][0]["tests"]}
-    assert tests["any"]["n_pairs"] == sum(tests["any"]["cells"].values()) > 0
-    assert tests["is_there_color"]["tier"] == "in"
 
 
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(

@@ -162,29 +162,24 @@ def merge(
 
 
 def _check_is_part(out: Path, shard: Shard) -> None:
-    there = read_manifest(Layout(out).manifest, repairs=True)
-    if there is None:
-        return
-    if there.shard is None:
-        raise DatasetError(
-            f"{out}: a whole dataset, not a part of one; give each part a folder of its own with --out"
+    existing = read_manifest(Layout(out).manifest, repairs=True)
+    if existing is not None and existing.part != str(shard):
+        what = (
+            "a whole dataset, not a part of one"
+            if existing.part is None
+            else f"part {existing.part}, not {shard}"
         )
-    if (there.shard["number"], there.shard["of"]) != (shard.number, shard.of):
-        raise DatasetError(
-            f"{out}: part {there.shard['number']}/{there.shard['of']}, not {shard}; "
-            "give each part a folder of its own with --out"
-        )
+        raise DatasetError(f"{out}: {what}; give each part a folder of its own with --out")
 
 
 def _read_part(folder: Path) -> Manifest:
     manifest = read_manifest(Layout(folder).manifest)
-    if manifest is None or manifest.shard is None:
+    if manifest is None or manifest.part is None:
         what = "not a part of a dataset" if folder.exists() else "no such folder"
         raise WrongFolderError(f"{folder}: {what}; clevrhope build --shard makes the parts to join")
     check_links(folder, (Layout(folder).manifest.name, FILES_TABLE, *FOLDERS))
     if not manifest.complete:
-        number, of = manifest.shard["number"], manifest.shard["of"]
-        raise DatasetError(f"{folder}: part {number}/{of} is not finished; run its command again")
+        raise DatasetError(f"{folder}: part {manifest.part} is not finished; run its command again")
     for name, wanted in _texts(manifest).items():
         path = below(folder, name)
         size = _size(path)
@@ -212,14 +207,12 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
         check_binding(part, replace(resolved.manifest, rendering=resolved.request.rendering), folder)
         if shard["of"] != of:
             raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
-        for key, value in wanted.items():
-            if shard["asked"].get(key) != value:
-                differs = _other_pairs(shard["asked"], wanted) or difference(
-                    {key: shard["asked"].get(key)}, {key: value}
-                )
-                raise DatasetError(
-                    f"{folder}: made for another request ({differs}); give merge the options of its build"
-                )
+        asked = {key: shard["asked"].get(key) for key in wanted}
+        if asked != wanted:
+            differs = _other_pairs(asked, wanted) or difference(asked, wanted)
+            raise DatasetError(
+                f"{folder}: made for another request ({differs}); give merge the options of its build"
+            )
         _check_splits(folder, part, resolved)
         if shard["number"] in seen:
             again = seen[shard["number"]]
@@ -248,11 +241,9 @@ def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
 def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """The sub-datasets of a part and of the request, where these differ; else ""."""
     has, asks = (
-        sorted({split.partition("/")[0] for split in each.get("splits", ())}) for each in (there, here)
+        sorted({split.partition("/")[0] for split in each["splits"] or ()}) for each in (there, here)
     )
-    if has == asks:
-        return ""
-    return f"{listed(has, most=6)} there, {listed(asks, most=6)} asked for"
+    return "" if has == asks else f"{listed(has, most=6)} there, {listed(asks, most=6)} asked for"
 
 
 def _place(path: Path, to: Path) -> None:

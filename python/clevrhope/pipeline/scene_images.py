@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clevrhope.dataset.binding import difference
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
@@ -27,7 +28,6 @@ from clevrhope.images.rendering_record import (
     other_revision,
     rendering_as_json,
     rendering_from_json,
-    rendering_in_words,
     rendering_of_folder,
 )
 from clevrhope.images.settings import Rendering
@@ -237,17 +237,14 @@ def _bind(
     how = {**rendering_of_folder(before, how)}
     if reason := other_revision(before, how):
         raise DatasetError(f"{out}: {reason}")
+    if {**before, "look": ""} == {**how, "look": ""} and before != how:
+        raise DatasetError(
+            f"{out}: its images have another look (table [look] of --config, or --properties); "
+            "choose another --out"
+        )
     if before != how:
-        a, b = rendering_in_words(before), rendering_in_words(how)
-        if {**before, "look": how["look"]} == how:
-            raise DatasetError(
-                f"{out}: its images have another look (table [look] of --config, or --properties); "
-                "choose another --out"
-            )
-        if a == b:
-            changed = [name for name in how if before.get(name) != how[name]]
-            a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
-        raise DatasetError(f"{out}: its images were made with {a}, not with {b}; choose another --out")
+        reason = f"its images were made with other settings ({difference(before, how)})"
+        raise DatasetError(f"{out}: {reason}; choose another --out")
     own = {"sha256": record(scenes).sha256, "images": names}
     kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
     if kinds:
