@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clevrhope.audit.checks.object_counts import uneven
+from clevrhope.audit.checks.scenes import uneven
 
 LEAST, MOST = 3, 10
 

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 from spoiling import Row, failed
-from test_suite_faults import SpoiltSuite, spoils_pairs
+from test_suite_faults import Spoil, SpoiltSuite
 
 from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.slow
 
 HOP, IID, OOD = "rubber_cylinder", "complex_iid", "complex_ood"
 FOLDER = f"hops/{HOP}/suites/visual"
+PAIRS = f"{FOLDER}/{IID}"
 SCENES, IMAGES = f"{FOLDER}/scenes/{IID}", f"{FOLDER}/images/{IID}.h5"
-SUITE = "visual"
 
 
 @pytest.fixture(scope="module")
@@ -143,27 +144,25 @@ def noise(data: SpoiltVisual) -> None:
     data.image("fill", pixels)
 
 
-@spoils_pairs(SUITE)
-def other_image(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
+def other_image(data: SpoiltSuite, arrays: dict[str, Any]) -> None:
     """A partner that is asked about the fill in place of the crop."""
-    crop = data.test("crop", SUITE)
+    crop = data.test("crop", PAIRS)
     row = 2 * int(np.flatnonzero(arrays["test"][::2] == crop)[0]) + 1
     arrays["image_idxs"][row] -= 1
 
 
-@spoils_pairs(SUITE)
-def other_copy(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
-    arrays["image_idxs"][0] = data.index("copy", 1)
+def other_copy(data: SpoiltSuite, arrays: dict[str, Any]) -> None:
+    """The copy for the next question that has one of its own."""
+    images = arrays["image_idxs"]
+    images[0] = next(index for index in images[::2] if index != images[0])
 
 
-@spoils_pairs(SUITE)
-def same_for_flip(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
-    rows = arrays["test"] == data.test("edit", SUITE)
+def same_for_flip(data: SpoiltSuite, arrays: dict[str, Any]) -> None:
+    rows = arrays["test"] == data.test("edit", PAIRS)
     arrays["relation"][rows] = 0
 
 
-@spoils_pairs(SUITE)
-def other_question(data: SpoiltVisual, arrays: dict[str, Any]) -> None:
+def other_question(data: SpoiltSuite, arrays: dict[str, Any]) -> None:
     arrays["questions"][1] = arrays["questions"][-1]
 
 
@@ -179,11 +178,13 @@ def renamed(data: SpoiltVisual) -> None:
     data.scenes(lambda rows: rows[0].update(image_filename="HOPE_test_iid_000000.png"))
 
 
-def wrong_counts(data: SpoiltVisual) -> None:
-    path = data.path("manifest.json")
-    raw = json.loads(path.read_text())
-    raw["suites"][HOP][SUITE][IID]["images"] += 1
-    path.write_text(json.dumps(raw))
+def wrong_counts(raw: Row) -> None:
+    raw["suites"][HOP]["visual"][IID]["images"] += 1
+
+
+def in_arrays(spoil: Spoil) -> Plant:
+    """A plant that changes the arrays of the pairs."""
+    return lambda data: data.change(f"{PAIRS}.h5", partial(spoil, data))
 
 
 CASES: list[tuple[str, Plant, str]] = [
@@ -208,13 +209,13 @@ CASES: list[tuple[str, Plant, str]] = [
     ("edited copy", instead("copy", "blur_1"), IMAGES),
     ("another PNG", instead("fill", "blur_1", png=False), IMAGES),
     ("noise", noise, IMAGES),
-    ("other image", other_image, f"{FOLDER}/{IID}.h5"),
-    ("other copy", other_copy, f"{FOLDER}/{IID}.h5"),
-    ("same for flip", same_for_flip, f"{FOLDER}/{IID}.h5"),
-    ("other question", other_question, f"{FOLDER}/{IID}.h5"),
+    ("other image", in_arrays(other_image), f"{PAIRS}.h5"),
+    ("other copy", in_arrays(other_copy), f"{PAIRS}.h5"),
+    ("same for flip", in_arrays(same_for_flip), f"{PAIRS}.h5"),
+    ("other question", in_arrays(other_question), f"{PAIRS}.h5"),
     ("lost image", lost_image, IMAGES),
     ("renamed", renamed, f"{SCENES}/0000.json"),
-    ("wrong counts", wrong_counts, "manifest.json"),
+    ("wrong counts", lambda data: data.manifest(wrong_counts), "manifest.json"),
 ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from clevrhope.browse.folder import Folder
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.runtime.progress import Silent
@@ -38,7 +38,7 @@ class SiteClient:
 
 
 def make_client(root: Path, predictions: Sequence[str] = ()) -> SiteClient:
-    folder = Folder(root)
+    folder = SiteFolder(root)
     models = read_models(predictions, folder)
     site = Site(folder, models, predictions=[*predictions], progress=Silent())
     return SiteClient(TestClient(application(site, TOKEN), base_url="http://127.0.0.1:8765"))

@@ -11,7 +11,7 @@ from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 
 from clevrhope.__main__ import run_command
 from clevrhope.browse import index
-from clevrhope.browse.folder import Folder
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.index import Index, Indexes
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
@@ -143,13 +143,13 @@ def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
 ) -> None:
     real = index.read_index
 
-    def change(folder: Folder, hop: str, progress: Progress) -> Index:
+    def change(folder: SiteFolder, hop: str, progress: Progress) -> Index:
         manifest = Layout(copy).manifest
         manifest.write_bytes(manifest.read_bytes() + b"\n")
         return real(folder, hop, progress)
 
     monkeypatch.setattr(index, "read_index", change)
-    indexes = Indexes(Folder(copy), Silent())
+    indexes = Indexes(SiteFolder(copy), Silent())
     with pytest.raises(DatasetError, match="it changed while it was read"):
         indexes.make(HOP)
     assert indexes.ready(HOP) is None
@@ -157,7 +157,7 @@ def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
 
 def test_only_the_latest_indexes_stay_in_memory(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "INDEXES_KEPT", 1)
-    indexes = Indexes(Folder(dataset), Silent())
+    indexes = Indexes(SiteFolder(dataset), Silent())
     made = indexes.make(HOP)
     assert indexes.get(HOP) is made
     indexes.make("none")

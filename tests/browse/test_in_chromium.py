@@ -14,7 +14,7 @@ import pytest
 import uvicorn
 from site_client import HOP, TOKEN
 
-from clevrhope.browse.folder import Folder
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.browse.serving import bound
@@ -37,7 +37,7 @@ QUESTION = f"question/{HOP}/complex_iid/20"
 @pytest.fixture(scope="module")
 def address(dataset: Path, predictions: list[str]) -> Iterator[str]:
     """Of a running server with two models."""
-    folder = Folder(dataset)
+    folder = SiteFolder(dataset)
     models = read_models(predictions, folder)
     site = Site(folder, models, predictions=predictions, progress=Silent())
     config = uvicorn.Config(application(site, TOKEN), log_level="error", lifespan="off", ws="none")

@@ -13,7 +13,7 @@ from PIL import Image
 from site_client import HOP, SiteClient, links, make_client, text_of
 
 from clevrhope.browse.addresses import Query
-from clevrhope.browse.folder import Folder
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import OUTCOMES, read_models
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
@@ -287,6 +287,6 @@ def test_files_of_one_model_are_models_of_their_own(dataset: Path, tmp_path: Pat
         files.append(tmp_path / name / "p.jsonl")
         files[-1].parent.mkdir()
         files[-1].write_text(json.dumps({**row, "answer": answer}) + "\n")
-    models = read_models([str(file) for file in files], Folder(dataset)).models
+    models = read_models([str(file) for file in files], SiteFolder(dataset)).models
     assert [model.name for model in models] == ["m", "m (p.jsonl)", "m (2)"]
     assert all(len(model.answers) == 1 for model in models)

@@ -1,10 +1,11 @@
-"""A made-up fifth kind of questions is one row of `KINDS`: its splits are loaded, scored and exported."""
+"""A made-up fifth kind is one row of `KINDS`: loaded, checked, audited, scored, shown and exported."""
 
 import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +13,12 @@ from building import request
 from fake_renderer import FakeRenderer
 
 from clevrhope import ConfigError, DatasetError, PredictionsError, load
+from clevrhope.audit import audit
+from clevrhope.browse.addresses import Links, Query
+from clevrhope.browse.folder import SiteFolder, SplitKey
+from clevrhope.browse.index import Indexes
+from clevrhope.browse.models import Models
+from clevrhope.browse.pages import Pages
 from clevrhope.dataset.contents import splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
@@ -23,6 +30,8 @@ from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import build
+from clevrhope.runtime.atomic import record
+from clevrhope.runtime.progress import Silent
 
 HOP, SPLIT = "rubber_cylinder", "ranked_test"
 GRADES = ("easy", "middling", "hard")
@@ -64,8 +73,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
     )
     rows = read_table(layout.questions_h5(HOP, "complex_iid"))
-    write(out, rows, np.arange(len(rows)) % 3)
-    manifest = existing_manifest(layout.manifest)
+    path = write(out, rows, np.arange(len(rows)) % 3)
+    manifest = existing_manifest(layout.manifest).with_files({layout.relative(path): record(path)})
     splits = {hop: dict(entries) for hop, entries in manifest.splits.items()}
     splits[HOP][SPLIT] = splits[HOP]["complex_iid"]
     write_manifest(layout.manifest, replace(manifest, splits=splits))
@@ -125,6 +134,43 @@ def test_they_are_scored(folder: Path, tmp_path: Path) -> None:
     assert single.condition(HOP).accuracies == {"complex_iid": 100.0}
     with pytest.raises(PredictionsError, match='no breakdown "family"; there are: grade'):
         score(folder, path, seed=1, by=["family"], kind=RANKED)
+
+
+def faults(folder: Path) -> dict[str, set[tuple[str, str]]]:
+    """Line of the audit -> file and problem of each fault, but for checksums and the fake images."""
+    return {
+        check.name: {(fault.file, fault.problem) for fault in check.faults}
+        for check in audit(folder).checks
+        if check.result == "failed" and check.name not in ("files", "images")
+    }
+
+
+def test_they_are_audited_by_their_row(folder: Path) -> None:
+    assert faults(folder) == {}
+    lines = {check.name: check.n_checked for check in audit(folder).checks}
+    assert lines["text"] == lines["programs"] + len(load(folder, HOP, SPLIT))
+    path = RANKED.h5(Layout(folder), HOP, SPLIT)
+    name = path.relative_to(folder).as_posix()
+    with h5py.File(path, "r+") as file:
+        file["ranks"][3] = 3
+        file["questions"][5, 1:3] = file["questions"][5, 1:3][::-1]
+        file.attrs["hop"] = "metal_cube"
+    found = faults(folder)
+    assert found["arrays"] == {
+        (name, "ranks is not one of 0 to 2"),
+        (name, f"attribute hop is not {HOP}"),
+    }
+    assert {file for file, _ in found["text"]} == {name}
+
+
+def test_their_pages_say_what_the_row_says(folder: Path) -> None:
+    opened = SiteFolder(folder)
+    pages = Pages(opened, Models(), Indexes(opened, Silent()))
+    place = SplitKey(HOP, SPLIT)
+    page = pages.question(Links(4), place, 1, Query())
+    assert '<dt>Grade</dt><dd class="mono">middling</dd>' in page
+    assert load(folder, HOP, SPLIT, text=True)[1]["question_text"] in page
+    assert f"questions?hop={HOP}&amp;split={SPLIT}" in pages.home(Links(0), Query())
 
 
 def test_its_numbers_and_lists_are_checked(folder: Path) -> None:

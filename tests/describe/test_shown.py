@@ -19,14 +19,8 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
-from clevrhope.describe.measure import (
-    SplitStats,
-    images_shared,
-    measure_split,
-    read_scene_counts,
-    total_variation,
-)
-from clevrhope.describe.measured import FamilyNames, Measured, PoolStats, folder_json, hop_json
+from clevrhope.describe.measure import FamilyNames, images_shared, measure_split, read_scene_counts
+from clevrhope.describe.measured import PoolStats, folder_json, hop_json, with_baselines
 from clevrhope.describe.provenance import provenance
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.pages import render_markdown
@@ -92,34 +86,33 @@ def rows() -> QuestionTable:
     )
 
 
+FAMILIES = {0: ("zero_hop.json", 0), 1: ("one_hop.json", 3)}
+Split = dict[str, Any]
+
+
 @pytest.fixture
-def stats(tmp_path: Path) -> SplitStats:
+def split(tmp_path: Path) -> Split:
     shard = tmp_path / "0000.json"
     shard.write_text('{"info": {}, "scenes": [\n' + ",\n".join(map(json.dumps, SCENES)) + "\n]}\n")
     vocab = make_vocab(["word"], ["relate[left]", "scene"], ["yes", "no"])
-    return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard], ATTRIBUTES))
+    scenes = read_scene_counts([shard], ATTRIBUTES)
+    return measure_split("train", rows(), vocab=vocab, scenes=scenes, families=FAMILIES)
 
 
-def test_a_split_is_counted(stats: SplitStats) -> None:
-    assert (stats.n_questions, stats.n_images) == (4, 2)
-    assert stats.answers == {"yes": 3, "no": 1}
-    assert stats.majority == ("yes", 0.75)
-    assert stats.families == {0: 1, 1: 3}
-    assert stats.majority_of_families == pytest.approx(3 / 4)
-    assert stats.words == {5: 2, 6: 1, 7: 1}
-    assert stats.functions == {2: 2, 3: 2}
-    assert stats.objects == {1: 1, 2: 1}
-    assert stats.questions_an_image == {1: 1, 3: 1}
-    assert (stats.n_relational, stats.n_all_needed) == (3, 2)
-    assert stats.values == {
-        "blue": 1,
-        "cube": 1,
-        "cylinder": 2,
-        "large": 2,
-        "metal": 2,
-        "red": 2,
-        "rubber": 1,
-        "small": 1,
+def test_a_split_is_counted(split: Split) -> None:
+    found = with_baselines(split, None)
+    assert (found["questions"], found["images"]) == (4, 2)
+    assert found["answers"] == {"yes": 3, "no": 1}
+    assert (found["most_frequent_answer"], found["baselines"]["most_frequent"]) == ("yes", 0.75)
+    assert [each["questions"] for each in found["families"]] == [1, 3]
+    assert found["baselines"]["most_frequent_of_family"] == 0.75
+    assert found["words"] == {5: 2, 6: 1, 7: 1}
+    assert found["functions"] == {2: 2, 3: 2}
+    assert found["objects_an_image"] == {1: 1, 2: 1}
+    assert found["questions_an_image"] == {1: 1, 3: 1}
+    assert (found["relations_a_question"][0], found["questions_with_all_relations_needed"]) == (1, 2)
+    assert found["values"] == {
+        **{"blue": 1, "cube": 1, "cylinder": 2, "large": 2, "metal": 2, "red": 2, "rubber": 1, "small": 1}
     }
 
 
@@ -127,9 +120,6 @@ def test_summaries_of_histograms() -> None:
     assert mean({1: 1, 3: 3}) == 2.5
     assert np.isnan(mean({}))
     assert (percentile({1: 5, 2: 90, 9: 5}, 0.05), percentile({1: 5, 2: 90, 9: 5}, 0.96)) == (1, 9)
-    assert total_variation({1: 1}, {1: 7}) == 0
-    assert total_variation({1: 1}, {2: 7}) == 1
-    assert total_variation({1: 1, 2: 1}, {1: 1}) == 0.5
     assert images_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
 
 
@@ -160,16 +150,17 @@ def manifest(*splits: str, clevr: Mapping[str, Any] | None = None, **questions: 
     )
 
 
-def datasheet(splits: list[SplitStats], families: FamilyNames, *, never: Sequence[int] = ()) -> str:
+def datasheet(
+    splits: dict[str, Split], families: FamilyNames = FAMILIES, *, never: Sequence[int] = ()
+) -> str:
     measured = hop_json(
-        HOP,
-        [Measured(each, families) for each in splits],
-        images_shared={each.split: 1 for each in splits},
+        *(HOP, splits),
+        images_shared=dict.fromkeys(splits, 1),
         from_clevr={},
         families=families,
         never=never,
-        suites=(),
-        covr=(),
+        suites={},
+        covr={},
     )
     return hop_datasheet(Layout(Path("nowhere")), manifest(), as_json_values(measured))
 
@@ -178,8 +169,8 @@ def origin(manifest: Manifest) -> str:
     return render_markdown("parts/provenance.md", **provenance(manifest))
 
 
-def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
-    sheet = datasheet([stats], {0: ("zero_hop.json", 0), 1: ("one_hop.json", 3)}, never=[1])
+def test_a_datasheet_answers_from_what_was_measured(split: Split) -> None:
+    sheet = datasheet({"train": split}, never=[1])
     assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
     assert "| `train` | `train` | 4 | 2 | 2.00 | 1.50 | never | never |" in sheet
     assert "| `train` | yes 75.0% | 75.0% | 75.0% | 25.0% |" in sheet
@@ -225,22 +216,28 @@ def test_a_datasheet_says_what_its_folder_is_bound_to(places: str, strictness: s
     assert "ith `--covr-hold both` " in origin(with_sets)
 
 
-def test_families_with_one_answer_are_named(stats: SplitStats) -> None:
-    answers = {0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}}
-    families = {index: ("f.json", index) for index in answers}
-    one = replace(stats, answers_of_families=answers)
-    sheet = datasheet([one], families)
+def test_families_with_one_answer_are_named(split: Split) -> None:
+    def with_answers(answers: dict[int, dict[str, int]]) -> Split:
+        families = [
+            {"question_family_index": k, "file": "f", "place": k, "questions": 1, "answers": of_family}
+            for k, of_family in answers.items()
+        ]
+        return {**split, "families": families}
+
+    names = {index: ("f.json", index) for index in range(3)}
+    one = with_answers({0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}})
+    sheet = datasheet({"train": one}, names)
     assert "questions about several objects: 1 `f.json` 1 (always no)." in sheet
-    both = replace(stats, answers_of_families={1: {"yes": 1}})
-    assert "one answer" not in datasheet([one, replace(both, split="complex_iid")], families)
+    both = {"train": one, "complex_iid": with_answers({1: {"yes": 1}})}
+    assert "one answer" not in datasheet(both, names)
 
 
-def test_every_row_of_a_table_has_as_many_cells_as_its_head(stats: SplitStats, tmp_path: Path) -> None:
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(split: Split, tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     pools = {"train": PoolStats(9, 2, 1, 3)}
     write_measured(layout.measured, folder_json([HOP], manifest(), pools, n_answers=28))
-    two = [stats, replace(stats, split="complex_iid")]
-    for sheet in (datasheet(two, {0: ("f.json", 0)}), folder_datasheet(layout, manifest())):
+    two = {"train": split, "complex_iid": split}
+    for sheet in (datasheet(two), folder_datasheet(layout, manifest())):
         for block in re.findall(r"(?:^\|.*\n?)+", sheet, re.MULTILINE):
             cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
             assert len(cells) == 1, block

@@ -377,7 +377,7 @@ def test_a_killed_drawing_is_mended_by_the_next_build(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("clevrhope.describe.stats.datasheet_plots.write_datasheet", killed)
+        patch.setattr("clevrhope.describe.stats.plots.write_datasheet", killed)
         assert show(copy, "--datasheet")[0] == 130
     assert not json.loads((copy / "manifest.json").read_text())["complete"], "an audit refuses it"
     code, error = fails(show, copy, "--datasheet")

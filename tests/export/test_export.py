@@ -18,6 +18,9 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 from clevrhope.runtime.lock import locked
 
+Capture = pytest.CaptureFixture[str]
+Patch = pytest.MonkeyPatch
+
 #: Those of questions about one image.
 ONE_IMAGE = [name for name, each in FORMATS.items() if each.single]
 all_formats = pytest.mark.parametrize("name", ONE_IMAGE)
@@ -42,7 +45,7 @@ def test_png_and_hdf5_images_give_the_same_bytes(
 
 @all_formats
 def test_a_prefix_of_train_is_its_first_questions(
-    png_dataset: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    png_dataset: Path, tmp_path: Path, name: str, capsys: Capture
 ) -> None:
     """100 questions end in the middle of the twelfth image."""
     made = export(
@@ -51,9 +54,7 @@ def test_a_prefix_of_train_is_its_first_questions(
     assert (made.n_questions, made.n_images, made.n_copies) == (100, 12, 12)
 
 
-def test_images_are_counted_as_build_counts_them(
-    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_images_are_counted_as_build_counts_them(png_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
     pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
     built = sum(pool["images"] for pool in pools.values())
     made = export(png_dataset, tmp_path / "out", format="parquet")
@@ -82,9 +83,7 @@ def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Pa
     assert {**chosen, "README.md": bare["README.md"]} == bare
 
 
-def test_the_command_line(
-    png_dataset: Path, bare_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line(png_dataset: Path, bare_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
     asked = ["--format", "clevr", "--hop", HOP, "--splits", "train,complex_ood"]
     assert run_command(["export", str(png_dataset), *asked, "--out", str(tmp_path / "out")]) == 0
     assert re.search(r"out: 174 questions, 30 images, \d", capsys.readouterr().out)
@@ -96,7 +95,7 @@ def test_the_command_line(
 
 @all_formats
 def test_a_folder_that_is_not_empty_is_left_as_it_is(
-    png_dataset: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    png_dataset: Path, tmp_path: Path, name: str, capsys: Capture
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
@@ -158,9 +157,7 @@ def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
         export(tmp_path / "nowhere", tmp_path / "out", format="webdataset")
 
 
-def test_a_library_that_is_missing(
-    png_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_library_that_is_missing(png_dataset: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ConfigError, match=r"needs pyarrow, .*pip install 'clevrhope\[export\]'"):
         export(png_dataset, tmp_path / "out", format="parquet")
@@ -267,9 +264,7 @@ def test_no_space_left_and_then_some(dataset: Path, tmp_path: Path, name: str, l
     assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 0
 
 
-def test_stopped_at_any_point_nothing_is_left(
-    png_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_at_any_point_nothing_is_left(png_dataset: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     written = []
 
     def stop(source: object, out: Path, advance: object) -> None:

@@ -1,121 +1,43 @@
-"""A dataset as the checks of an audit see it: manifest, vocabulary, pairs, splits, scenes and templates.
+"""A dataset as the checks of an audit see it: manifest, vocabulary, questions, scenes and templates.
 
 All of it is in the folder, except templates and properties. The manifest names these by fingerprint; they
 are the package's own, or files that the caller gives.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.leaks.check import LeakCheck
+from clevrhope.audit.question_files import (
+    PairFile,
+    QuestionFile,
+    SetFile,
+    SplitFile,
+    pair_files,
+    question_files,
+)
+from clevrhope.audit.templates import TemplateFiles, find_templates
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.question_kinds import KINDS, SETS, SINGLE
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.split_files import (
-    AddedPairs,
-    PairArrays,
-    SetArrays,
-    SplitArrays,
-    Vocab,
-    read_vocab,
-)
-from clevrhope.dataset.suite_pools import SuitePool
-from clevrhope.errors import ConfigError, DatasetError, TemplateError
-from clevrhope.questions import Templates, read_templates, synonyms_path
-from clevrhope.questions.suites import suite_fingerprint
-from clevrhope.runtime import assets
-from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
-from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.dataset.split_files import SetArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.forms import COUNT, Fields, check_form
 from clevrhope.scenes import World
-from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind
-from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
-AttributeTypes = Sequence[tuple[str, Sequence[str]]]
-A_co = TypeVar("A_co", bound=SplitArrays, covariant=True)
+F = TypeVar("F", bound=QuestionFile[SplitArrays])
 
-
-@dataclass(frozen=True)
-class Place(Generic[A_co]):
-    """Questions of one kind about one split, and the locations of their files."""
-
-    hop: Hop
-    name: str
-    pool: str
-    h5: Path
-    json: Path
-    file: str
-    """Path of its HDF5 file below the folder."""
-    n_rows: int
-    """Number of its questions by the manifest."""
-    reader: Callable[..., A_co]
-    """Reads its HDF5 file."""
-
-    @contextmanager
-    def open(self) -> Iterator[A_co]:
-        """Its arrays.
-
-        Raises:
-            DatasetError: the HDF5 file is damaged, which may show on opening or later.
-        """
-        with closing(self.reader(self.h5, max_rows=self.n_rows)) as arrays:
-            yield arrays
-
-
-@dataclass(frozen=True)
-class SplitPlace(Place[SplitArrays]):
-    """A split of questions about single images."""
-
-    @property
-    def is_minimal(self) -> bool:
-        """Whether its images come in groups that show the same place."""
-        return SPLITS[self.name].drawn == "places"
-
-    @property
-    def is_prelim(self) -> bool:
-        """Whether it asks about a single value, in groups or sets of images."""
-        return self.hop.value is not None
-
-    @property
-    def is_grouped(self) -> bool:
-        """Whether its questions come in groups of images rather than in balanced windows."""
-        return self.is_minimal or self.is_prelim
-
-
-@dataclass(frozen=True)
-class SuitePlace(Place[PairArrays]):
-    """The pairs of a suite on a split, in files that are laid out like the split's.
-
-    If `reader` is `AddedPairs`, they are train questions with some of the suite's among them.
-    """
-
-    suite: str
-    vocab: Path
-    split: SplitPlace
-    """The split that the originals are from."""
-
-
-@dataclass(frozen=True)
-class SetSplit(Place[SetArrays]):
-    """A split of questions over several images."""
-
-    @property
-    def kind(self) -> CovrKind:
-        """The split's row in `clevrhope.splits.covr.kinds`."""
-        return COVR_KINDS[self.name]
-
-
-KINDS = (
+FILES = (
     ("covr/", "", "sets"),
     ("hops/*/suites/", "_questions.json", "question files of pairs"),
     ("hops/*/suites/", "", "pairs"),
@@ -124,56 +46,56 @@ KINDS = (
     ("scenes/", "", "scenes"),
     ("images/", "", "images"),
     ("passes/", "", "passes"),
+    ("", ".h5", "questions"),
 )
 """How the paths of files of a kind begin and end, and the kind; the first that fits counts."""
 
 
 def kind_of(file: str) -> str:
     """The kind of a file by its path below the folder; "" for files that no check of content reads."""
-    return next((kind for begin, end, kind in KINDS if fnmatch(file, f"{begin}*{end}")), "")
+    return next((kind for begin, end, kind in FILES if fnmatch(file, f"{begin}*{end}")), "")
 
 
 class AuditFolder:
     """A finished dataset."""
 
-    def __init__(
-        self,
-        root: Path,
-        *,
-        templates: Path | None = None,
-        properties: Path | None = None,
-    ) -> None:
+    def __init__(self, root: Path, *, templates: Path | None = None, properties: Path | None = None) -> None:
         """Opens a dataset, with its own templates and properties if they are not the package's.
 
         Raises:
             DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
         """
         self._folder = folder = Folder.open(root)
-        self.layout, self.manifest = folder.layout, folder.manifest
-        manifest = folder.manifest
+        self.layout, self.manifest = layout, manifest = folder.layout, folder.manifest
         if not manifest.splits:
-            raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
-        self._templates = templates
-        self.properties = properties
-        """The properties file, if it is not the package's."""
-        self.vocab: Vocab = read_vocab(self.layout.vocab)
-        self.attribute_types: AttributeTypes = folder.attribute_types
-        self.hops = tuple(self._hop(name) for name in manifest.splits)
+            raise DatasetError(f"{layout.manifest}: it lists no splits yet; build the dataset first")
+        self._templates, self._properties = templates, properties
+        self.vocab: Vocab = read_vocab(layout.vocab)
+        self.attribute_types = folder.attribute_types
+        by_name = {name: self._hop(name) for name in (*manifest.splits, *manifest.covr)}
+        self.hops = tuple(by_name[name] for name in manifest.splits)
         self._check_groups()
-        self.all_splits = tuple(self._splits())
+        self.all_splits = tuple(question_files(folder, SINGLE, SplitArrays, by_name))
         """The splits that the manifest lists."""
-        self.all_suites = tuple(self._suites(augmented=False))
+        self.all_pairs = tuple(pair_files(folder, self.all_splits, added=False))
         """The suites' pairs that the manifest lists, on splits that it lists too."""
-        self.all_augmented = tuple(self._suites(augmented=True))
+        self.all_added = tuple(pair_files(folder, self.all_splits, added=True))
         """The train sets with questions of suites that the manifest lists."""
-        self.all_set_splits = tuple(self._set_splits())
+        self.all_sets = tuple(question_files(folder, SETS, SetArrays, by_name))
         """The splits of questions over several images that the manifest lists."""
+        self.all_others = tuple(
+            file
+            for kind in KINDS.values()
+            if kind.splits and kind not in (SINGLE, SETS)
+            for file in question_files(folder, kind, partial(SplitArrays, kind=kind), by_name)
+        )
+        """The splits of other kinds of questions that the manifest lists."""
         self.left_out: list[str] = []
         """Files that cannot be read, without which the checks continue."""
 
     def _hop(self, name: str) -> Hop:
         try:
-            hop = parse_hop(name, self.attribute_types)
+            hop = self._folder.hop(name)
         except ConfigError as error:
             raise DatasetError(f"{self.layout.manifest}: splits: {error}") from error
         if hop.name != name:
@@ -186,101 +108,62 @@ class AuditFolder:
         Raises:
             DatasetError: a split does not.
         """
-        for hop in self.hops:
-            for split, entry in self.manifest.splits[hop.name].items():
-                wanted = ["places"] * (SPLITS[split].drawn == "places") + ["sets"] * bool(hop.value)
-                form = Fields(dict.fromkeys(wanted, COUNT))
-                check_form(entry, form, self.layout.manifest, place=f"splits.{hop.name}.{split}")
-
-    def _splits(self) -> Iterator[SplitPlace]:
-        layout = self.layout
-        for hop in self.hops:
-            for name, entry in self.manifest.splits[hop.name].items():
-                h5, rows = layout.questions_h5(hop.name, name), layout.questions_json(hop.name, name)
-                n, pool = int(entry["questions"]), str(entry["pool"])
-                yield SplitPlace(hop, name, pool, h5, rows, layout.relative(h5), n, SplitArrays)
-
-    def _set_splits(self) -> Iterator[SetSplit]:
-        layout = self.layout
-        for name, splits in self.manifest.covr.items():
-            hop = self._hop(name)
-            for split, entry in splits.items():
-                h5, rows = layout.questions_h5(name, split), layout.questions_json(name, split)
-                n, pool = int(entry["questions"]), str(entry["pool"])
-                yield SetSplit(hop, split, pool, h5, rows, layout.relative(h5), n, SetArrays)
-
-    def _suites(self, *, augmented: bool) -> Iterator[SuitePlace]:
-        """The pairs of suites on splits, or the train sets with questions of suites."""
-        layout = self.layout
-        for split in self.all_splits:
-            if augmented and SPLITS[split.name].role != "train":
-                continue
-            hop = split.hop.name
-            for suite, of_suite in self.manifest.suites.get(hop, {}).items():
-                name = f"{split.name}_{suite}" if augmented else split.name
-                if name in of_suite:
-                    n_pairs, n_originals = (int(of_suite[name][key]) for key in ("pairs", "originals"))
-                    n = n_pairs + n_originals if augmented else 2 * n_pairs
-                    reader = AddedPairs if augmented else PairArrays
-                    h5, rows = layout.suite_h5(hop, suite, name), layout.suite_json(hop, suite, name)
-                    vocab = layout.suite_vocab(hop, suite)
-                    yield SuitePlace(
-                        *(split.hop, name, split.pool, h5, rows, layout.relative(h5), n, reader),
-                        suite=suite,
-                        vocab=vocab,
-                        split=split,
-                    )
+        numbers = {"places": "places", "groups": "sets", "sets": "sets"}
+        for hop, splits in self.manifest.splits.items():
+            for name, entry in splits.items():
+                if name in SPLITS and SPLITS[name].drawn in numbers:
+                    form = Fields({numbers[SPLITS[name].drawn]: COUNT})
+                    check_form(entry, form, self.layout.manifest, place=f"splits.{hop}.{name}")
 
     @property
-    def suites(self) -> tuple[SuitePlace, ...]:
-        """The suites' pairs whose files are all readable, as far as is known."""
-        return self._readable(self.all_suites)
-
-    @property
-    def augmented(self) -> tuple[SuitePlace, ...]:
-        """The train sets with questions from suites, restricted as in `suites`."""
-        return self._readable(self.all_augmented)
-
-    def _readable(self, places: Sequence[SuitePlace]) -> tuple[SuitePlace, ...]:
-        readable = self.splits
-        return tuple(
-            each
-            for each in places
-            if each.split in readable
-            and self.is_readable(each.h5)
-            and self.is_readable(each.vocab)
-            and not any(self._is_of_suite(file, each) for file in self.left_out)
-        )
-
-    def _is_of_suite(self, file: str, place: SuitePlace) -> bool:
-        """Whether a file holds scenes or images that a suite made for a split."""
-        layout = self.layout
-        pool = SuitePool(place.hop.name, place.suite, place.name).name
-        folders = (layout.scenes(pool), layout.images(pool))
-        begins = tuple(f"{layout.relative(folder)}/" for folder in folders)
-        return file.startswith(begins) or file == layout.relative(layout.images_h5(pool))
-
-    @property
-    def splits(self) -> tuple[SplitPlace, ...]:
+    def splits(self) -> tuple[SplitFile, ...]:
         """The splits whose arrays and scenes can be read, as far as is known."""
-        return tuple(
-            split for split in self.all_splits if self.is_readable(split.h5) and self._has_scenes(split.pool)
-        )
+        return self._readable(self.all_splits)
 
     @property
-    def set_splits(self) -> tuple[SetSplit, ...]:
+    def sets(self) -> tuple[SetFile, ...]:
         """The splits of questions over several images, restricted as in `splits`."""
-        if not self.is_readable(self.layout.covr_vocab):
-            return ()
+        return self._readable(self.all_sets)
+
+    @property
+    def others(self) -> tuple[QuestionFile[SplitArrays], ...]:
+        """The splits of other kinds of questions, restricted as in `splits`."""
+        return self._readable(self.all_others)
+
+    @property
+    def pairs(self) -> tuple[PairFile, ...]:
+        """The suites' pairs that can be read with the splits that they are made from."""
+        return self._readable_pairs(self.all_pairs)
+
+    @property
+    def added(self) -> tuple[PairFile, ...]:
+        """The train sets with questions from suites, restricted as in `pairs`."""
+        return self._readable_pairs(self.all_added)
+
+    def _readable(self, files: Sequence[F]) -> tuple[F, ...]:
+        scenes = self.layout.scenes
+        return tuple(file for file in files if self.is_readable(file.h5, file.vocab, scenes(file.pool)))
+
+    def _readable_pairs(self, files: Sequence[PairFile]) -> tuple[PairFile, ...]:
+        layout, splits = self.layout, self.splits
         return tuple(
-            split
-            for split in self.all_set_splits
-            if self.is_readable(split.h5) and self._has_scenes(split.pool)
+            file
+            for file in self._readable(files)
+            if file.split in splits
+            and (
+                file.own_pool is None
+                or self.is_readable(
+                    *(place(file.own_pool) for place in (layout.scenes, layout.images, layout.images_h5))
+                )
+            )
         )
 
-    def _has_scenes(self, pool: str) -> bool:
-        """Whether no scene file of a pool has been excluded."""
-        return not any(file.startswith(f"scenes/{pool}/") for file in self.left_out)
+    def is_readable(self, *paths: Path) -> bool:
+        """Whether no file at or below these paths has been excluded."""
+        names = [self.layout.relative(path) for path in paths]
+        return not any(
+            file == name or file.startswith(f"{name}/") for name in names for file in self.left_out
+        )
 
     def leave_out(self, file: str) -> bool:
         """Excludes an unreadable file from the checks, and whatever depends on it.
@@ -292,10 +175,6 @@ class AuditFolder:
         self.left_out.append(file)
         return True
 
-    def is_readable(self, path: Path) -> bool:
-        """Whether a file has not been excluded."""
-        return self.layout.relative(path) not in self.left_out
-
     @property
     def image_size(self) -> tuple[int, int]:
         """Height and width of the images; the user may choose a size other than the scenes' frame."""
@@ -305,8 +184,7 @@ class AuditFolder:
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that the splits use."""
-        pools = [split.pool for split in self.splits] + [split.pool for split in self.set_splits]
-        return tuple(dict.fromkeys(pools))
+        return tuple(dict.fromkeys(file.pool for file in (*self.splits, *self.sets, *self.others)))
 
     def scene_files(self, pool: str) -> list[Path]:
         """A pool's scene files.
@@ -331,9 +209,8 @@ class AuditFolder:
         `rows` are the scenes as JSON, each with its camera.
         """
         data = b'{"scenes": [' + b",".join(rows) + b"]}"
-        return object_ids(
-            self.world, SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
-        )
+        batch = SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
+        return object_ids(self.world, batch)
 
     @cached_property
     def leaks(self) -> LeakCheck:
@@ -348,83 +225,9 @@ class AuditFolder:
     @cached_property
     def world(self) -> World:
         """The world of the scenes; raises the errors of `Folder.world`."""
-        return self._folder.world(self.properties)
+        return self._folder.world(self._properties)
 
     @cached_property
-    def templates(self) -> "TemplateFiles":
-        """The templates of the questions.
-
-        Raises:
-            DatasetError: the folder was made with templates other than those given.
-        """
-        package = assets.question_templates()
-        if self.suite_folder is None:
-            folders = [self._templates or package]
-        else:
-            around = self.suite_folder.resolve().parent.parent
-            folders = [folder for folder in (package, around) if any(folder.glob("*.json"))]
-        for folder in folders:
-            try:
-                read: Templates = read_templates(self.world, folder)
-            except TemplateError as error:
-                if folder != self._templates or not self.all_suites:
-                    raise
-                raise TemplateError(
-                    f"{error}; and {folder} does not have the files of a suite as it was made"
-                ) from error
-            if read.fingerprint == self.manifest.templates.get("fingerprint"):
-                return TemplateFiles(folder, [str(name) for name in self.manifest.templates["files"]])
-        name = self.manifest.config.get("templates", "question_templates")
-        raise DatasetError(
-            f"{self.layout.manifest}: made with other templates than those in {folders[0]}; "
-            f"name the folder's {name} with --templates"
-        )
-
-    @cached_property
-    def suite_folder(self) -> Path | None:
-        """The templates folder that the user gave, if it belongs to a suite of the dataset."""
-        folder = self._templates
-        if folder is None or not any(folder.glob("*.json")):
-            return None
-        fingerprint = suite_fingerprint(folder)
-        for place in self.all_suites:
-            with suppress(DatasetError), place.open() as arrays:
-                if arrays.fingerprint == fingerprint:
-                    return folder
-        return None
-
-    def decode(self, tokens: Sequence[int]) -> str:
-        """A row of tokens as text, without <START> and <END>."""
-        return " ".join(self._words.get(token, "?") for token in tokens if token > 2)
-
-    def question(self, arrays: SplitArrays, row: int) -> str:
-        """The text of a question."""
-        return self.decode(arrays.tokens("questions", row, 1)[0].tolist())
-
-    @cached_property
-    def _words(self) -> Mapping[int, str]:
-        return {number: word for word, number in self.vocab.words.items()}
-
-
-@dataclass(frozen=True)
-class TemplateFiles:
-    """A folder of templates, and its files in the order in which their families are numbered."""
-
-    folder: Path
-    names: Sequence[str]
-
-    def files(self) -> list[tuple[str, bytes]]:
-        """The name without suffix and the content of each file."""
-        return [(Path(name).stem, read_bytes(self.folder / name, "templates")) for name in self.names]
-
-    @property
-    def synonyms(self) -> bytes:
-        """The words for attribute values, as JSON."""
-        return read_bytes(synonyms_path(self.folder), "synonyms")
-
-    @property
-    def words(self) -> Mapping[str, Sequence[str]]:
-        """The words for attribute values."""
-        words: Mapping[str, Sequence[str]] = parse_json(self.synonyms, synonyms_path(self.folder))
-        check_form(words, MapOf(ListOf(TEXT)), synonyms_path(self.folder))
-        return words
+    def templates(self) -> TemplateFiles:
+        """The templates of the questions; raises the errors of `find_templates`."""
+        return find_templates(self._folder, self.world, self._templates, self.all_pairs)

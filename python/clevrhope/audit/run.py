@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from clevrhope.audit.checks.clevr_leaks import check_clevr_folder, check_clevr_leaks
-from clevrhope.audit.checks.readability import check_readable, unreadable
+from clevrhope.audit.checks.files import check_readable, unreadable
 from clevrhope.audit.folder import AuditFolder, kind_of
 from clevrhope.audit.report import Check, Line, Report
 from clevrhope.audit.table import BESIDE_CLEVR, CHECKSUMS, READABLE, STAGES, Stage

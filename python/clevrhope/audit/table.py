@@ -8,14 +8,14 @@ from clevrhope.audit.checks.counts import check_counts
 from clevrhope.audit.checks.files import check_files
 from clevrhope.audit.checks.images import check_images, check_passes
 from clevrhope.audit.checks.leaks import check_pairs
-from clevrhope.audit.checks.object_counts import check_object_counts
-from clevrhope.audit.checks.scenes import check_scenes
+from clevrhope.audit.checks.scenes import check_object_counts, check_scenes
 from clevrhope.audit.checks.text import check_text
 from clevrhope.audit.checks.visibility import MOST_SCENES, check_visibility
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.report import LINES as LEAKS
 from clevrhope.audit.report import Line, Lines
 from clevrhope.audit.sets.check import check_sets
+from clevrhope.audit.suites.check import LINES as SUITES
 from clevrhope.audit.suites.check import check_suites
 from clevrhope.runtime.progress import Advance
 
@@ -144,7 +144,7 @@ STAGES = (
     Stage(
         "Parsing texts into programs",
         "questions",
-        lambda folder: sum(split.n_rows for split in folder.all_splits),
+        lambda folder: sum(split.n_rows for split in (*folder.all_splits, *folder.all_others)),
         check_text,
         (
             Line("text", "questions", "each text, parsed back, means its program, family and answer"),
@@ -172,55 +172,15 @@ STAGES = (
     Stage(
         "Reading pairs of suites",
         "files",
-        lambda folder: len(folder.suites) + len(folder.augmented),
+        lambda folder: len(folder.pairs) + len(folder.added),
         check_suites,
-        (
-            Line(
-                "pairs",
-                "pairs",
-                "every pair has a question of its split, the same in every array, or one that was searched "
-                "for on an image of it, each once; and one that a test makes of it about the same image",
-            ),
-            Line("pair programs", "questions", "programs of pairs give the answer and need the relations"),
-            Line("pair answers", "pairs", "the answers of each pair go together as its relation says"),
-            Line(
-                "pair mentions",
-                "pairs",
-                "`cell` and `touches` say what questions mention, the image shows and an answer completes; "
-                "no question that was made breaks the rule of its split, in program or words",
-            ),
-            Line("pair texts", "questions", "each text that a suite made means its program, and is its own"),
-            Line("pair balance", "pairs", "each value is asked for with yes as often as with no"),
-            Line(
-                "pair foils",
-                "pairs",
-                "crossings ask for the value that completes what is held out, controls beside them for "
-                "another one, groups for every value of a type; pairs have the cells that their test takes",
-            ),
-            Line(
-                "pair files",
-                "questions",
-                "HDF5, JSON and scene files agree on every question of a pair",
-                ("question files of pairs",),
-            ),
-            Line(
-                "added questions",
-                "questions",
-                "a train set with questions of a suite has all questions of its train set, and after every "
-                "ten of them one whose original is among those before it",
-            ),
-            Line(
-                "pair images",
-                "images",
-                "edited images and scenes are those of the split's image with the edit that is recorded",
-            ),
-        ),
+        SUITES,
         PAIRS,
     ),
     Stage(
         "Reading questions over several images",
         "splits",
-        lambda folder: len(folder.set_splits),
+        lambda folder: len(folder.sets),
         check_sets,
         (
             Line(

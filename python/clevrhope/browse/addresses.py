@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from clevrhope.browse.folder import Place
+from clevrhope.browse.folder import SplitKey
 from clevrhope.browse.index import Filter
 from clevrhope.browse.models import OUTCOMES
 
@@ -109,18 +109,18 @@ class Links:
         asked = replace(query or Query(), **{"hop": hop, "at": None, **changes})
         return f"{self._root}questions{asked.text()}"
 
-    def question(self, place: Place, row: int, query: Query | None = None, **changes: Any) -> str | None:
+    def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str | None:
         """A question's page."""
         asked = replace(query or Query(), **{"hop": "", "step": None, "step2": None, "page": 1, **changes})
         if asked.at is None:
             asked = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, step=asked.step)
         return f"{self._root}question/{quote(place.hop)}/{quote(place.split)}/{row}{asked.text()}"
 
-    def pairs(self, place: Place, **changes: Any) -> str | None:
+    def pairs(self, place: SplitKey, **changes: Any) -> str | None:
         """The list of a suite's pairs on a split."""
         return f"{self._root}pairs/{self._suite(place)}{Query(**changes).text()}"
 
-    def pair(self, place: Place, number: int, query: Query | None = None, **changes: Any) -> str | None:
+    def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str | None:
         """A pair's page."""
         asked = query or Query()
         shown = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, test=asked.test)
@@ -130,7 +130,7 @@ class Links:
         """An image, its mask, or a sketch of its scene; `kind` is one of `IMAGE_KINDS`."""
         return f"{self._root}{image_file(kind, quote(pool), index)}"
 
-    def _suite(self, place: Place) -> str:
+    def _suite(self, place: SplitKey) -> str:
         return "/".join(map(quote, (place.hop, place.suite or "", place.split)))
 
 
@@ -153,15 +153,15 @@ class StaticLinks(Links):
         asked = replace(query or Query(), **changes)
         return self._page(questions_file(hop, asked.split, asked.page))
 
-    def question(self, place: Place, row: int, query: Query | None = None, **changes: Any) -> str | None:
+    def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str | None:
         """A question's page; None if it is not exported."""
         return self._page(question_file(place, row), query, **changes)
 
-    def pairs(self, place: Place, **changes: Any) -> str | None:
+    def pairs(self, place: SplitKey, **changes: Any) -> str | None:
         """The list of a suite's pairs on a split; None if it is not exported."""
         return self._page(pairs_file(place, Query(**changes).page))
 
-    def pair(self, place: Place, number: int, query: Query | None = None, **changes: Any) -> str | None:
+    def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str | None:
         """A pair's page; None if it is not exported."""
         return self._page(pair_file(place, number), query, **changes)
 
@@ -182,17 +182,17 @@ def questions_file(hop: str, split: str, page: int) -> str:
     return f"questions/{hop}/{split}/{page}.html"
 
 
-def question_file(place: Place, row: int) -> str:
+def question_file(place: SplitKey, row: int) -> str:
     """The path of a question's page in a static export."""
     return f"question/{place.hop}/{place.split}/{row}.html"
 
 
-def pairs_file(place: Place, page: int) -> str:
+def pairs_file(place: SplitKey, page: int) -> str:
     """The path of a list of pairs in a static export."""
     return f"pairs/{place.hop}/{place.suite}/{place.split}/page-{page}.html"
 
 
-def pair_file(place: Place, number: int) -> str:
+def pair_file(place: SplitKey, number: int) -> str:
     """The path of a pair's page in a static export."""
     return f"pair/{place.hop}/{place.suite}/{place.split}/{number}.html"
 

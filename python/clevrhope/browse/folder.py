@@ -2,9 +2,9 @@
 
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,6 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from clevrhope._core import Vocabulary
-from clevrhope.dataset import folder as dataset_folder
 from clevrhope.dataset.contents import (
     all_splits_in,
     hops_in,
@@ -21,11 +19,10 @@ from clevrhope.dataset.contents import (
     suites_in,
 )
 from clevrhope.dataset.detokenizer import ProgramNodes
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import H5Images, PngImages
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
-from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
@@ -36,7 +33,7 @@ from clevrhope.images.passes import BACKGROUND
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import scene_svg
-from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.hops import Hop
 
 MASK_COLOURS: Sequence[tuple[int, int, int]] = (
     (230, 159, 0),
@@ -60,7 +57,7 @@ SHARDS_IN_MEMORY = 64
 
 
 @dataclass(frozen=True)
-class Place:
+class SplitKey:
     """The file of a question: a split's file, or a suite's file of pairs on a split."""
 
     hop: str
@@ -68,8 +65,8 @@ class Place:
     suite: str | None = None
 
 
-class Folder:
-    """A finished dataset; its files are opened on first use and stay open."""
+class SiteFolder(Folder):
+    """A finished dataset, without its list of files; its files are opened on first use and stay open."""
 
     def __init__(self, root: Path) -> None:
         """Reads the manifest.
@@ -81,17 +78,13 @@ class Folder:
         self._home = Path(os.path.realpath(root))
         self.checked(self.layout.manifest)
         self.stamp = self._stamp()
-        manifest = dataset_folder.Folder.open(root, finished=False).manifest
-        self.manifest: Manifest = replace(manifest, files={})
-        """The manifest without its list of files."""
+        manifest = Folder.open(root, finished=False).manifest
+        super().__init__(self.layout, replace(manifest, files={}))
         self.hops = hops_in(self.layout)
         self.reader = lru_cache(maxsize=12)(self._reader)
         self._images_in = lru_cache(maxsize=12)(images_in)
         self._passes = lru_cache(maxsize=4)(PassesFile)
         self._scene_lines = lru_cache(maxsize=SHARDS_IN_MEMORY)(SceneLines)
-
-    def __repr__(self) -> str:
-        return f"<pages' view of {self.layout.root}: {len(self.hops)} HOPs>"
 
     def is_current(self) -> bool:
         """Whether the manifest is the one that was read.
@@ -142,46 +135,35 @@ class Folder:
         layout = self.layout
         return {name: suite_splits_in(layout, hop, name) for name in suites_in(layout, hop)}
 
-    def has(self, place: Place) -> bool:
+    def has(self, place: SplitKey) -> bool:
         """Whether the dataset has this split, or this suite on it."""
         if place.hop not in self.hops:
             return False
         known = self.splits(place.hop) if place.suite is None else self.suites(place.hop).get(place.suite, ())
         return place.split in known
 
-    def hop(self, name: str) -> Hop | None:
+    def known_hop(self, name: str) -> Hop | None:
         """The HOP with a name; None if the name has no meaning with the dataset's values."""
         try:
-            return parse_hop(name, list(self.attributes.items()))
+            return self.hop(name)
         except ConfigError:
             return None
 
-    @property
-    def attributes(self) -> Mapping[str, Sequence[str]]:
-        """The values of each attribute."""
-        attributes: Mapping[str, Sequence[str]] = self.manifest.world["attributes"]
-        return attributes
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The vocabulary of scenes and programs."""
-        return vocabulary_with(self.attributes)
-
     # Questions
 
-    def vocab_path(self, place: Place) -> Path:
+    def vocab_path(self, place: SplitKey) -> Path:
         """The vocab.json with a place's tokens and answers."""
         if place.suite is None:
             return self.checked(self.layout.vocab_of(place.split))
         return self.checked(self.layout.suite_vocab(place.hop, place.suite))
 
-    def questions_path(self, place: Place) -> Path:
+    def questions_path(self, place: SplitKey) -> Path:
         """The HDF5 file of a place's questions."""
         if place.suite is None:
             return self.checked(self.layout.questions_h5(place.hop, place.split))
         return self.checked(self.layout.suite_h5(place.hop, place.suite, place.split))
 
-    def _reader(self, place: Place) -> tuple[QuestionTable, Vocab]:
+    def _reader(self, place: SplitKey) -> tuple[QuestionTable, Vocab]:
         """The questions of a place, and their vocabulary.
 
         Raises:
@@ -192,7 +174,7 @@ class Folder:
             return read_table(path, PAIRS, vocab=vocab).check(), vocab
         return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
 
-    def program(self, place: Place, row: int) -> list[dict[str, Any]]:
+    def program(self, place: SplitKey, row: int) -> list[dict[str, Any]]:
         """The nodes of a question's program, in the form of CLEVR's question files.
 
         Raises:

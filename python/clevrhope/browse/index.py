@@ -15,9 +15,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.dataset.mentions import mentions
-from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.dataset.vocab import Vocab
@@ -26,7 +25,6 @@ from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.reading import reason
-from clevrhope.splits.covr.kinds import is_covr
 
 FIRST_TEMPLATE = 1 << 16
 """Number of the first template of questions about sets of images; families have lower numbers."""
@@ -165,7 +163,7 @@ def _words(text: str) -> list[str]:
 class _Reader:
     """Reads the index of one sub-dataset; what cannot be read is left out, with a note."""
 
-    def __init__(self, folder: Folder, hop: str, progress: Progress) -> None:
+    def __init__(self, folder: SiteFolder, hop: str, progress: Progress) -> None:
         self._folder, self._hop, self._progress = folder, hop, progress
         self._counts: dict[str, SceneCounts | None] = {}
         self.index = Index()
@@ -174,7 +172,7 @@ class _Reader:
         readers = []
         for split in self._folder.splits(self._hop):
             try:
-                readers.append((split, *self._folder.reader(Place(self._hop, split))))
+                readers.append((split, *self._folder.reader(SplitKey(self._hop, split))))
             except DatasetError as error:
                 self._note(f"{error}; its questions are left out")
         total = sum(len(reader) for _, reader, _ in readers)
@@ -189,10 +187,10 @@ class _Reader:
         self, number: int, name: str, reader: QuestionTable, vocab: Vocab, advance: Advance
     ) -> IndexedSplit:
         families = reader.question_families.astype(np.int32)
-        if reader.kind is SETS:
+        if names := reader.kind.columns["question_families"].names:
             families += FIRST_TEMPLATE
-            self.index.families |= {FIRST_TEMPLATE + k: text for k, text in enumerate(reader.templates)}
-        tokens, mentioned = self._tokens(name, reader, vocab, advance)
+            self.index.families |= enumerate(reader.attributes[names], FIRST_TEMPLATE)
+        tokens, mentioned = self._tokens(reader, vocab, advance)
         columns = (np.full_like(families, number), families, reader.answers, mentioned, self._objects(reader))
         words: dict[str, list[int]] = {}
         for token, text in enumerate(vocab.questions()):
@@ -202,10 +200,10 @@ class _Reader:
         return IndexedSplit(number, name, stacked, tokens, words)
 
     def _tokens(
-        self, split: str, reader: QuestionTable, vocab: Vocab, advance: Advance
+        self, reader: QuestionTable, vocab: Vocab, advance: Advance
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
         """(longest, N) the tokens, and (N,) 1 for questions that mention the pair, 0 for others."""
-        hop = self._folder.hop(self._hop)
+        hop = self._folder.known_hop(self._hop)
         longest = int(reader.question_lengths.max(initial=1))
         kind = np.min_scalar_type(len(vocab.questions()))
         tokens = np.zeros((longest, len(reader)), kind)
@@ -217,7 +215,7 @@ class _Reader:
                 tokens[:, part] = questions[:, :longest].T
                 if hop is not None and hop.target:
                     mentioned[part] = mentions(
-                        programs, vocab, self._folder.vocabulary, hop.target, of_sets=is_covr(split)
+                        programs, vocab, self._folder.vocabulary, hop.target, of_sets=reader.kind.of_sets
                     )
             except ClevrhopeError as error:
                 rows = f"{begin:,} to {part.stop - 1:,}"
@@ -270,7 +268,7 @@ class _Reader:
         self.index.notes.append(sentence)
 
 
-def read_index(folder: Folder, hop: str, progress: Progress) -> Index:
+def read_index(folder: SiteFolder, hop: str, progress: Progress) -> Index:
     """Reads the index of a sub-dataset's questions.
 
     A split or question that cannot be read is left out, with a note in the index; questions without a scene
@@ -293,7 +291,7 @@ class Making:
 class Indexes:
     """The indexes of one dataset, by sub-dataset; one is made at a time, and the latest are kept."""
 
-    def __init__(self, folder: Folder, progress: Progress) -> None:
+    def __init__(self, folder: SiteFolder, progress: Progress) -> None:
         """`progress` is shown in the terminal, in addition to the progress on the page."""
         self._folder, self._progress = folder, progress
         self._known: OrderedDict[str, Index] = OrderedDict()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.predictions import read_predictions
@@ -58,7 +58,7 @@ class Model:
     """A model, or one run of it, with its answers by place."""
 
     name: str
-    answers: dict[Place, Answers] = field(default_factory=dict)
+    answers: dict[SplitKey, Answers] = field(default_factory=dict)
 
 
 @dataclass
@@ -72,17 +72,17 @@ class Models:
     def __len__(self) -> int:
         return len(self.models)
 
-    def about(self, place: Place) -> list[Model]:
+    def about(self, place: SplitKey) -> list[Model]:
         """The models that answer questions of a place."""
         return [each for each in self.models if place in each.answers]
 
-    def judged(self, place: Place, row: int, answer: str) -> list[Judged]:
+    def judged(self, place: SplitKey, row: int, answer: str) -> list[Judged]:
         """The models' answers to a question."""
         found = ((each.name, each.answers[place].text(row)) for each in self.about(place))
         return [Judged(name, text, text == answer) for name, text in found if text is not None]
 
 
-def read_models(paths: Sequence[str], folder: Folder) -> Models:
+def read_models(paths: Sequence[str], folder: SiteFolder) -> Models:
     """The predictions of runs and files; `NAME=FILE` names the model of a file.
 
     Raises:
@@ -115,18 +115,18 @@ def read_models(paths: Sequence[str], folder: Folder) -> Models:
 class _Collector:
     """The predictions of one file, by model and place."""
 
-    def __init__(self, folder: Folder, source: Source) -> None:
+    def __init__(self, folder: SiteFolder, source: Source) -> None:
         self._folder, self._source = folder, source
-        self.found: dict[str, dict[Place, Answers]] = {}
+        self.found: dict[str, dict[SplitKey, Answers]] = {}
         self.n_left_out = 0
         self._first_left_out = ""
-        self._suites: dict[Place, str] = {}
+        self._suites: dict[SplitKey, str] = {}
 
     def add(self, block: Block) -> None:
         """Adds the predictions of a block."""
         for number, (target, digest) in enumerate(zip(block.targets, block.suite_files, strict=True)):
             rows = np.flatnonzero(block.target == number)
-            place = Place(target.hop, target.split, target.suite)
+            place = SplitKey(target.hop, target.split, target.suite)
             if not self._folder.has(place):
                 self._leave_out(len(rows), f"{target} is not in {self._folder.layout.root}")
                 continue
@@ -160,7 +160,7 @@ class _Collector:
         self.n_left_out += n
         self._first_left_out = self._first_left_out or why
 
-    def _sha256(self, place: Place) -> str:
+    def _sha256(self, place: SplitKey) -> str:
         if place not in self._suites:
             self._suites[place] = record(self._folder.questions_path(place)).sha256
         return self._suites[place]

@@ -2,20 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from clevrhope.browse.addresses import Links, Query
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
-from clevrhope.browse.views import RELATION_WORDS, Line, PairLine, Views
+from clevrhope.browse.views import Line, PairLine, Views
+from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
 from clevrhope.images.rendering_record import made_by
+from clevrhope.pages import render_html
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import name_order
@@ -23,16 +23,11 @@ from clevrhope.splits.kinds import SPLITS
 
 LINES_A_PAGE = 25
 
-
-@dataclass(frozen=True)
-class Option:
-    """A value that a filter can take."""
-
-    value: str
-    text: str
-    n: int | None = None
-    """Number of questions with this value under the other filters."""
-    is_chosen: bool = False
+SIZES: Mapping[str, Any] = {
+    **{"WIDTH": WIDTH_PX, "HEIGHT": HEIGHT_PX},
+    **{"STEP_WIDTH": STEP_WIDTH, "STEP_HEIGHT": STEP_HEIGHT, "STEP_GAP": GAP_Y},
+}
+"""Sizes of images, and of steps in the drawing of a program."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,9 @@ class Choice:
 
     name: str
     label: str
-    options: Sequence[Option]
+    options: Sequence[tuple[str, str, int | None]]
+    """Value, text, and number of questions with this value under the other filters."""
+    chosen: str
 
 
 @dataclass(frozen=True)
@@ -57,53 +54,36 @@ class Matches:
 class Pages:
     """Makes the pages of a dataset."""
 
-    def __init__(self, folder: Folder, models: Models, indexes: Indexes, *, limit: int | None = None) -> None:
+    def __init__(
+        self, folder: SiteFolder, models: Models, indexes: Indexes, *, limit: int | None = None
+    ) -> None:
         """`limit` is the maximum number of questions of a list that have pages; None for all."""
         self._folder, self._models, self._indexes = folder, models, indexes
         self._views = Views(folder, models)
         self._limit = limit
 
-    @cached_property
-    def _environment(self) -> Environment:
-        environment = Environment(
-            loader=PackageLoader("clevrhope.browse"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        environment.globals |= {
-            "WIDTH": WIDTH_PX,
-            "HEIGHT": HEIGHT_PX,
-            "STEP_WIDTH": STEP_WIDTH,
-            "STEP_HEIGHT": STEP_HEIGHT,
-            "STEP_GAP": GAP_Y,
-            "RELATION_WORDS": RELATION_WORDS,
-        }
-        environment.filters["number"] = "{:,}".format
-        return environment
-
     def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
-        made = self._environment.get_template(template)
         name = self._folder.layout.root.resolve().name
-        return made.render(links=links, query=query, folder_name=name, **content)
+        return render_html(
+            f"browse/{template}", links=links, query=query, folder_name=name, **SIZES, **content
+        )
 
     def home(self, links: Links, query: Query) -> str:
         """The overview: all sub-datasets with their splits, the models, and notes on their predictions."""
         folder, manifest = self._folder, self._folder.manifest
         hops = []
         for name in folder.hops:
-            hop = folder.hop(name)
+            hop = folder.known_hop(name)
             splits = []
             for split in folder.splits(name):
                 kind, of_sets = SPLITS.get(split), COVR_KINDS.get(split)
-                entry = manifest.splits.get(name, {}).get(split) or manifest.covr.get(name, {}).get(split)
+                entry = getattr(manifest, kind_of(split).listed).get(name, {}).get(split)
                 caption = (
                     of_sets.caption if of_sets else kind.caption_of(len(hop.target)) if kind and hop else ""
                 )
-                splits.append((Place(name, split), None if entry is None else entry["questions"], caption))
+                splits.append((SplitKey(name, split), None if entry is None else entry["questions"], caption))
             suites = [
-                Place(name, split, suite)
+                SplitKey(name, split, suite)
                 for suite, of_suite in folder.suites(name).items()
                 for split in of_suite
             ]
@@ -173,7 +153,7 @@ class Pages:
     def _matches(self, index: Index, query: Query, first: int, most: int) -> Matches:
         wanted = query.filter()
         models = self._models_of(query)
-        place = Place(query.hop, query.split)
+        place = SplitKey(query.hop, query.split)
         if models and query.split in index.splits and (query.outcome or query.order != "file"):
             reader, vocab = self._folder.reader(place)
             rows = chosen_rows(
@@ -188,12 +168,12 @@ class Pages:
             n = len(rows)
         else:
             n, found = index.page(wanted, skip=first, most=most)
-        lines = [self._views.line(Place(query.hop, split), row) for split, row in found]
+        lines = [self._views.line(SplitKey(query.hop, split), row) for split, row in found]
         return Matches(n, lines, first)
 
     def _models_of(self, query: Query) -> list[Model]:
         """The one or two models whose results are compared on the chosen split, if there are any."""
-        about = self._models.about(Place(query.hop, query.split))
+        about = self._models.about(SplitKey(query.hop, query.split))
         numbers = [1 if query.a is None else query.a, 2 if query.b is None else query.b]
         chosen = [self._models.models[k - 1] for k in numbers if 1 <= k <= len(self._models)]
         if query.a is None and query.b is None:
@@ -210,7 +190,7 @@ class Pages:
             "mention": {0: "does not mention it", 1: "mentions it"},
             "objects": {},
         }
-        hop = self._folder.hop(query.hop)
+        hop = self._folder.known_hop(query.hop)
         labels: Mapping[Facet, str] = {
             "split": "Split",
             "family": "Family",
@@ -218,51 +198,34 @@ class Pages:
             "mention": f"Mention of {hop.words}" if hop else "Mention",
             "objects": "Objects",
         }
-        choices = [
-            Choice(
-                "hop",
-                "Sub-dataset",
-                [Option(name, name, is_chosen=name == query.hop) for name in self._folder.hops],
-            )
-        ]
+        choices = [Choice("hop", "Sub-dataset", [(hop, hop, None) for hop in self._folder.hops], query.hop)]
         for facet in FACETS:
-            chosen = getattr(query, facet)
-            options = [Option("", "any", is_chosen=chosen in ("", None))]
+            value = getattr(query, facet)
+            chosen = "" if value is None else str(value)
+            options: list[tuple[str, str, int | None]] = [("", "any", None)]
             for number, n in index.options(wanted, facet):
                 name = names[facet].get(number, str(number))
-                value = name if facet == "split" else str(number)
-                options.append(Option(value, name, n, is_chosen=str(chosen) == value))
-            if len(options) > 1 or chosen not in ("", None):
-                if not any(each.is_chosen for each in options):
-                    shown = names[facet].get(chosen, str(chosen)) if facet != "split" else chosen
-                    options.append(Option(str(chosen), shown, 0, is_chosen=True))
-                choices.append(Choice(facet, labels[facet], options))
+                options.append((name if facet == "split" else str(number), name, n))
+            if chosen not in {option for option, _, _ in options}:
+                options.append((chosen, names[facet].get(value, chosen), 0))
+            if len(options) > 1:
+                choices.append(Choice(facet, labels[facet], options, chosen))
         if self._models:
-            about = self._models.about(Place(query.hop, query.split))
-            compared = self._models_of(query)
+            about = self._models.about(SplitKey(query.hop, query.split))
+            numbers = {model.name: str(k) for k, model in enumerate(self._models.models, 1)}
+            compared = [numbers[model.name] for model in self._models_of(query)]
             for name, label, at in (("a", "Model A", 0), ("b", "Model B", 1)):
-                current = compared[at].name if at < len(compared) else ""
-                options = [
-                    Option(str(k), model.name, is_chosen=model.name == current)
-                    for k, model in enumerate(self._models.models, 1)
-                    if model in about
-                ]
-                none = [Option("0", "none", is_chosen=not current)]
-                choices.append(Choice(name, label, (none if at or not options else []) + options))
-            outcomes = [Option("", "any", is_chosen=not query.outcome)]
-            outcomes += [Option(k, text, is_chosen=k == query.outcome) for k, text in OUTCOMES.items()]
-            choices.append(Choice("outcome", "Result", outcomes))
-            order = [Option("", "errors of A first"), Option("file", "order of the file")]
-            choices.append(
-                Choice(
-                    "order",
-                    "Order",
-                    [Option(o.value, o.text, is_chosen=o.value == query.order) for o in order],
-                )
-            )
+                options = [(numbers[model.name], model.name, None) for model in about]
+                if at or not options:
+                    options.insert(0, ("0", "none", None))
+                choices.append(Choice(name, label, options, compared[at] if at < len(compared) else "0"))
+            outcomes = [("", "any", None), *((value, text, None) for value, text in OUTCOMES.items())]
+            choices.append(Choice("outcome", "Result", outcomes, query.outcome))
+            orders = [("", "errors of A first", None), ("file", "order of the file", None)]
+            choices.append(Choice("order", "Order", orders, query.order))
         return choices
 
-    def question(self, links: Links, place: Place, row: int, query: Query) -> str:
+    def question(self, links: Links, place: SplitKey, row: int, query: Query) -> str:
         """A question's page.
 
         Raises:
@@ -276,7 +239,7 @@ class Pages:
         if index is not None and place.split in index.splits:
             number = view.family + (FIRST_TEMPLATE if view.template else 0)
             family, mention = index.families.get(number, ""), index.mentions(place.split, row)
-        hop = self._folder.hop(place.hop)
+        hop = self._folder.known_hop(place.hop)
         before, after = self._neighbours(links, place, row, query, n, index)
         return self._render(
             "question.html",
@@ -298,7 +261,7 @@ class Pages:
             all_models=bool(self._models),
         )
 
-    def _list_link(self, links: Links, place: Place, row: int, query: Query) -> str | None:
+    def _list_link(self, links: Links, place: SplitKey, row: int, query: Query) -> str | None:
         """A link to the list from which a question was reached, or to the list of its split."""
         if query.at is None:
             listed = Query(split=place.split, order="file" if self._models else "")
@@ -308,7 +271,7 @@ class Pages:
         return links.questions(place.hop, listed, page=at // LINES_A_PAGE + 1)
 
     def _neighbours(
-        self, links: Links, place: Place, row: int, query: Query, n: int, index: Index | None
+        self, links: Links, place: SplitKey, row: int, query: Query, n: int, index: Index | None
     ) -> tuple[str | None, str | None]:
         """Links to the previous and next question, in the list that led to this one or else in its file."""
         if query.at is None or index is None:
@@ -325,7 +288,7 @@ class Pages:
 
         return (link(at - 1) if at else None), link(at + 1)
 
-    def pairs(self, links: Links, place: Place, query: Query) -> str:
+    def pairs(self, links: Links, place: SplitKey, query: Query) -> str:
         """A list of the pairs of a suite on a split; raises as `question` does."""
         n = self._check_row(place, 0, per=2)
         reader = self._views.pair_reader(place)
@@ -350,7 +313,7 @@ class Pages:
             last=max(1, -(-n_listed // LINES_A_PAGE)),
         )
 
-    def pair(self, links: Links, place: Place, number: int, query: Query) -> str:
+    def pair(self, links: Links, place: SplitKey, number: int, query: Query) -> str:
         """A pair's page, with both questions side by side; raises as `question` does."""
         n = self._check_row(place, number, per=2)
         line: PairLine = self._views.pair_line(place, number)
@@ -368,13 +331,13 @@ class Pages:
             n=n,
             line=line,
             sides=sides,
-            split_place=Place(place.hop, place.split),
+            split_place=SplitKey(place.hop, place.split),
             before=links.pair(place, number - 1, query) if number else None,
             after=links.pair(place, number + 1, query) if number + 1 < n else None,
             all_models=bool(self._models),
         )
 
-    def _check_row(self, place: Place, row: int, *, per: int) -> int:
+    def _check_row(self, place: SplitKey, row: int, *, per: int) -> int:
         """The number of questions of a place, or of pairs if `per` is 2.
 
         Raises:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clevrhope.browse.addresses import IMAGE_KINDS, Links, Query
 from clevrhope.browse.assets import ASSETS, asset
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import Models, read_models
 from clevrhope.browse.pages import Pages
@@ -46,17 +46,19 @@ HEADERS: Mapping[str, str] = {
 class Site:
     """A dataset's folder and the pages about it, reread when the folder's manifest changes."""
 
-    def __init__(self, folder: Folder, models: Models, *, predictions: list[str], progress: Progress) -> None:
+    def __init__(
+        self, folder: SiteFolder, models: Models, *, predictions: list[str], progress: Progress
+    ) -> None:
         self._root, self._predictions = folder.layout.root, predictions
         self._progress = progress
         self._lock = Lock()
         self._set(folder, models)
 
-    def _set(self, folder: Folder, models: Models) -> None:
+    def _set(self, folder: SiteFolder, models: Models) -> None:
         self._folder = folder
         self._pages = Pages(folder, models, Indexes(folder, self._progress))
 
-    def now(self) -> tuple[Folder, Pages]:
+    def now(self) -> tuple[SiteFolder, Pages]:
         """The current folder and its pages.
 
         Raises:
@@ -65,7 +67,7 @@ class Site:
         """
         with self._lock:
             if not self._folder.is_current():
-                folder = Folder(self._root)
+                folder = SiteFolder(self._root)
                 self._set(folder, read_models(self._predictions, folder))
             return self._folder, self._pages
 
@@ -146,9 +148,9 @@ def _query(request: Request) -> Query:
     return Query.read(request.query_params)
 
 
-def _place(request: Request) -> Place:
+def _place(request: Request) -> SplitKey:
     given = request.path_params
-    return Place(given["hop"], given["split"], given.get("suite"))
+    return SplitKey(given["hop"], given["split"], given.get("suite"))
 
 
 def _number(request: Request) -> int:

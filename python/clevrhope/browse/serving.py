@@ -12,7 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
-from clevrhope.browse.folder import Folder
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.errors import DatasetError
@@ -48,7 +48,7 @@ def serve(
         DatasetError: the folder is not a dataset, or no port is free.
         PredictionsError: predictions cannot be read, or are about another dataset.
     """
-    folder = Folder(root)
+    folder = SiteFolder(root)
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)

@@ -18,7 +18,7 @@ from clevrhope.browse.addresses import (
     questions_file,
 )
 from clevrhope.browse.assets import ASSETS, asset
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import read_models
 from clevrhope.browse.pages import LINES_A_PAGE, Pages
@@ -54,7 +54,7 @@ def write_static(
             dataset, or cannot be written.
         PredictionsError: predictions cannot be read, or are about another dataset.
     """
-    folder = Folder(root)
+    folder = SiteFolder(root)
     if folder.contains(out):
         raise DatasetError(f"{out}: in the dataset's folder, where nothing is written; choose another folder")
     with disk_errors(out):
@@ -88,7 +88,7 @@ def write_static(
     return sum(path.startswith("question/") for path in made)
 
 
-def _pages(folder: Folder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
+def _pages(folder: SiteFolder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
     """The path of each page, and the function that makes it."""
     yield "index.html", partial(pages.home, query=Query())
     for hop in folder.hops:
@@ -98,15 +98,15 @@ def _pages(folder: Folder, pages: Pages, limit: int) -> Iterator[tuple[str, Make
                 listed = Query(hop=hop, split=split, page=number)
                 yield questions_file(hop, split, number), partial(pages.questions, query=listed)
             for at, row in enumerate(rows):
-                place = Place(hop, split)
+                place = SplitKey(hop, split)
                 reached = Query(split=split, at=at)
                 yield question_file(place, row), partial(pages.question, place=place, row=row, query=reached)
         for suite, splits in folder.suites(hop).items():
             for split in splits:
-                yield from _pair_pages(folder, pages, Place(hop, split, suite), limit)
+                yield from _pair_pages(folder, pages, SplitKey(hop, split, suite), limit)
 
 
-def _pair_pages(folder: Folder, pages: Pages, place: Place, limit: int) -> Iterator[tuple[str, Make]]:
+def _pair_pages(folder: SiteFolder, pages: Pages, place: SplitKey, limit: int) -> Iterator[tuple[str, Make]]:
     try:
         n = min(len(folder.reader(place)[0]) // 2, limit)
     except DatasetError:

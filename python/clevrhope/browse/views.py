@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.browse.folder import Folder, Place
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SETS, TIERS
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
@@ -22,7 +22,6 @@ from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, object_words
-from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 MOST_RELATIVES = 60
@@ -77,7 +76,7 @@ class ImageView:
 class Line:
     """A question in a list."""
 
-    place: Place
+    place: SplitKey
     row: int
     text: str
     answer: str
@@ -96,7 +95,9 @@ class QuestionView:
     pool: str
     family: int
     template: str
-    """The template's name for a question over several images; else ""."""
+    """The template's name if the kind of questions names its templates; else ""."""
+    facts: Sequence[tuple[str, str]]
+    """What else its kind says of a question, by name."""
     images: Sequence[ImageView]
     graph: ProgramGraph | None
     graph_fault: str
@@ -130,7 +131,7 @@ class GroupImage:
 class PairLine:
     """A pair of a suite in a list."""
 
-    place: Place
+    place: SplitKey
     number: int
     test: str
     tier: str
@@ -141,22 +142,13 @@ class PairLine:
     """Whether the page is about the partner, so that the other question is the original."""
 
 
-RELATION_WORDS = {
-    "same": "the same answer",
-    "flip": "the opposite answer",
-    "is": "yes if the original's answer is the value that the partner names, else no",
-    "positive": "yes if the original's answer is above 0, else no",
-}
-"""How a partner's answer follows from the original's."""
-
-
 class Views:
     """Reads the content of pages."""
 
-    def __init__(self, folder: Folder, models: Models) -> None:
+    def __init__(self, folder: SiteFolder, models: Models) -> None:
         self._folder, self._models = folder, models
 
-    def line(self, place: Place, row: int) -> Line:
+    def line(self, place: SplitKey, row: int) -> Line:
         """A question for a list; if it cannot be read, the line has the reason in place of the text."""
         try:
             reader, vocab = self._folder.reader(place)
@@ -179,7 +171,7 @@ class Views:
         except DatasetError:
             return True
 
-    def question(self, place: Place, row: int, step: int | None) -> QuestionView:
+    def question(self, place: SplitKey, row: int, step: int | None) -> QuestionView:
         """A question; `step` is the number, from 1, of the step whose objects are marked.
 
         Raises:
@@ -189,19 +181,25 @@ class Views:
         if line.fault:
             raise DatasetError(line.fault)
         reader, _ = self._folder.reader(place)
-        source = int(reader.sources[row]) if reader.kind is SETS else None
+        source = int(reader.sources[row]) if "sources" in reader.kind.columns else None
         images = [
             self.image(reader.pool, index, at, is_source=at == source)
             for at, index in enumerate(image_indices(reader, row))
         ]
-        graph, fault = self._graph(place, row, images)
+        graph, fault = self._graph(place, row, images, of_sets=reader.kind.of_sets)
         steps = graph.steps if graph else ()
         family = int(reader.question_families[row])
+        fields = [field for field in reader.kind.fields if field.column != "question_families"]
         return QuestionView(
             line=line,
             pool=reader.pool,
             family=family,
-            template=reader.templates[family] if reader.kind is SETS else "",
+            template=template_of(reader, family),
+            facts=[
+                (name.replace("_", " "), str(value))
+                for name, value in reader.said(fields, row).items()
+                if value is not None
+            ],
             images=images,
             graph=graph,
             graph_fault=fault,
@@ -227,7 +225,9 @@ class Views:
             faults.append(str(error))
         return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, "; ".join(faults))
 
-    def _graph(self, place: Place, row: int, images: Sequence[ImageView]) -> tuple[ProgramGraph | None, str]:
+    def _graph(
+        self, place: SplitKey, row: int, images: Sequence[ImageView], *, of_sets: bool
+    ) -> tuple[ProgramGraph | None, str]:
         """The program's graph, and any problem with the program or its execution."""
         try:
             nodes = self._folder.program(place, row)
@@ -242,7 +242,7 @@ class Views:
                 with reading(self._folder.layout.scenes(images[0].pool), "scenes that programs run on"):
                     scene: Scene | SceneSet = (
                         SceneSet(scenes, vocabulary=vocabulary)
-                        if place.split in COVR_KINDS
+                        if of_sets
                         else Scene(scenes[0], vocabulary=vocabulary)
                     )
                     steps = trace(nodes, scene, vocabulary=vocabulary)
@@ -250,7 +250,7 @@ class Views:
                 fault = str(error)
         return program_graph(nodes, steps), fault
 
-    def about_same_image(self, place: Place, row: int) -> list[Line]:
+    def about_same_image(self, place: SplitKey, row: int) -> list[Line]:
         """The other questions of a split about a question's image; none for a set of images."""
         reader, _ = self._folder.reader(place)
         if reader.image_idxs.ndim > 1:
@@ -258,9 +258,9 @@ class Views:
         rows = np.flatnonzero(reader.image_idxs == reader.image_idxs[row]).tolist()
         return [self.line(place, each) for each in rows[:MOST_RELATIVES] if each != row]
 
-    def group(self, place: Place, row: int) -> list[GroupImage]:
+    def group(self, place: SplitKey, row: int) -> list[GroupImage]:
         """The images of a question's minimal group or preliminary set; empty if it has none."""
-        hop, kind = self._folder.hop(place.hop), SPLITS.get(place.split)
+        hop, kind = self._folder.known_hop(place.hop), SPLITS.get(place.split)
         if hop is None or kind is None or kind.drawn == "stream" or place.suite is not None:
             return []
         size = kind.group_of(len(hop.target))
@@ -281,7 +281,7 @@ class Views:
             for index, found in lines.items()
         ]
 
-    def pairs_of(self, place: Place, row: int) -> list[PairLine]:
+    def pairs_of(self, place: SplitKey, row: int) -> list[PairLine]:
         """The pairs of all suites in which a question of a split is the original or the partner.
 
         A suite that cannot be read is left out; the page of its pairs says why.
@@ -290,7 +290,7 @@ class Views:
         for suite, splits in self._folder.suites(place.hop).items():
             if place.split not in splits or place.suite is not None:
                 continue
-            of_suite = Place(place.hop, place.split, suite)
+            of_suite = SplitKey(place.hop, place.split, suite)
             try:
                 reader = self.pair_reader(of_suite)
                 rows = np.flatnonzero(reader.orig_idxs == row)[:MOST_RELATIVES].tolist()
@@ -301,8 +301,8 @@ class Views:
             ]
         return found
 
-    def pair_line(self, place: Place, number: int) -> PairLine:
-        """A pair of a suite; raises as `Folder.reader` does."""
+    def pair_line(self, place: SplitKey, number: int) -> PairLine:
+        """A pair of a suite; raises as `SiteFolder.reader` does."""
         reader = self.pair_reader(place)
         at = 2 * number
         return PairLine(
@@ -315,12 +315,18 @@ class Views:
             self.line(place, at + 1),
         )
 
-    def pair_reader(self, place: Place) -> QuestionTable:
-        """The questions of a suite's pairs; raises as `Folder.reader` does."""
+    def pair_reader(self, place: SplitKey) -> QuestionTable:
+        """The questions of a suite's pairs; raises as `SiteFolder.reader` does."""
         reader, _ = self._folder.reader(place)
         if reader.kind is not PAIRS:
             raise DatasetError(f"{reader.path}: not a file of paired tests")
         return reader
+
+
+def template_of(reader: QuestionTable, family: int) -> str:
+    """The name of a template; "" if the kind of questions has numbered families."""
+    names = reader.kind.columns["question_families"].names
+    return str(reader.attributes[names][family]) if names else ""
 
 
 def image_indices(reader: QuestionTable, row: int) -> list[int]:

@@ -110,8 +110,8 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **ch
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
+    from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
-    from clevrhope.describe.stats.json_object import as_json as sheets_as_json
     from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
 
     progress = shown_progress({"quiet": as_json})
@@ -123,7 +123,7 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **ch
                 "--datasheet draws all splits of DIR and nothing else; leave out --splits, --against, "
                 "--plots and --full"
             )
-        from clevrhope.describe.stats.datasheet_plots import draw_into_datasheets
+        from clevrhope.describe.stats.plots import draw_into_datasheets
 
         written = draw_into_datasheets(folder, hops=hops, progress=progress)
         if as_json:

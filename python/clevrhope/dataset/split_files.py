@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, TypeAlias
 
 import h5py
 import numpy as np
@@ -85,16 +85,19 @@ def prefix(steps: Sequence[Step]) -> list[str]:
 class SplitArrays:
     """A split's open HDF5 file: its columns are in memory, its rows of tokens are read on demand."""
 
-    _kind: ClassVar[QuestionKind] = SINGLE
+    kind: QuestionKind = SINGLE
 
-    def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
+    def __init__(self, path: Path, kind: QuestionKind | None = None, *, max_rows: int = MAX_ROWS) -> None:
         """Opens the file; `max_rows` is the number of questions in the manifest, if a manifest was read.
+
+        `kind` is the kind of the questions, if it has no class of its own here.
 
         Raises:
             DatasetError: as for `open_hdf5`.
         """
         self._path = path
-        self._schema = self._kind.schema
+        self.kind = kind or self.kind
+        self._schema = self.kind.schema
         self._file = open_hdf5(path, self._schema, max_rows=max_rows)
         try:
             with damage(path, self._schema):
@@ -106,9 +109,9 @@ class SplitArrays:
     def _read(self) -> None:
         self.attributes: Mapping[str, Any] = dict(self._file.attrs)
         self.pool = str(self.attributes["pool"])
-        wide = {name for name, column in self._kind.columns.items() if column.row and name != "image_idxs"}
+        wide = {name for name, column in self.kind.columns.items() if column.row and name != "image_idxs"}
         self.columns: Mapping[str, npt.NDArray[Any]] = {
-            name: self._file[name][:] for name in self._kind.columns if name not in wide
+            name: self._file[name][:] for name in self.kind.columns if name not in wide
         }
         self._wide = {name: self._file[name] for name in wide if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
@@ -140,7 +143,7 @@ class SplitArrays:
 class PairArrays(SplitArrays):
     """The open HDF5 file of a suite's pairs on a split, with two rows per pair."""
 
-    _kind = PAIRS
+    kind = PAIRS
 
     def _read(self) -> None:
         super()._read()
@@ -163,7 +166,7 @@ class AddedPairs(PairArrays):
     original that the file does not have.
     """
 
-    _kind = ADDED
+    kind = ADDED
 
     def _read(self) -> None:
         SplitArrays._read(self)
@@ -207,7 +210,7 @@ class AddedPairs(PairArrays):
 class SetArrays(SplitArrays):
     """The open HDF5 file of questions over several images; `image_idxs` are (N, 5), padded with -1."""
 
-    _kind = SETS
+    kind = SETS
 
     def _read(self) -> None:
         super()._read()

@@ -1,16 +1,18 @@
 """Measurements of a folder laid out like CLEVR's own."""
 
 from pathlib import Path
+from typing import Any
 
-from clevrhope.dataset.clevr_folder import TYPES, questions_file, scenes_file
+from clevrhope.dataset.clevr_folder import FAMILIES, TYPES, questions_file, scenes_file
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.describe.measure import QuestionTally, SceneTally, SplitStats
+from clevrhope.describe.measure import QuestionTally, SceneTally
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.json_text import as_json_values
 
 
-def measure_clevr_split(folder: Path, split: str) -> SplitStats:
-    """Counts the content of a split, reading its files as a stream.
+def measure_clevr_split(folder: Path, split: str) -> dict[str, Any]:
+    """The measurements of a split, whose files are read as a stream.
 
     Raises:
         DatasetError: a file is missing, broken or not in CLEVR's format; the message names the question or
@@ -32,9 +34,11 @@ def measure_clevr_split(folder: Path, split: str) -> SplitStats:
         looks = (tuple((kind, each[kind]) for kind in TYPES) for each in row["objects"])
         scenes.add(row["image_index"], looks)
     try:
-        return questions.stats(split, split, scenes.counts())
+        measured = questions.measured(split, scenes.counts(), dict(enumerate(FAMILIES)))
     except DatasetError as error:
         raise DatasetError(f"{path}: {error}") from error
+    found: dict[str, Any] = as_json_values(measured)
+    return found
 
 
 _REMEDY = "take CLEVR's train or val, which have programs and answers"

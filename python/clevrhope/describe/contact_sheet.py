@@ -4,19 +4,60 @@ It needs neither a network nor a server: images are embedded in the page, which 
 escaped.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from markupsafe import Markup, escape
 
-from clevrhope.describe.boxes import Box
-from clevrhope.describe.set_cards import SetSplitCards
+from clevrhope.describe.thumbnails import Box
 from clevrhope.pages import render_html
 from clevrhope.pages.markdown import listed
+from clevrhope.programs import TracedStep
 from clevrhope.scenes.sketch import materials_html
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
+
+C = TypeVar("C")
+
+Objects = frozenset[tuple[int, int]]
+"""Objects of a set, each as the index of its image and its own index there."""
+
+
+@dataclass(frozen=True)
+class SetImage:
+    """An image of a set."""
+
+    name: str
+    image: str
+    """The pixels as a data URL."""
+    sketch: bool
+    is_source: bool
+    """Whether the question was made on it."""
+    asked: Sequence[Box]
+    """The boxes of the objects at which the program ends."""
+    mentioned: Sequence[Box]
+    """The boxes of the objects to which these are related."""
+
+
+@dataclass(frozen=True)
+class AnsweredSet:
+    """A set of images, and the question's answer on it."""
+
+    images: Sequence[SetImage]
+    answer: str
+
+
+@dataclass(frozen=True)
+class SetCard:
+    """A question and the sets about which it is asked."""
+
+    text: str
+    template: str
+    structure: str
+    pair_place: str
+    sets: Sequence[AnsweredSet]
 
 
 @dataclass(frozen=True)
@@ -45,13 +86,13 @@ class Card:
 
 
 @dataclass(frozen=True)
-class SplitCards:
-    """The part of the page on a split."""
+class SplitCards(Generic[C]):
+    """The part of the page on a split, about single images or sets of them."""
 
     split: str
     n_questions: int
     n_images: int
-    cards: Sequence[Card]
+    cards: Sequence[C]
 
 
 @dataclass(frozen=True)
@@ -63,10 +104,10 @@ class HopCards:
     """For each value of the pair, the words that questions use for it."""
     value_words: frozenset[str]
     """The words for all values, which may stand between the pair's words in a description."""
-    splits: Sequence[SplitCards]
+    splits: Sequence[SplitCards[Card]]
     seen: str = ""
     """The combinations of values in train images; "" if these are all but the pair."""
-    covr: Sequence[SetSplitCards] = ()
+    covr: Sequence[SplitCards[SetCard]] = ()
     """Its splits of questions over several images."""
 
 
@@ -148,3 +189,31 @@ def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
             found |= {at for at in stretch if any(bare[at] in known for known in hop.pair_words)}
         stretch = []
     return found
+
+
+_WITH_CONDITION = ("all", "some", "none", "choose_relation")
+"""Functions whose last input says what is asked about the objects of the first input."""
+
+
+def shown_objects(steps: Sequence[TracedStep]) -> tuple[Objects, Objects]:
+    """The objects at which a program ends, and others that it mentions because these are related to them."""
+    asked: set[tuple[int, int]] = set()
+    for step in _ends(steps, len(steps) - 1):
+        asked.update([step.output] if step.type == "Object" else step.output)  # type: ignore[list-item,arg-type]
+    mentioned: set[tuple[int, int]] = set()
+    for step in steps:
+        if step.function.startswith("with_") or step.function == "choose_relation":
+            described = [steps[number] for number in step.inputs if steps[number].function != "scene"]
+            if described[-1].type == "ObjectSet":
+                mentioned.update(described[-1].output)  # type: ignore[arg-type]
+    return frozenset(asked), frozenset(mentioned - asked)
+
+
+def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
+    """The last steps whose output is objects, from step `number` backwards."""
+    step = steps[number]
+    if step.type in ("ObjectSet", "Object", "Groups"):
+        yield step
+        return
+    for each in step.inputs[:1] if step.function in _WITH_CONDITION else step.inputs:
+        yield from _ends(steps, each)

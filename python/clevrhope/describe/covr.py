@@ -1,8 +1,7 @@
-"""Measures a split of questions over several images: its answers, structures, properties and cuts."""
+"""Measures questions over several images as measured.json has them: answers, forms, properties and cuts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,71 +14,9 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
-from clevrhope.splits.covr.kinds import COVR_SPLITS
+from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
 
 _ROWS_A_BLOCK = 16_384
-
-
-@dataclass(frozen=True)
-class CovrStats:
-    """The measured distributions of one split of questions over several images."""
-
-    split: str
-    pool: str
-    n_questions: int
-    n_images: int
-    """Number of distinct images in all sets."""
-    images_a_question: Mapping[int, int]
-    """Images of a set -> questions."""
-    answers: Mapping[str, int]
-    """Answer -> questions, in the order of the vocabulary."""
-    answers_of_templates: Mapping[str, Mapping[str, int]]
-    """Template -> answer -> questions, in the same order."""
-    choices: Mapping[tuple[str, str, str, str], int]
-    """Template, the two answers that it offers, and the right one -> choose questions."""
-    structures: Mapping[str, int]
-    """Form of the subgraph -> questions."""
-    properties: Mapping[str, int]
-    """Each of COVR's properties -> questions that have it."""
-    cuts: Mapping[str, Mapping[int, int]]
-    """Template -> number of the column `cut` -> questions."""
-    pair_places: Mapping[str, int]
-    """Place of the held-out pair -> questions."""
-    words: Mapping[int, int]
-    """Number of tokens of a question, including punctuation -> questions."""
-    functions: Mapping[int, int]
-    """Number of functions in a program -> questions."""
-    skipped: Mapping[str, int] | None
-    """Template -> pairs of questions that could not be found; None if the file does not say."""
-
-    def share(self, n: int) -> float:
-        """A number of questions as a share of all; nan if there are no questions."""
-        return n / self.n_questions if self.n_questions else float("nan")
-
-    def guessed_from(self, train: "CovrStats", *, by_template: bool) -> float:
-        """Accuracy of the most frequent answer of train, or of each template of train; nan if empty.
-
-        In a tie, the first answer in the vocabulary counts. By template, a choose question gets the more
-        frequent of the answers that it offers. Source: COVR's table 6.
-        """
-        of_all = _most_frequent(train.answers)
-        if not by_template:
-            return self.share(self.answers.get(of_all, 0))
-        right = 0
-        chosen = {template for template, *_ in self.choices}
-        for template, answers in self.answers_of_templates.items():
-            seen = train.answers_of_templates.get(template) or train.answers
-            if template not in chosen:
-                right += answers.get(_most_frequent(seen), 0)
-        for (template, first, second, answer), n in self.choices.items():
-            seen = train.answers_of_templates.get(template) or train.answers
-            more_frequent = first if seen.get(first, 0) >= seen.get(second, 0) else second
-            right += n * (answer == more_frequent)
-        return self.share(right)
-
-
-def _most_frequent(answers: Mapping[str, int]) -> str:
-    return max(answers, key=answers.__getitem__, default="")
 
 
 class CovrTally:
@@ -121,39 +58,61 @@ class CovrTally:
         self._functions.update((rows.program_lengths - 2).tolist())
         self._properties += (rows.properties == 1).sum(axis=0)
 
-    def stats(self) -> CovrStats:
-        """The statistics of the questions so far."""
+    def measured(self) -> dict[str, Any]:
+        """The measurements of the questions so far, without `baselines`."""
         attributes = self._attributes
-        names = attributes.templates
-        answers: dict[str, dict[str, int]] = {}
-        for (template, answer), n in sorted(self._of_templates.items()):
-            answers.setdefault(names[template], {})[self._answers[answer]] = n
+        templates: dict[str, dict[str, Any]] = {}
         totals: Counter[int] = Counter()
-        for (_, answer), n in self._of_templates.items():
+        for (number, answer), n in sorted(self._of_templates.items()):
+            template = templates.setdefault(attributes.templates[number], {"questions": 0, "answers": {}})
+            template["questions"] += n
+            template["answers"][self._answers[answer]] = n
+            template["cut"] = {name: self._cuts[number, cut] for name, cut in _CUTS.items()}
             totals[answer] += n
-        cuts: dict[str, dict[int, int]] = {}
-        for (template, cut), n in sorted(self._cuts.items()):
-            cuts.setdefault(names[template], {})[cut] = n
-        return CovrStats(
-            split=attributes.split,
-            pool=attributes.pool,
-            n_questions=self._sizes.total(),
-            n_images=len(self._images),
-            images_a_question=dict(sorted(self._sizes.items())),
-            answers={self._answers[answer]: n for answer, n in sorted(totals.items())},
-            answers_of_templates=answers,
-            choices={
-                (names[template], self._answers[first], self._answers[second], self._answers[answer]): n
-                for (template, first, second, answer), n in sorted(self._choices.items())
-            },
-            structures={STRUCTURES[each]: n for each, n in sorted(self._structures.items())},
-            properties=dict(zip(attributes.property_names, self._properties.tolist(), strict=True)),
-            cuts=cuts,
-            pair_places={PAIR_PLACES[each]: n for each, n in sorted(self._places.items())},
-            words=dict(sorted(self._words.items())),
-            functions=dict(sorted(self._functions.items())),
-            skipped=dict(zip(names, attributes.skipped, strict=True)) if attributes.skipped else None,
-        )
+        return {
+            "pool": attributes.pool,
+            "questions": self._sizes.total(),
+            "images": len(self._images),
+            "images_a_question": dict(sorted(self._sizes.items())),
+            "answers": {self._answers[answer]: n for answer, n in sorted(totals.items())},
+            "templates": templates,
+            "structures": {STRUCTURES[number]: n for number, n in sorted(self._structures.items())},
+            "properties": dict(zip(attributes.property_names, self._properties.tolist(), strict=True)),
+            "pair_places": {PAIR_PLACES[number]: n for number, n in sorted(self._places.items())},
+            "tokens": dict(sorted(self._words.items())),
+            "functions": dict(sorted(self._functions.items())),
+            "pairs_not_found": dict(zip(attributes.templates, attributes.skipped, strict=True))
+            if attributes.skipped
+            else None,
+        }
+
+    def guessed(self, train: Mapping[str, Any], *, by_template: bool) -> float | None:
+        """Accuracy of the most frequent answer of train, or of each template of train; None if empty.
+
+        In a tie, the first answer in the vocabulary counts. By template, a choose question gets the more
+        frequent of the answers that it offers. Source: COVR's table 6.
+        """
+        names, n_questions, right = self._attributes.templates, self._sizes.total(), 0
+        if not n_questions:
+            return None
+
+        def seen(template: int) -> Mapping[str, int]:
+            found: Mapping[str, int] = train["templates"].get(names[template], train)["answers"]
+            return found
+
+        chosen = {template for template, *_ in self._choices} if by_template else set[int]()
+        for (template, answer), n in self._of_templates.items():
+            if template not in chosen:
+                answers = seen(template) if by_template else train["answers"]
+                right += n * (self._answers[answer] == max(answers, key=answers.__getitem__, default=""))
+        for (template, *offered, answer), n in self._choices.items() if by_template else ():
+            first, second = (seen(template).get(self._answers[number], 0) for number in offered)
+            right += n * (answer == offered[0 if first >= second else 1])
+        return round(right / n_questions, 6)
+
+
+_CUTS = {"changed": 1, "stays": 0, "exempt": -1}
+"""Names of the numbers of the column `cut`."""
 
 
 def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:
@@ -162,20 +121,32 @@ def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> 
 
 def measure_covr(
     layout: Layout, manifest: Manifest, hop: str, splits: Sequence[str] | None = None
-) -> Iterator[CovrStats]:
-    """The measurements of a sub-dataset's splits over several images, of the given ones or of all.
+) -> dict[str, dict[str, Any]]:
+    """Split -> the measurements of a sub-dataset's splits over several images, of the given ones or of all.
 
     Raises:
         DatasetError: a file is missing or damaged.
     """
-    there = manifest.covr.get(hop, {})
-    for split in COVR_SPLITS:
-        if split in there and (splits is None or split in splits):
-            yield measure_covr_split(layout, hop, split)
+    tallies = {
+        split: _tally(layout, hop, split)
+        for split in COVR_SPLITS
+        if split in manifest.covr.get(hop, {}) and (splits is None or split in splits)
+    }
+    measured = {split: tally.measured() for split, tally in tallies.items()}
+    train = measured.get(COVR_TRAIN)
+    return {
+        split: {
+            **measured[split],
+            "baselines": {
+                "maj": tally.guessed(train, by_template=False) if train else None,
+                "maj_templ": tally.guessed(train, by_template=True) if train else None,
+            },
+        }
+        for split, tally in tallies.items()
+    }
 
 
-def measure_covr_split(layout: Layout, hop: str, split: str) -> CovrStats:
-    """The measurements of one split; raises as `measure_covr` does."""
+def _tally(layout: Layout, hop: str, split: str) -> CovrTally:
     path = layout.questions_h5(hop, split)
     tally = CovrTally(read_table(path, SETS), read_vocab(layout.covr_vocab))
     for rows in read_table(path, SETS).parts(_ROWS_A_BLOCK):
@@ -183,4 +154,4 @@ def measure_covr_split(layout: Layout, hop: str, split: str) -> CovrStats:
             tally.add(rows)
         except (IndexError, ValueError) as error:
             raise DatasetError(f"{path}: numbers that are not in {layout.covr_vocab} ({error})") from error
-    return tally.stats()
+    return tally

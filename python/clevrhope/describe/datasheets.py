@@ -14,7 +14,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr_paper import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
-from clevrhope.describe.measured import KINDS_OF_FILES, objects_by_values
+from clevrhope.describe.measured import by_values
 from clevrhope.describe.order import RELATION_ORDER, ordered
 from clevrhope.describe.plot_files import listed_plots
 from clevrhope.describe.provenance import provenance
@@ -99,10 +99,6 @@ def _rows(splits: Splits, whole: Splits) -> dict[str, Any]:
 
     objects = [int(n) for each in whole.values() for n in each["objects_an_image"]]
     most = max((int(n) for each in splits.values() for n in each["relations_a_question"]), default=0)
-    counts = [
-        {family["question_family_index"]: family["questions"] for family in each["families"]}
-        for each in splits.values()
-    ]
     return {
         "object_rows": [
             (str(n), str(n)) for n in range(min(objects, default=0), max(objects, default=-1) + 1)
@@ -111,18 +107,11 @@ def _rows(splits: Splits, whole: Splits) -> dict[str, Any]:
         "answer_type_rows": found("answer_types", ("yes/no", "count")),
         "relation_rows": found("relations", RELATION_ORDER),
         "spatial_rows": [(f"{n} spatial", str(n)) for n in range(most + 1)],
-        "family_counts": _Counts(counts),
+        "family_counts": [
+            {family["question_family_index"]: family["questions"] for family in split["families"]}
+            for split in splits.values()
+        ],
     }
-
-
-class _Counts:
-    """Questions of a family in each split, by its index."""
-
-    def __init__(self, splits: list[dict[int, int]]) -> None:
-        self._splits = splits
-
-    def __getitem__(self, index: int) -> list[int]:
-        return [each.get(index, 0) for each in self._splits]
 
 
 def _of_sets(splits: Splits) -> dict[str, Any]:
@@ -182,10 +171,11 @@ def _seen(
     first_values, second_values = attributes[first_type], attributes[second_type]
     held_out = tuple(palette.get("held_out") or ())
     for name in (first, *second[:1]):
-        n_objects = objects_by_values(splits[name])
+        pairs = by_values(splits[name])
 
-        def cell(a: str, b: str, n_objects: Mapping[Any, int] = n_objects) -> tuple[int, bool]:
-            return n_objects.get(frozenset({(first_type, a), (second_type, b)}), 0), held_out == (a, b)
+        def cell(a: str, b: str, pairs: Mapping[Any, Mapping[str, int]] = pairs) -> tuple[int, bool]:
+            pair = pairs.get(frozenset({(first_type, a), (second_type, b)}), {"objects": 0})
+            return pair["objects"], held_out == (a, b)
 
         rows = [(a, [cell(a, b) for b in second_values]) for a in first_values]
         yield {"split": name, "columns": second_values, "rows": rows}
@@ -194,7 +184,8 @@ def _seen(
 def _combinations(hop: Hop, whole: Splits, attributes: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """For every two held-out values, the shares of objects with each combination of their types' values."""
     order = [(kind, value) for kind, of_kind in attributes.items() for value in of_kind]
-    pairs = [(objects_by_values(each), max(each["objects"], 1)) for each in whole.values()]
+    pairs = [(by_values(split), max(split["objects"], 1)) for split in whole.values()]
+    none = {"objects": 0}
     for two in combinations(hop.held_out or (), 2):
         held_out = sorted(two, key=order.index)
         types = [kind for kind, _ in held_out]
@@ -205,7 +196,8 @@ def _combinations(hop: Hop, whole: Splits, attributes: Mapping[str, Any]) -> Ite
                     "values": values,
                     "held_out": [value for _, value in held_out] == list(values),
                     "shares": [
-                        found.get(frozenset(zip(types, values, strict=True)), 0) / n for found, n in pairs
+                        found.get(frozenset(zip(types, values, strict=True)), none)["objects"] / n
+                        for found, n in pairs
                     ],
                 }
                 for values in product(*(attributes[kind] for kind in types))
@@ -269,7 +261,6 @@ def folder_datasheet(layout: Layout, manifest: Manifest) -> str:
         contents=list(_contents(n_pairs, len(hops) - n_pairs - n_values, n_values)),
         n_of_one=sum(n for splits in measured["splits"].values() for n in splits.values()),
         n_of_sets=sum(n for splits in measured["covr"].values() for n in splits.values()),
-        kinds_of_files=[each for each in KINDS_OF_FILES if each.name in measured["bytes"]],
         of_places=[name for name, kind in SPLITS.items() if kind.drawn == "places"],
     )
 

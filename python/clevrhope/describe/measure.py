@@ -1,4 +1,4 @@
-"""Measurements of finished question and scene files, which datasheets and statistics show.
+"""Measurements of finished question and scene files, as measured.json has them.
 
 Everything is counted in the files, and nothing is taken from the settings that made them. Questions are
 counted in blocks and scenes one by one, so that a split of the paper's size needs no more memory than a small
@@ -8,12 +8,11 @@ one.
 import re
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import pi, sqrt
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +27,11 @@ from clevrhope.errors import DatasetError, SceneError
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("shape", "cube")."""
 
+FamilyNames: TypeAlias = Mapping[int, tuple[str, int]]
+"""`question_family_index` -> template file and index in it."""
+
 Pair: TypeAlias = tuple[Value, Value]
 """Two values of two attributes, sorted."""
-
-_Key = TypeVar("_Key", bound=Hashable)
 
 _WORD = re.compile(r"[^\s;,?.]+")
 _SCENES_A_BLOCK = 16_384
@@ -65,7 +65,8 @@ class SceneCounts:
         """Counts the content of images (N,), given by unique index.
 
         Returns:
-            `objects`, `values` with their attributes, `pairs` and `images_with`, as in `SplitStats`.
+            Number of objects -> images, then the objects with each value and with both of each pair, and the
+            images that show such an object.
 
         Raises:
             DatasetError: an image has no scene.
@@ -103,96 +104,6 @@ class SceneCounts:
             shown[np.repeat(np.arange(len(block)), lengths), self.looks[places]] = 1
             n_images += (shown @ has > 0).sum(axis=0)
         return {pair: int(n) for pair, n in zip(pairs, n_images, strict=True)}
-
-
-@dataclass(frozen=True)
-class SplitStats:
-    """The measured distributions of one split."""
-
-    split: str
-    pool: str
-    n_questions: int
-    n_images: int
-    answers_of_families: Mapping[int, Mapping[str, int]]
-    """Global index of the family -> answer -> questions."""
-    answer_types: Mapping[str, int]
-    """Answer type ("yes/no", "count", or an attribute) -> questions."""
-    words: Mapping[int, int]
-    """Number of words of a question, without punctuation -> questions."""
-    functions: Mapping[int, int]
-    """Number of functions in a program -> questions."""
-    relations: Mapping[str, int]
-    """Relation ("left", or "same color") -> questions that name it."""
-    relations_a_question: Mapping[int, int]
-    """Number of spatial relations that a question names -> questions."""
-    objects: Mapping[int, int]
-    """Number of objects in an image -> images."""
-    values: Mapping[str, int]
-    """Attribute value -> objects in the split's images."""
-    pairs: Mapping[Pair, int]
-    """Two values of two attributes -> objects in the split's images that have both."""
-    images_with: Mapping[Pair, int]
-    """Two values of two attributes -> images with an object that has both."""
-    questions_an_image: Mapping[int, int]
-    """Number of questions about an image -> images."""
-    n_all_needed: int | None
-    """Questions with relations that are all needed for the answer; None if no file says."""
-
-    @property
-    def answers(self) -> dict[str, int]:
-        """Answer -> questions, most frequent first."""
-        answers: Counter[str] = Counter()
-        for each in self.answers_of_families.values():
-            answers.update(each)
-        return dict(sorted(answers.items(), key=lambda item: (-item[1], item[0])))
-
-    @property
-    def families(self) -> dict[int, int]:
-        """Global index of the family -> questions."""
-        return {family: sum(answers.values()) for family, answers in self.answers_of_families.items()}
-
-    @property
-    def n_objects(self) -> int:
-        """Number of objects in all images of the split."""
-        return sum(n_objects * n for n_objects, n in self.objects.items())
-
-    @property
-    def n_relational(self) -> int:
-        """Number of questions with at least one spatial relation."""
-        return sum(n for relations, n in self.relations_a_question.items() if relations)
-
-    @property
-    def all_needed(self) -> float:
-        """Share of the questions with relations in which all of them are needed; nan if unknown."""
-        if self.n_all_needed is None or not self.n_relational:
-            return float("nan")
-        return self.n_all_needed / self.n_relational
-
-    @property
-    def majority(self) -> tuple[str, float]:
-        """The most frequent answer, and its share of the questions."""
-        answer, n = next(iter(self.answers.items()), ("", 0))
-        return answer, n / max(self.n_questions, 1)
-
-    @property
-    def majority_of_families(self) -> float:
-        """Accuracy of guessing each family's most frequent answer."""
-        return self.guessed_from(self)
-
-    def guessed_from(self, other: "SplitStats", *, by_family: bool = True) -> float:
-        """Accuracy of guessing the most frequent answers of another split, such as train; nan if empty.
-
-        With `by_family`, families that the other split lacks get its overall most frequent answer.
-        """
-        if not self.n_questions:
-            return float("nan")
-        of_all = other.majority[0]
-        right = 0
-        for family, answers in self.answers_of_families.items():
-            seen = other.answers_of_families.get(family, {}) if by_family else {}
-            guess = min(seen, key=lambda answer: (-seen[answer], answer)) if seen else of_all
-            right += answers.get(guess, 0)
-        return right / self.n_questions
 
 
 class QuestionTally:
@@ -254,34 +165,62 @@ class QuestionTally:
         self._relations_a_question[sum(name.startswith("relate[") for name in names)] += 1
         self._images[int(row["image_index"])] += 1
 
-    def stats(self, split: str, pool: str, scenes: SceneCounts) -> SplitStats:
-        """The statistics of the questions so far; `scenes` are those of the pool.
+    def measured(self, pool: str, scenes: SceneCounts, families: FamilyNames) -> dict[str, Any]:
+        """The measurements of the questions so far, with the keys of a split in measured.json.
+
+        Args:
+            pool: the pool of their images.
+            scenes: the scenes of the pool.
+            families: the names of families.
 
         Raises:
             DatasetError: a question is about an image without a scene.
         """
         objects, values, pairs, images_with = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
-        families: dict[int, dict[str, int]] = {}
+        of_families: dict[int, dict[str, int]] = {}
+        answers: Counter[str] = Counter()
+        files: dict[str, int] = {}
         for (family, answer), n in sorted(self._answers.items()):
-            families.setdefault(family, {})[answer] = n
-        return SplitStats(
-            split=split,
-            pool=pool,
-            n_questions=sum(self._answers.values()),
-            n_images=len(self._images),
-            answers_of_families=families,
-            answer_types=_sorted(self._answer_types),
-            words=_sorted(self._words),
-            functions=_sorted(self._functions),
-            relations=_sorted(self._relations),
-            relations_a_question=_sorted(self._relations_a_question),
-            objects=objects,
-            values={value: n for (_, value), n in values.items()},
-            pairs=pairs,
-            images_with=images_with,
-            questions_an_image=_sorted(Counter(self._images.values())),
-            n_all_needed=self._n_all_needed,
-        )
+            of_families.setdefault(family, {})[answer] = n
+            answers[answer] += n
+            file = _named(families, family)[0]
+            files[file] = files.get(file, 0) + n
+        return {
+            "pool": pool,
+            "questions": self._answers.total(),
+            "images": len(self._images),
+            "objects": sum(n_objects * n for n_objects, n in objects.items()),
+            "answers": dict(sorted(answers.items(), key=lambda item: (-item[1], item[0]))),
+            "answer_types": _sorted(self._answer_types),
+            "files": files,
+            "families": [
+                {
+                    "question_family_index": index,
+                    "file": _named(families, index)[0],
+                    "place": _named(families, index)[1],
+                    "questions": sum(of_family.values()),
+                    "answers": of_family,
+                }
+                for index, of_family in of_families.items()
+            ],
+            "words": _sorted(self._words),
+            "functions": _sorted(self._functions),
+            "relations": _sorted(self._relations),
+            "relations_a_question": _sorted(self._relations_a_question),
+            "questions_with_all_relations_needed": self._n_all_needed,
+            "objects_an_image": objects,
+            "questions_an_image": _sorted(Counter(self._images.values())),
+            "values": {value: n for (_, value), n in values.items()},
+            "pairs": [
+                {"values": dict(pair), "objects": n, "images": images_with[pair]} for pair, n in pairs.items()
+            ],
+        }
+
+
+def _named(families: FamilyNames, index: int) -> tuple[str, int]:
+    """Template file without its suffix, and index in it; ("family", index) if it has no name."""
+    file, place = families.get(index, ("family", index))
+    return file.removesuffix(".json"), place
 
 
 class SceneTally:
@@ -362,12 +301,12 @@ def _object_places(
 
 
 def measure_split(
-    split: str, pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts
-) -> SplitStats:
-    """The statistics of a split; `scenes` are those of its pool."""
+    pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts, families: FamilyNames
+) -> dict[str, Any]:
+    """The measurements of a split; `scenes` are those of its pool."""
     tally = QuestionTally()
     tally.add_arrays(rows, vocab)
-    return tally.stats(split, pool, scenes)
+    return tally.measured(pool, scenes, families)
 
 
 _YES_NO = frozenset({"exist", "count_is", "and", "or", "not"})
@@ -388,33 +327,6 @@ def relation_of(function: str) -> str:
     if function.startswith("relate["):
         return function[len("relate[") : -1]
     return function.replace("_", " ") if function.startswith("same_") else ""
-
-
-def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
-    """Half the sum of the differences between two distributions' shares: 0 if alike, 1 if disjoint.
-
-    Returns nan if one of them is empty.
-    """
-    n_a, n_b = sum(a.values()), sum(b.values())
-    if not n_a or not n_b:
-        return float("nan")
-    # In whole numbers, because a sum of floats would depend on the order of a set.
-    return sum(abs(a.get(key, 0) * n_b - b.get(key, 0) * n_a) for key in {*a, *b}) / (2 * n_a * n_b)
-
-
-def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
-    """The approximate total variation between two samples of these sizes from one distribution.
-
-    That distribution is the two samples pooled. The difference of a share is taken as normal, with a mean
-    absolute value of at most twice the share. Draws are assumed to be independent, so the result is a
-    yardstick for small splits, not a test.
-    """
-    n_a, n_b = sum(a.values()), sum(b.values())
-    if not n_a or not n_b:
-        return float("nan")
-    shares = [(a.get(key, 0) + b.get(key, 0)) / (n_a + n_b) for key in {*a, *b}]
-    spread = 1 / n_a + 1 / n_b
-    return sum(min(2 * p, sqrt(2 / pi * p * (1 - p) * spread)) for p in sorted(shares)) / 2
 
 
 def images_shared(used: Sequence[Ints]) -> tuple[int, int]:

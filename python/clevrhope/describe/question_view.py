@@ -11,12 +11,11 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, existing_manifest
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.mentions import mentions
-from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.question_kinds import SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
@@ -24,8 +23,7 @@ from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.questions import read_templates
 from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.scenes.sketch import object_words
-from clevrhope.splits.covr.kinds import is_covr
-from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 
@@ -132,30 +130,21 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     if number is None or not 0 <= number < len(reader):
         given = "--question is missing" if number is None else f"--question: there is no question {number}"
         raise ConfigError(f"{given}; {hop}/{split} has questions 0 to {len(reader) - 1}")
-    manifest = existing_manifest(layout.manifest)
-    attributes = manifest.world["attributes"]
-    vocabulary = vocabulary_with(attributes)
-    held_out = parse_hop(hop, list(attributes.items()))
+    dataset = Folder.open(folder, finished=False)
+    held_out, vocabulary = dataset.hop(hop), dataset.vocabulary
     questions, programs = reader.tokens(number)
     lengths = int(reader.question_lengths[number]), int(reader.program_lengths[number])
     texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]), lengths)
-    indices = [index for index in np.atleast_1d(reader.image_idxs[number]).tolist() if index >= 0]
-    by_index = {each["image_index"]: each for each in scenes_of(layout, reader.pool, _sorted(indices))}
+    indices, of_sets = reader.images_of(number), reader.kind.of_sets
+    by_index = {scene["image_index"]: scene for scene in scenes_of(layout, reader.pool, _sorted(indices))}
     scenes = [by_index[index] for index in indices]
-    asked = (
-        SceneSet(scenes, vocabulary=vocabulary) if is_covr(split) else Scene(scenes[0], vocabulary=vocabulary)
-    )
-    (nodes,) = ProgramNodes(vocab, attributes).nodes(programs)
+    asked = SceneSet(scenes, vocabulary=vocabulary) if of_sets else Scene(scenes[0], vocabulary=vocabulary)
+    (nodes,) = ProgramNodes(vocab, dataset.attributes).nodes(programs)
     return QuestionView(
-        hop,
-        split,
-        number,
-        len(reader),
-        texts["question_text"],
-        texts["answer_text"],
-        _family(manifest, vocabulary, reader, number),
-        _mention(held_out, programs, vocab, vocabulary, of_sets=is_covr(split)),
-        "" if is_covr(split) else _group(held_out, split, reader.pool, indices[0]),
+        *(hop, split, number, len(reader), texts["question_text"], texts["answer_text"]),
+        _family(dataset.manifest, vocabulary, reader, number),
+        _mention(held_out, programs, vocab, vocabulary, of_sets=of_sets),
+        _group(held_out, split, reader.pool, indices[0]),
         tuple(_image(layout, reader.pool, scene) for scene in scenes),
         tuple(trace(nodes, asked, vocabulary=vocabulary)),
     )
@@ -199,13 +188,14 @@ def _sorted(indices: Sequence[int]) -> Any:
 def _family(manifest: Manifest, vocabulary: Vocabulary, reader: QuestionTable, number: int) -> str:
     """The family's name, as `clevrhope families` lists it; its number if the templates are not ours."""
     family = int(reader.question_families[number])
-    if reader.kind is SETS:
-        return f"{reader.templates[family]} ({STRUCTURES[int(reader.structures[number])]})"
+    if names := reader.kind.columns["question_families"].names:
+        structure = reader.said(reader.kind.fields, number).get("structure")
+        return f"{reader.attributes[names][family]}" + (f" ({structure})" if structure else "")
     templates = read_templates(vocabulary)
     if templates.fingerprint != manifest.templates["fingerprint"]:
         return f"number {family} of the dataset's own templates"
-    names = {index: f"{file.removesuffix('.json')} {place}" for file, place, index in templates.families}
-    return f"{names[family]} (number {family})"
+    known = {index: f"{file.removesuffix('.json')} {place}" for file, place, index in templates.families}
+    return f"{known[family]} (number {family})"
 
 
 def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, of_sets: bool) -> str:
@@ -218,12 +208,10 @@ def _mention(hop: Hop, programs: Any, vocab: Vocab, vocabulary: Vocabulary, *, o
 
 def _group(hop: Hop, split: str, pool: str, index: int) -> str:
     """The image's position in its group, as a clause; "" if images are not grouped, or are in many groups."""
-    kind = SPLITS[split]
-    if pool == SHARED_PLACES:
+    kind = SPLITS.get(split)
+    if kind is None or kind.drawn == "stream" or pool == SHARED_PLACES:
         return ""
     size = kind.group_of(len(hop.target))
-    if kind.drawn == "stream":
-        return ""
     noun = {"places": "place", "groups": "group", "sets": "set"}[kind.drawn]
     return f"{noun} {index // size}, image {index % size} (of 0 to {size - 1})"
 

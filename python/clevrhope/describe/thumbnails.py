@@ -3,16 +3,26 @@
 import base64
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from PIL import Image
 
 from clevrhope.dataset.images_h5 import ImageArray
-from clevrhope.describe.boxes import Box
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, scene_svg
 
-__all__ = ["WIDTH_PX", "object_box", "pair_boxes", "sketch_url", "thumbnail_url"]
+__all__ = ["WIDTH_PX", "Box", "object_box", "pair_boxes", "sketch_url", "thumbnail_url"]
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in an image, in per cent of its width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
 
 
 def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:

@@ -6,8 +6,8 @@ of an export do not depend on whether matplotlib is installed.
 
 import io
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -21,22 +21,12 @@ COLUMNS, WIDTH_PX, GAP_PX = 4, 240, 4
 """Images in a row of the sheet, the width of each, and the space between them."""
 
 
-@dataclass(frozen=True)
-class Figures:
-    """The figures of an export, as paths relative to its folder."""
-
-    sheet: str | None
-    """A row of images for each of `splits`; None without images."""
-    splits: tuple[str, ...]
-    """The splits of the first config, in order."""
-    plots: tuple[str, ...]
-    """The plots of `hop`; empty if none were drawn."""
-    hop: str
-    """The first HOP of the export."""
-
-
-def write_figures(source: Source, out: Path) -> Figures:
+def write_figures(source: Source, out: Path) -> dict[str, Any]:
     """Writes the figures for which the folder has images or plots.
+
+    Returns:
+        `sheet`, the file with a row of images for each of `splits`, those of the first table, or None without
+        images; and `plots`, the plots of `hop`, the first HOP. Files are relative to the export's folder.
 
     Raises:
         DatasetError: an image is missing or damaged.
@@ -50,12 +40,12 @@ def write_figures(source: Source, out: Path) -> Figures:
         (out / FOLDER / "images.png").write_bytes(_sheet(splits))
     for plot in plots:
         shutil.copyfile(source.layout.plots(hop) / plot, out / FOLDER / plot)
-    return Figures(
-        sheet=f"{FOLDER}/images.png" if source.rendered else None,
-        splits=tuple(each.split for each in splits),
-        plots=tuple(f"{FOLDER}/{plot}" for plot in plots),
-        hop=hop,
-    )
+    return {
+        "sheet": f"{FOLDER}/images.png" if source.rendered else None,
+        "splits": [split.split for split in splits],
+        "plots": [f"{FOLDER}/{plot}" for plot in plots],
+        "hop": hop,
+    }
 
 
 def _sheet(splits: list[SplitSource]) -> bytes:

@@ -1,6 +1,6 @@
 """The export formats by name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +35,7 @@ class Format:
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: dict[str, Format] = {
     "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True),
     "webdataset": Format(webdataset.write, prefer="png", sets=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),

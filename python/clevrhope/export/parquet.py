@@ -13,18 +13,21 @@ each row group that has one of them.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.export.card import TableSize, dataset_card
-from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
+from clevrhope.export.columns import IMAGE, LABEL, OF_PAIRS, Column, columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.figures import write_figures
+from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import Sample, Source, SplitSource
+from clevrhope.pages import render_text
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.hops import PRELIM
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +43,16 @@ SETS_A_GROUP = 64
 
 _DICTIONARY_BYTES = 1 << 28
 """Maximum number of bytes of a row group's images; above it, an image would be stored in every row."""
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """The size of a split's table."""
+
+    n_bytes: int
+    """Size as an Arrow table in memory."""
+    n_bytes_of_files: int
+    """Size as Parquet files."""
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
@@ -147,3 +160,51 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
     said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
     columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
+
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
+
+
+def dataset_card(source: Source, sizes: Sequence[TableSize], figures: Mapping[str, Any]) -> str:
+    """The card: a YAML header with the columns, sizes and file patterns of each config, then the text.
+
+    `sizes` are those of the splits, followed by those of the suites, in order.
+    """
+    return f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
+
+
+def _head(source: Source, sizes: Sequence[TableSize]) -> str:
+    n = sum(len(split.reader) for split in (*source.splits, *source.suites))
+    rest = iter(sizes)
+    return render_text(
+        "exports/parquet_head.yaml",
+        title=TITLE,
+        size=next((name for bound, name in _SIZES if n < bound), "1M<n<10M" if n < 10**7 else "10M<n<100M"),
+        tables=[
+            {
+                "name": name,
+                "columns": columns_of(splits[0]),
+                "answers": splits[0].vocab.answers(),
+                "splits": [
+                    {"name": split.split, "n_rows": len(split.reader), **asdict(next(rest))}
+                    for split in splits
+                ],
+            }
+            for name, splits in source.by_config().items()
+        ],
+    )
+
+
+def _body(source: Source, figures: Mapping[str, Any]) -> str:
+    of_one = next((each for each in source.splits if not each.kind.of_sets), None)
+    of_sets = next((each for each in source.splits if each.kind.of_sets), None)
+    return readme(
+        source,
+        "parquet",
+        figures=figures,
+        has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
+        columns_of_one=columns_of(of_one) if of_one else (),
+        columns_of_sets=columns_of(of_sets) if of_sets else (),
+        columns_of_suites=OF_PAIRS if source.suites else (),
+    )

@@ -28,7 +28,7 @@ from clevrhope.runtime.threads import map_in_threads
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SampleQuestion:
     """A question as text."""
 
     index: int
@@ -42,7 +42,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Image:
+class SampleImage:
     """An image of a sample."""
 
     index: int
@@ -58,9 +58,9 @@ class Image:
 class Sample:
     """An image with one or more questions about it, or a set of images with one question."""
 
-    images: list[Image]
+    images: list[SampleImage]
     """One image, or those of the set in the question's order."""
-    questions: list[Question]
+    questions: list[SampleQuestion]
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class SplitSource:
         for size, n in zip(sizes, counts.tolist(), strict=True):
             yield Sample(list(islice(images, size)), list(islice(questions, n)))
 
-    def _images(self, indices: list[int]) -> Iterator[Image]:
+    def _images(self, indices: list[int]) -> Iterator[SampleImage]:
         files: Iterator[bytes | None] = repeat(None, len(indices))
         if self.images is not None:
             files = map_in_threads(call, map(self.images.png, indices), threads=None)
@@ -174,13 +174,13 @@ class SplitSource:
             arrays = (read.row(index, ("mask",))["mask"] for index in indices)
             masks = map_in_threads(_png_of_mask, arrays, threads=None)
         for index, content, mask in zip(indices, files, masks, strict=True):
-            yield Image(index, image_filename(self.reader.pool, index), content, mask)
+            yield SampleImage(index, image_filename(self.reader.pool, index), content, mask)
 
-    def _questions(self, order: Ints | None) -> Iterator[Question]:
+    def _questions(self, order: Ints | None) -> Iterator[SampleQuestion]:
         reader, detokenizer = self.reader, Detokenizer(self.vocab)
         for numbers, questions, programs in _rows(reader, order):
             for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
-                yield Question(
+                yield SampleQuestion(
                     index=k,
                     text=detokenizer.question(question, int(reader.question_lengths[k])),
                     program=detokenizer.program(program, int(reader.program_lengths[k])),
@@ -238,10 +238,6 @@ class Source:
         tables = groupby((*self.splits, *self.suites), lambda each: each.config)
         return {name: [*splits] for name, splits in tables}
 
-    def by_suite(self) -> dict[str, list[SplitSource]]:
-        """Name of a HOP and suite -> its splits, in order."""
-        return {name: [*suites] for name, suites in groupby(self.suites, lambda each: each.config)}
-
 
 def source_json(source: Source, format_name: str) -> bytes:
     """The `source.json` of an export: the origin of its content, and its size."""
@@ -260,10 +256,9 @@ def source_json(source: Source, format_name: str) -> bytes:
         },
     }
     if source.suites:
-        content["suites"] = {
-            name: {
-                each.split: {"pairs": len(each.reader) // 2, "scenes": len(each.indices)} for each in suites
-            }
-            for name, suites in source.by_suite().items()
-        }
+        suites: dict[str, dict[str, Any]] = {}
+        for each in source.suites:
+            sizes = {"pairs": len(each.reader) // 2, "scenes": len(each.indices)}
+            suites.setdefault(each.config, {})[each.split] = sizes
+        content["suites"] = suites
     return (json.dumps(content, indent=1) + "\n").encode()

@@ -3,9 +3,11 @@
 The templates are the other files of this folder, in Jinja's language; README.md there says how to edit them.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -42,6 +44,7 @@ def _environment() -> Environment:
     found.filters |= {
         "code": code,
         "decimal": decimal,
+        "json": json.dumps,
         "listed": listed,
         "md": escape,
         "mean": mean,
@@ -61,6 +64,11 @@ def render_text(template: str, **values: object) -> str:
 def render_html(template: str, **values: object) -> str:
     """A page in HTML, in which every value is escaped."""
     return _environment().get_template(template).render(values)
+
+
+def read_page(name: str) -> str:
+    """A file beside the templates."""
+    return files("clevrhope.pages").joinpath(name).read_text("utf-8")
 
 
 def render_markdown(template: str, **values: object) -> str:

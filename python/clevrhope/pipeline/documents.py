@@ -19,9 +19,9 @@ from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
-from clevrhope.describe.measured import Measured, PoolStats, folder_json, hop_json
+from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
-from clevrhope.describe.suites import measure_readable_suites
+from clevrhope.describe.suites import measure_suites
 from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.rendering_record import made_by
@@ -103,13 +103,12 @@ def _measured(
     """The content of a sub-dataset's measured.json."""
     layout, templates = resolved.layout, resolved.engine.templates
     vocab, families = read_vocab(layout.vocab), engine.families(templates)
-    splits, shared = [], {}
+    splits, shared = {}, {}
     from_clevr: dict[int, tuple[int, int]] = {}
-    for split, entry in manifest.splits[hop.name].items():
+    for split in manifest.splits[hop.name]:
         rows = read_table(layout.questions_h5(hop.name, split))
-        stats = measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]])
-        splits.append(Measured(stats, families))
         pool, mine = of_splits[hop.name, split]
+        splits[split] = measure_split(pool, rows, vocab=vocab, scenes=counts[pool], families=families)
         shared[split] = int((n_users[pool][mine] > 1).sum())
         if split == TRAIN.name:
             from_clevr = resolved.engine.published_by_number(mine)
@@ -120,8 +119,8 @@ def _measured(
         from_clevr=from_clevr,
         families=families,
         never=engine.families_that_never_mention(templates, hop.held_out) if hop.held_out else (),
-        suites=measure_readable_suites(layout, manifest, hop.name),
-        covr=tuple(measure_covr(layout, manifest, hop.name)),
+        suites=measure_suites(layout, manifest, hop.name),
+        covr=measure_covr(layout, manifest, hop.name),
     )
 
 

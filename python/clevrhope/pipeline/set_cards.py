@@ -12,9 +12,14 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.describe.boxes import Box
-from clevrhope.describe.set_cards import AnsweredSet, SetCard, SetImage, SetSplitCards, shown_objects
-from clevrhope.describe.thumbnails import object_box, sketch_url
+from clevrhope.describe.contact_sheet import (
+    AnsweredSet,
+    SetCard,
+    SetImage,
+    SplitCards,
+    shown_objects,
+)
+from clevrhope.describe.thumbnails import Box, object_box, sketch_url
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.programs import Program, SceneSet, trace
@@ -28,7 +33,7 @@ Thumbnails = Callable[[str, Sequence[int]], Mapping[int, str]]
 
 def set_split_cards(
     hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int, thumbnails: Thumbnails
-) -> SetSplitCards:
+) -> SplitCards[SetCard]:
     """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
     path = resolved.layout.questions_h5(hop, split)
     rows = read_table(path, SETS).part(0, 2 * n_shown)
@@ -46,7 +51,7 @@ def set_split_cards(
         )
         for k in range(0, len(rows), 2)
     ]
-    return SetSplitCards(split, entry["questions"], entry["images"], cards)
+    return SplitCards(split, entry["questions"], entry["images"], cards)
 
 
 def _sets(

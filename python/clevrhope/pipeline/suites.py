@@ -14,8 +14,7 @@ from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheets import write_datasheet
-from clevrhope.describe.measured import suites_json
-from clevrhope.describe.suites import measure_readable_suites
+from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.augmentation import TrainMaker
 from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit
@@ -136,7 +135,7 @@ def with_datasheet(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
         DatasetError: the sub-dataset's measurements are missing or cannot be read.
     """
     path = layout.hop_measured(hop)
-    suites = suites_json(measure_readable_suites(layout, manifest, hop))
+    suites = measure_suites(layout, manifest, hop)
     write_measured(path, {**read_measured(path), "suites": suites})
     return manifest.with_files(write_datasheet(layout, manifest, hop))
 

@@ -1,8 +1,8 @@
 """The check of the arrays that are not part of a question's meaning, but must fit the rest of the file.
 
-These are lengths, padding, the order of rows, needed relations and the file's attributes. The checks that
-read questions would not notice a fault in them. Question files in JSON would show it, but a dataset may have
-none.
+These are lengths, padding, the order of rows, needed relations, the file's attributes, and the ranges in the
+row of its kind of questions. The checks that read questions would not notice a fault in them. Question files
+in JSON would show it, but a dataset may have none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import SplitPlace
+from clevrhope.audit.question_files import QuestionFile
 from clevrhope.audit.report import Found, where
 from clevrhope.dataset.native_reader import NO_SCENE, UNDETERMINED, WHY, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.splits.kinds import SPLITS
@@ -40,15 +41,14 @@ class ColumnCheck:
         self._is_relation = np.zeros(1 + max(functions.values(), default=0), dtype=np.bool_)
         self._is_relation[relates] = True
 
-    def of_file(self, split: SplitPlace, arrays: SplitArrays) -> Iterator[Found]:
-        """Faults of a file's attributes and of the numbers of its rows."""
-        prefixes = [n for n in PREFIXES if n < len(arrays)] if SPLITS[split.name].role == "train" else []
-        for name, wanted in (("hop", split.hop.name), ("split", split.name), ("prefixes", prefixes)):
-            there = np.asarray(arrays.attributes.get(name, [])).tolist()
-            if there != wanted:
-                yield None, f"attribute {name} is not {wanted}", there
-        numbers = arrays.columns["orig_idxs"]
-        yield from where(numbers != np.arange(len(numbers)), "orig_idxs is not the row's number", numbers)
+    def of_file(self, file: QuestionFile[SplitArrays], arrays: SplitArrays) -> Iterator[Found]:
+        """Faults of a file's attributes and of its numbers."""
+        wanted: dict[str, object] = {"hop": file.hop.name, "split": file.name}
+        if file.kind is SINGLE:
+            is_train = SPLITS[file.name].role == "train"
+            wanted["prefixes"] = [n for n in PREFIXES if n < len(arrays)] if is_train else []
+        yield from of_attributes(arrays, wanted)
+        yield from of_ranges(arrays)
 
     def of_rows(
         self, arrays: SplitArrays, first: int, wide: Mapping[str, Ints], pool: PoolScenes, scenes: Rows
@@ -60,6 +60,8 @@ class ColumnCheck:
         programs, n = wide["programs"], len(wide["programs"])
         for name, rows in wide.items():
             yield from of_tokens(name, rows, arrays.columns[f"{name[:-1]}_lengths"][first : first + n], first)
+        if "relation_needed" not in arrays.kind.columns:
+            return
         needed = arrays.tokens("relation_needed", first, n)
         # The check that executes programs reports numbers that do not belong to any function.
         n_relations = np.count_nonzero(np.take(self._is_relation, programs, mode="clip"), axis=1)
@@ -73,6 +75,39 @@ class ColumnCheck:
         ):
             for k in np.flatnonzero(flags).tolist():
                 yield first + k, problem.format(wanted[k].tolist()), needed[k].tolist()
+
+
+def of_attributes(arrays: SplitArrays, wanted: Mapping[str, object]) -> Iterator[Found]:
+    """Faults of a file whose attributes are to have these values."""
+    for name, value in wanted.items():
+        stored = np.asarray(arrays.attributes.get(name, [])).tolist()
+        if stored != value:
+            yield None, f"attribute {name} is not {value}", stored
+
+
+def of_ranges(arrays: SplitArrays) -> Iterator[Found]:
+    """Faults of numbers that are not in the range that the kind's row gives, or not the row's own."""
+    for name, column in arrays.kind.columns.items():
+        if column.row or column.check or name not in arrays.columns:
+            continue  # other checks read rows of tokens and images
+        limit = len(arrays.attributes.get(column.names, ())) if column.names else column.limit
+        numbers = arrays.columns[name]
+        is_wrong = (numbers < column.least) | (numbers >= limit)
+        yield from where(is_wrong, f"{name} is not one of {column.least} to {limit - 1}", numbers)
+    if arrays.kind in (SINGLE, SETS):
+        numbers = arrays.columns["orig_idxs"]
+        yield from where(numbers != np.arange(len(numbers)), "orig_idxs is not the row's number", numbers)
+
+
+def of_vocabulary(vocab: Vocab, dataset: Vocab) -> Iterator[Found]:
+    """Faults of a vocabulary that is to have all tokens of the dataset's, with the same numbers."""
+    for part in ("words", "functions", "answers"):
+        numbers: Mapping[str, int] = getattr(vocab, part)
+        for token, number in getattr(dataset, part).items():
+            if numbers.get(token) != number:
+                yield None, f"{part}: {token} is not {number}, as in vocab.json", numbers.get(token)
+        if len(set(numbers.values())) != len(numbers):
+            yield None, "two tokens share a number", part
 
 
 def wrong_answers(

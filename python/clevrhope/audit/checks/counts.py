@@ -6,18 +6,27 @@ grid contains the pair, minimal_ood asks for the pair at all corners, and minima
 corner at all other corners. In any other grid, minimal_iid asks for each corner at all corners.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import combinations, product
 from math import comb, prod
 from pathlib import Path
+from typing import Any
 
-from clevrhope.audit.checks.measured import check_measured
-from clevrhope.audit.folder import AuditFolder, SplitPlace
+import numpy as np
+
+from clevrhope.audit.checks.clevr_scenes import clevr_scenes
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.palette import seen_values
-from clevrhope.audit.report import Check, Lines
-from clevrhope.dataset.split_files import AddedPairs
-from clevrhope.dataset.suite_pools import SuitePool
+from clevrhope.audit.question_files import SplitFile
+from clevrhope.audit.report import Check, Found, Lines
+from clevrhope.audit.suites.pairs import named
+from clevrhope.dataset.measured import read_measured, read_measured_folder
+from clevrhope.dataset.question_kinds import RELATIONS, TIERS
+from clevrhope.dataset.split_files import AddedPairs, PairArrays
+from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
@@ -31,20 +40,20 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         DatasetError: a file is missing or cannot be read.
     """
     check = lines["counts"]
-    for split in folder.splits:
-        entry = folder.manifest.splits[split.hop.name][split.name]
+    for split in (*folder.splits, *folder.sets, *folder.others):
+        entry = getattr(folder.manifest, split.kind.listed)[split.hop.name][split.name]
         with split.open() as arrays:
             n_questions, n_images, pool = len(arrays), len(arrays.used), arrays.pool
         for name, n in (("questions", n_questions), ("images", n_images)):
             _compare(check, split.file, f"{name} in the manifest", n, entry.get(name))
         if pool != split.pool:
             check.fault(split.file, None, f"belongs to pool {pool}, but the manifest says", split.pool)
-        if split.is_prelim:
+        if split.hop.value is not None:
             _prelim(check, folder, split, n_questions, int(entry["sets"]))
-        if split.is_minimal:
+        elif split.is_grouped:
             _minimal(check, folder, split, n_questions, int(entry["places"]))
         advance(1)
-    _unnamed(check, folder)
+    _check_listing(check, folder)
     _suites(check, folder)
     check_measured(folder, check)
     for pool, entry in folder.manifest.pools.items():
@@ -54,25 +63,29 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
             _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("images"))
 
 
-def _unnamed(check: Check, folder: AuditFolder) -> None:
-    """Reports splits that have a file, but are not among the manifest's `splits`.
+def _check_listing(check: Check, folder: AuditFolder) -> None:
+    """Reports question files that the manifest's list of files lacks, and those that belong to no split.
 
-    No other check would look at them, because all checks rely on `splits`.
+    No other check would look at the latter, because all checks rely on the splits that the manifest lists.
     """
-    known = {place.file for place in (*folder.all_splits, *folder.all_suites, *folder.all_augmented)}
-    layout = folder.layout
-    for place in folder.all_suites:  # some have images of their own
-        pool = SuitePool(place.hop.name, place.suite, place.name)
-        known.add(layout.relative(layout.images_h5(pool.name)))
-    for name in folder.manifest.files:
-        if name.startswith("hops/") and name.endswith(".h5"):
+    layout, listed, pairs = folder.layout, folder.manifest.files, (*folder.all_pairs, *folder.all_added)
+    files = (*folder.all_splits, *folder.all_sets, *folder.all_others, *pairs)
+    needed = {layout.relative(path) for file in files for path in (file.h5, file.vocab)}
+    needed |= {layout.relative(file.json) for file in pairs}
+    check.n_checked += len(needed)
+    for name in sorted(needed - listed.keys()):
+        check.fault(name, None, "a file of questions, not listed in the manifest", Path(name).stem)
+    known = needed | {layout.relative(file.json) for file in files}
+    known |= {layout.relative(layout.images_h5(file.own_pool)) for file in pairs if file.own_pool}
+    for name in listed:
+        if name.startswith("covr/") or (name.startswith("hops/") and name.endswith(".h5")):
             check.n_checked += 1
             if name not in known:
                 check.fault(name, None, "in the manifest, but belongs to none of its splits", Path(name).stem)
 
 
 def _suites(check: Check, folder: AuditFolder) -> None:
-    """Compares the numbers of pairs and originals; reports suites without a split, and files not listed."""
+    """Compares the numbers of pairs and originals; reports suites without a split."""
     for hop, of_hop in folder.manifest.suites.items():
         for suite, of_suite in of_hop.items():
             splits = folder.manifest.splits.get(hop, {}).keys()
@@ -80,13 +93,7 @@ def _suites(check: Check, folder: AuditFolder) -> None:
             for unknown in sorted(of_suite.keys() - splits - of_train):
                 problem = f"suites.{hop}.{suite}: pairs on a split that it does not list"
                 check.fault("manifest.json", None, problem, unknown)
-    for place in (*folder.all_suites, *folder.all_augmented):
-        for path in (place.h5, place.json, place.vocab):
-            check.n_checked += 1
-            if folder.layout.relative(path) not in folder.manifest.files:
-                problem = "a file of a suite, not listed in the manifest"
-                check.fault(folder.layout.relative(path), None, problem, place.suite)
-    for place in (*folder.suites, *folder.augmented):
+    for place in (*folder.pairs, *folder.added):
         entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
         with place.open() as pairs, place.split.open() as split:
             n_pairs, n_own, n_questions = len(pairs) / 2, pairs.n_originals, len(split)
@@ -102,7 +109,7 @@ def _compare(check: Check, file: str, what: str, found: float, stated: object) -
         check.fault(file, None, f"{what}: {stated}, but the files have", found)
 
 
-def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
+def _minimal(check: Check, folder: AuditFolder, split: SplitFile, n_questions: int, n_places: int) -> None:
     """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
     values, kinds = dict(folder.attribute_types), dict(split.hop.held_out or ())
     grids, questions = _grids(
@@ -121,7 +128,7 @@ def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: 
         check.fault(split.file, None, f"not {wanted} questions for {n_places} places", n_questions)
 
 
-def _prelim(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
+def _prelim(check: Check, folder: AuditFolder, split: SplitFile, n_questions: int, n_sets: int) -> None:
     """Checks that there are two questions for each existence group and six for each counting set."""
     check.n_checked += 1
     of_each = SPLITS[split.name].group
@@ -138,7 +145,7 @@ def _prelim(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: i
 
 
 def _grids(
-    split: SplitPlace, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]] | None
+    split: SplitFile, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]] | None
 ) -> tuple[int, int]:
     """Number of grids with at most one unseen corner, and of questions about one copy of each.
 
@@ -158,3 +165,104 @@ def _grids(
             else:
                 n_questions += n_seen**2
     return n_grids, n_questions
+
+
+Numbers = Mapping[str, Any]
+
+
+def check_measured(folder: AuditFolder, check: Check) -> None:
+    """Compares the numbers of each sub-dataset and of the folder, as far as its files can be read."""
+    wanted = {hop.name: _of_hop(folder, hop) for hop in folder.hops}
+    for hop, sections in wanted.items():
+        _compare_measured(folder, folder.layout.hop_measured(hop), read_measured, sections, check)
+    sizes = {
+        section: {
+            hop: {name: each and each["questions"] for name, each in sections[section].items()}
+            for hop, sections in wanted.items()
+        }
+        for section in ("splits", "covr")
+    }
+    _compare_measured(folder, folder.layout.measured, read_measured_folder, sizes, check)
+
+
+def _compare_measured(
+    folder: AuditFolder, path: Path, read: Callable[[Path], Numbers], wanted: Numbers, check: Check
+) -> None:
+    file = folder.layout.relative(path)
+    try:
+        stated = read(path)
+    except DatasetError as error:
+        check.fault(file, None, "cannot be read", str(error).removeprefix(f"{path}: "))
+        return
+    for section, of_section in wanted.items():
+        check.n_checked += len(of_section)
+        check.add(file, _differences(section, of_section, stated[section]))
+
+
+def _differences(place: str, wanted: Numbers, stated: Numbers) -> Iterator[Found]:
+    """Numbers that are not those of the files; None is for what could not be read.
+
+    Of what has numbers of its own, as a split has, more may be stated than is compared.
+    """
+    for key, value in wanted.items():
+        there, at = stated.get(key), f"{place}.{key}"
+        if isinstance(value, dict) and isinstance(there, dict):
+            yield from _differences(at, value, there)
+        elif value is not None and there != value:
+            yield None, f"{at} is not {'there' if isinstance(value, dict) else value}, as in the files", there
+    if all(value is None or isinstance(value, dict) for value in wanted.values()):
+        for key in stated.keys() - wanted.keys():
+            yield None, f"{place}: neither the manifest nor the files have it", key
+
+
+def _of_hop(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, Any]]:
+    """The numbers of a sub-dataset's splits, suites, and splits over several images."""
+    splits: dict[str, Any] = {each.name: None for each in folder.all_splits if each.hop == hop}
+    covr: dict[str, Any] = {each.name: None for each in folder.all_sets if each.hop == hop}
+    suites: dict[str, dict[str, Any]] = {}
+    for place in folder.all_pairs:
+        if place.hop == hop:
+            suites.setdefault(place.suite, {})[place.name] = None
+    for split in folder.splits:
+        if split.hop == hop:
+            with split.open() as arrays:
+                numbers = {"pool": arrays.pool, "questions": len(arrays), "images": len(arrays.used)}
+                if "clevr" in folder.manifest.world and SPLITS[split.name].role == "train":
+                    ours = list(clevr_scenes(folder, arrays.pool))
+                    numbers["images_from_clevr"] = int(np.isin(arrays.used, ours).sum())
+            splits[split.name] = numbers
+    for several in folder.sets:
+        if several.hop == hop:
+            with several.open() as sets:
+                covr[several.name] = {"questions": len(sets), "images": len(sets.used)}
+    for place in folder.pairs:
+        if place.hop == hop:
+            with place.open() as pairs:
+                suites[place.suite][place.name] = {
+                    "pairs": len(pairs) // 2,
+                    "originals": pairs.n_originals,
+                    "tests": _of_tests(folder, pairs),
+                }
+    return {"splits": splits, "suites": suites, "covr": covr}
+
+
+def _of_tests(folder: AuditFolder, pairs: PairArrays) -> dict[str, Any]:
+    """The numbers of each test that has a pair."""
+    n = 2 * (len(pairs) // 2)
+    names = ("test", "tier", "relation", "cell")
+    tests, tiers, relations, cells = (pairs.columns[name][:n:2] for name in names)
+    partners = pairs.columns["answers"][1:n:2]
+    is_yes, is_no = (partners == folder.vocab.answers.get(name, -1) for name in ("yes", "no"))
+    found = {}
+    for number, test in enumerate(pairs.tests):
+        mine = tests == number
+        if mine.any():
+            found[test] = {
+                "tier": named(TIERS, int(tiers[mine][0])),
+                "relations": [named(RELATIONS, each) for each in np.unique(relations[mine]).tolist()],
+                "pairs": int(mine.sum()),
+                "cells": {f"{cell:02b}": k for cell, k in sorted(Counter(cells[mine].tolist()).items())},
+                "partners_yes": int((is_yes & mine).sum()),
+                "partners_yes_or_no": int(((is_yes | is_no) & mine).sum()),
+            }
+    return found

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.json_agreement import Compared, Keys, compare_prefixes, family_places, row_keys
 from clevrhope.audit.leaks.report import Kind
+from clevrhope.audit.question_files import SplitFile
 from clevrhope.audit.report import Check, Lines
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.split_files import SplitArrays
@@ -44,7 +45,7 @@ def check_pairs(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         _check_positions(folder, pool, lines[Kind.GROUP])
 
 
-def _check_hop(folder: AuditFolder, hop: Hop, readable: list[SplitPlace], lines: Lines) -> int:
+def _check_hop(folder: AuditFolder, hop: Hop, readable: list[SplitFile], lines: Lines) -> int:
     """Checks the readable splits of a sub-dataset; returns how many questions only the default rule finds."""
     splits = {split.name: split for split in folder.all_splits if split.hop == hop}
     unread = [name for name, split in splits.items() if not folder.is_readable(split.json)]

@@ -11,9 +11,11 @@ import numpy.typing as npt
 
 from clevrhope._core import TextReader, find_windows
 from clevrhope.audit.checks.columns import ColumnCheck
-from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.question_files import SplitFile
 from clevrhope.audit.report import Lines
 from clevrhope.dataset.native_reader import Ints, vocabulary_of
+from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.scene_files import PoolScenes
 from clevrhope.dataset.split_files import SplitArrays, Vocab
 from clevrhope.dataset.vocab import by_number
@@ -68,7 +70,7 @@ class _Pass:
         self._columns = ColumnCheck(vocab)
 
     def run(self, advance: Advance) -> None:
-        for split in self._folder.splits:
+        for split in (*self._folder.splits, *self._folder.others):
             with split.open() as arrays:
                 self._split(split, arrays, self._folder.scenes[arrays.pool], advance)
         if self._n_several:
@@ -81,7 +83,7 @@ class _Pass:
         if not self._lines["balance"].n_checked:
             self._lines["balance"].skip("no split is balanced over windows")
 
-    def _split(self, split: SplitPlace, arrays: SplitArrays, pool: PoolScenes, advance: Advance) -> None:
+    def _split(self, split: SplitFile, arrays: SplitArrays, pool: PoolScenes, advance: Advance) -> None:
         lines = self._lines
         lines["arrays"].add(split.file, self._columns.of_file(split, arrays))
         digests = np.zeros(len(arrays), np.uint64)
@@ -105,28 +107,28 @@ class _Pass:
             lines["arrays"].add(split.file, self._columns.of_rows(arrays, first, wide, pool, scenes))
             advance(len(flags))
         self._check_duplicates(split, arrays, digests)
-        if not split.is_grouped:
+        if split.kind is SINGLE and not split.is_grouped:
             self._check_balance(split, families, answers, image_idxs)
 
     def _check_agreement(
-        self, split: SplitPlace, first: int, questions: Ints, flags: npt.NDArray[np.uint8]
+        self, split: SplitFile, first: int, questions: Ints, flags: npt.NDArray[np.uint8]
     ) -> None:
         self._lines["text"].n_checked += len(flags)
         self._n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
         self._n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
         for flag, problem in PROBLEMS.items():
             for k in np.flatnonzero(flags & flag).tolist():
-                text = self._folder.decode(questions[k].tolist())
+                text = self._folder.vocab.text(questions[k].tolist())
                 self._lines["text"].fault(split.file, first + k, problem, text)
 
-    def _check_duplicates(self, split: SplitPlace, arrays: SplitArrays, digests: Digests) -> None:
+    def _check_duplicates(self, split: SplitFile, arrays: SplitArrays, digests: Digests) -> None:
         check = self._lines["duplicates"]
         check.n_checked += len(arrays)
         images = arrays.columns["image_idxs"].astype(np.uint64)
         for k in _seen_before(digests ^ (images * _MIX)):
-            problem = f"the same text again on image {images[k]}"
-            check.fault(split.file, k, problem, self._folder.question(arrays, k))
-        if split.is_grouped:
+            text = self._folder.vocab.text(arrays.tokens("questions", k, 1)[0].tolist())
+            check.fault(split.file, k, f"the same text again on image {images[k]}", text)
+        if split.is_grouped or split.kind is not SINGLE:
             return
         families = arrays.columns["question_families"].astype(np.uint64)
         for k in _seen_before((families << np.uint64(40)) ^ images):
@@ -136,7 +138,7 @@ class _Pass:
             k = int(begins[place])
             check.fault(split.file, k, "an image's questions are not consecutive", images[k])
 
-    def _check_balance(self, split: SplitPlace, families: Ints, answers: Ints, image_idxs: Ints) -> None:
+    def _check_balance(self, split: SplitFile, families: Ints, answers: Ints, image_idxs: Ints) -> None:
         check = self._lines["balance"]
         check.n_checked += len(answers)
         _, broken = find_windows(
@@ -149,9 +151,8 @@ class _Pass:
         )
         if broken is not None:
             family, answer = int(families[broken]), int(answers[broken])
-            named = next((name for name, n in self._folder.vocab.answers.items() if n == answer), str(answer))
             problem = f"family {family} has this answer too often, however its split is divided into windows"
-            check.fault(split.file, broken, problem, named)
+            check.fault(split.file, broken, problem, self._folder.vocab.answer(answer))
 
 
 def _seen_before(keys: Digests) -> Iterator[int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import SetSplit
+from clevrhope.audit.question_files import SetFile
 from clevrhope.audit.report import Check
 from clevrhope.dataset.question_kinds import STRUCTURES
 from clevrhope.dataset.split_files import Vocab
@@ -63,7 +63,7 @@ class BalanceCheck:
         """Answers of each type, all of which are to occur; of numbers those that occur are to be even."""
         self._worst: Counter[str] = Counter()
 
-    def look_at(self, split: SetSplit, cells: Cells) -> None:
+    def look_at(self, split: SetFile, cells: Cells) -> None:
         """Checks a split."""
         places = np.stack([cells.templates, cells.structures], axis=1)
         in_range = (cells.templates >= 0) & (cells.templates < len(cells.template_names))
@@ -96,7 +96,7 @@ class BalanceCheck:
                 f"{per_cent / 10:.1f}% of a template's questions"
             )
 
-    def _check_answers(self, split: SetSplit, cell: str, answers: Column) -> None:
+    def _check_answers(self, split: SetFile, cell: str, answers: Column) -> None:
         kinds = self._kinds[np.clip(answers, 0, len(self._kinds) - 1)]
         for kind in sorted(set(kinds.tolist()) - {""}):
             found = Counter(self._names[each] for each in answers[kinds == kind].tolist())
@@ -111,7 +111,7 @@ class BalanceCheck:
                     problem = f"{cell}: {found[answer]} of {n} answers of its type, {points:+.1f} points off"
                     self._check.fault(split.file, None, problem, answer)
 
-    def _check_places(self, split: SetSplit, n_images: int, sources: Column) -> None:
+    def _check_places(self, split: SetFile, n_images: int, sources: Column) -> None:
         n = len(sources)
         if n < LEAST_QUESTIONS or n_images < 1:
             return
@@ -125,7 +125,7 @@ class BalanceCheck:
                 self._check.fault(split.file, None, problem, place)
 
     def _check_sizes(
-        self, split: SetSplit, template: str, what: str, sizes: Column, is_yes: npt.NDArray[np.bool_]
+        self, split: SetFile, template: str, what: str, sizes: Column, is_yes: npt.NDArray[np.bool_]
     ) -> None:
         if len(sizes) < LEAST_QUESTIONS:
             return

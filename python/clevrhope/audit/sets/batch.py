@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditSetFindings, AuditSetReader
-from clevrhope.audit.folder import SetSplit
+from clevrhope.audit.question_files import SetFile
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.question_kinds import MAX_IMAGES, PAIR_PLACES
@@ -28,10 +28,10 @@ _TEMPLATES = np.asarray([*AuditSetReader.TEMPLATES, ""])
 
 
 @dataclass(frozen=True)
-class SetFile:
+class SetBatches:
     """An open file, and what its rows are compared with."""
 
-    split: SetSplit
+    split: SetFile
     arrays: SetArrays
     vocab: Vocab
     settings: QuestionSettings
@@ -60,7 +60,7 @@ class Batch:
         found: The native reader's findings.
     """
 
-    def __init__(self, file: SetFile, first: int) -> None:
+    def __init__(self, file: SetBatches, first: int) -> None:
         self.file, self.first = file, first
         arrays = file.arrays
         self.columns: dict[str, npt.NDArray[Any]] = {

@@ -1,18 +1,19 @@
 """The check of a folder's questions over several images: the table of rules, applied split by split."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditSetReader
-from clevrhope.audit.checks.columns import of_tokens, wrong_answers
-from clevrhope.audit.folder import AuditFolder, SetSplit
+from clevrhope.audit.checks.columns import of_attributes, of_ranges, of_tokens, of_vocabulary, wrong_answers
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.json_agreement import Compared, Encoded, Encoder, compare_json
-from clevrhope.audit.report import Check, Found, Lines, where
+from clevrhope.audit.question_files import SetFile
+from clevrhope.audit.report import Lines, where
 from clevrhope.audit.sets.balance import BalanceCheck, Cells
-from clevrhope.audit.sets.batch import Batch, SetFile, digests, scene_rows
+from clevrhope.audit.sets.batch import Batch, SetBatches, digests, scene_rows
 from clevrhope.audit.sets.rules import CUTS, FILES, PAIR, PROGRAMS, RULES
 from clevrhope.audit.sets.texts import Texts, check_texts
 from clevrhope.dataset.native_reader import known_words, vocabulary_of
@@ -21,6 +22,7 @@ from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.palettes import pool_name
 
@@ -39,27 +41,14 @@ def check_sets(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    _check_listing(folder, lines[FILES])
-    if not folder.all_set_splits:
+    if not folder.all_sets:
         for line in lines.values():
             line.skip("this folder has no questions over several images")
-    elif folder.set_splits:
+    elif folder.sets:
         checks = _SetChecks(folder, lines)
-        for hop in dict.fromkeys(split.hop for split in folder.set_splits):
+        for hop in dict.fromkeys(split.hop for split in folder.sets):
             checks.check(hop, advance)
         checks.finish()
-
-
-def _check_listing(folder: AuditFolder, check: Check) -> None:
-    """Compares the splits that the manifest lists with the files that it lists."""
-    layout, listed, splits = folder.layout, folder.manifest.files, folder.all_set_splits
-    needed = {split.file for split in splits} | ({layout.relative(layout.covr_vocab)} if splits else set())
-    for name in sorted(needed - listed.keys()):
-        check.fault("manifest.json", None, "splits of questions over several images need a file", name)
-    known = needed | {layout.relative(split.json) for split in splits}
-    for name in listed:
-        if name.startswith("covr/") and name not in known:
-            check.fault(name, None, "in the manifest, but belongs to none of its splits", name)
 
 
 class _SetChecks:
@@ -68,22 +57,13 @@ class _SetChecks:
     def __init__(self, folder: AuditFolder, lines: Lines) -> None:
         self._folder, self._lines = folder, lines
         self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
-        self._answers = {number: name for name, number in self._vocab.answers.items()}
         self._balance = BalanceCheck(self._vocab, lines["several images: balance"])
         self._n_by_cut = np.zeros(3, dtype=np.int64)
-        lines[FILES].add(folder.layout.relative(folder.layout.covr_vocab), self._numbers())
-
-    def _numbers(self) -> Iterator[Found]:
-        """The vocabulary keeps the numbers of the dataset's own vocabulary."""
-        for what in ("words", "functions", "answers"):
-            there = getattr(self._vocab, what)
-            for name, number in getattr(self._folder.vocab, what).items():
-                if there.get(name) != number:
-                    yield None, f"{what}: {name} is not {number}, as in vocab.json, but", there.get(name)
+        lines[FILES].add("covr/vocab.json", of_vocabulary(self._vocab, folder.vocab))
 
     def check(self, hop: Hop, advance: Advance) -> None:
         """Checks the splits of a sub-dataset."""
-        splits = [split for split in self._folder.set_splits if split.hop == hop]
+        splits = [split for split in self._folder.sets if split.hop == hop]
         reader = self._reader(hop)
         texts = {}
         for split in splits:
@@ -94,7 +74,7 @@ class _SetChecks:
     def finish(self) -> None:
         """Adds notes with the counts."""
         files = self._lines[FILES]
-        n, n_splits = files.n_checked, len(self._folder.set_splits)
+        n, n_splits = files.n_checked, len(self._folder.sets)
         files.notes.append(f"questions over several images: {n:,} in {n_splits} splits")
         n_exempt, n_idle, n_needed = self._n_by_cut.tolist()
         self._lines[CUTS].notes.append(
@@ -117,11 +97,17 @@ class _SetChecks:
         except VocabularyError as error:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
 
-    def _check_split(self, split: SetSplit, reader: AuditSetReader) -> Texts:
+    def _check_split(self, split: SetFile, reader: AuditSetReader) -> Texts:
         folder, lines, pool = self._folder, self._lines, self._folder.scenes[split.pool]
         with split.open() as arrays:
-            file = SetFile(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
-            lines[FILES].add(split.file, self._attributes(file))
+            file = SetBatches(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
+            kind, hop = COVR_KINDS[split.name], split.hop
+            place = {"hop": hop.name, "split": split.name}
+            place["pool"] = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
+            lines[FILES].add(split.file, of_attributes(arrays, place))
+            lines[FILES].add(split.file, of_ranges(arrays))
+            if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
+                lines[FILES].fault(split.file, None, "attribute templates are not COVR's", arrays.templates)
             phrasings: list[Numbers] = []
             if split.json.is_file() and folder.is_readable(split.json):
                 files = Compared(split.json, folder.layout.relative(split.json), split.file)
@@ -147,11 +133,11 @@ class _SetChecks:
                 template_names=arrays.templates,
             )
             self._balance.look_at(split, cells)
-            if split.hop.held_out is not None and split.kind.mentions:
+            if hop.held_out is not None and kind.mentions:
                 places = np.clip(columns["pair_places"], 0, 2)
                 _, in_question, by_distractors = np.bincount(places, minlength=len(PAIR_PLACES)).tolist()
                 lines[PAIR].notes.append(
-                    f"questions over several images: {in_question:,} of {split.hop.name} {split.name} "
+                    f"questions over several images: {in_question:,} of {hop.name} {split.name} "
                     f"mention the pair, and of {by_distractors:,} distractors alone show it"
                 )
             of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
@@ -162,7 +148,7 @@ class _SetChecks:
         for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.held_out else [])):
             lines[name].n_checked += len(batch)
         self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
-        wrong = wrong_answers(found.answers, batch["answers"], self._answers, first)
+        wrong = wrong_answers(found.answers, batch["answers"], self._vocab.answer_names, first)
         lines[PROGRAMS].add(split.file, wrong)
         for name in ("questions", "programs"):
             tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"], first)
@@ -173,22 +159,8 @@ class _SetChecks:
             found_here = where(flags, problem, batch[rule.value], rows=lambda k: first + k)
             lines[rule.line].add(split.file, found_here)
 
-    def _attributes(self, file: SetFile) -> Iterator[Found]:
-        """A file names its place, and has as many questions and images as the manifest says."""
-        split, arrays = file.split, file.arrays
-        pool = pool_name(split.kind.pool if split.hop.held_out else split.kind.plain_pool, split.hop.pools)
-        for name, wanted in (("hop", split.hop.name), ("split", split.name), ("pool", pool)):
-            if arrays.attributes.get(name) != wanted:
-                yield None, f"attribute {name} is not {wanted}", arrays.attributes.get(name)
-        if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
-            yield None, "attribute templates are not COVR's", arrays.templates
-        entry = self._folder.manifest.covr[split.hop.name][split.name]
-        for what, there in (("questions", len(arrays)), ("images", len(arrays.used))):
-            if there != entry[what]:
-                yield None, f"{what} in the manifest: {entry[what]}, but the file has", there
 
-
-def _encoder(file: SetFile, phrasings: list[Numbers]) -> Encoder:
+def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
     """The encoder of questions over several images; appends the number of each question's phrasing."""
     arrays, split, pool = file.arrays, file.split, file.pool
     widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]

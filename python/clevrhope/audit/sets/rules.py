@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from clevrhope.audit.sets.batch import DISTRACTORS, NOWHERE, QUESTION, Batch, Flags
-from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
+from clevrhope.splits.covr.kinds import COVR_KINDS
 
 FILES, PROGRAMS, CUTS, PAIR = (
     f"several images: {name}" for name in ("files", "programs", "distractors", "pair")
@@ -44,16 +44,6 @@ class Rule:
     """The column, or attribute of a batch, that shows a fault."""
     wrong: Callable[[Batch], Flags]
     """(N,) which rows break the rule."""
-
-
-def _outside(name: str, least: int, limit: Callable[[Batch], object]) -> Rule:
-    """The rule that a column's numbers are in their range."""
-
-    def wrong(batch: Batch) -> Flags:
-        found: Flags = (batch[name] < least) | (batch[name] >= limit(batch))
-        return found
-
-    return Rule(FILES, f"{name}: out of range", name, wrong)
 
 
 def _unknown(name: str, last: Callable[[Batch], int]) -> Rule:
@@ -114,7 +104,7 @@ def _of_pair(wrong: Callable[[Batch], Flags], *, mentions: bool | None = None) -
 
     def of_pair(batch: Batch) -> Flags:
         split = batch.file.split
-        if split.hop.held_out is None or mentions not in (None, split.kind.mentions):
+        if split.hop.held_out is None or mentions not in (None, COVR_KINDS[split.name].mentions):
             return np.zeros(len(batch), dtype=np.bool_)
         return wrong(batch)
 
@@ -123,7 +113,7 @@ def _of_pair(wrong: Callable[[Batch], Flags], *, mentions: bool | None = None) -
 
 def _in_question(batch: Batch) -> Flags:
     """(N,) whether the question may and must mention the pair."""
-    found: Flags = (batch["pair_places"] == QUESTION) & batch.file.split.kind.mentions
+    found: Flags = (batch["pair_places"] == QUESTION) & COVR_KINDS[batch.file.split.name].mentions
     return found
 
 
@@ -139,13 +129,13 @@ def _shows(batch: Batch) -> Flags:
 
 
 RULES = (
-    _outside("question_families", 0, lambda b: len(b.file.arrays.templates)),
-    _outside("structures", 0, lambda b: len(STRUCTURES)),
-    _outside("sources", 0, lambda b: b.n_images),
-    _outside("cut", -1, lambda b: 2),
-    _outside("pair_places", 0, lambda b: len(PAIR_PLACES)),
+    Rule(
+        FILES,
+        "sources is not the place of an image",
+        "sources",
+        lambda b: (b["sources"] < 0) | (b["sources"] >= b.n_images),
+    ),
     Rule(FILES, "answers: not in covr/vocab.json", "answers", _no_answer),
-    Rule(FILES, "orig_idxs is not the row's number", "orig_idxs", lambda b: b["orig_idxs"] != b.numbers),
     _unknown("questions", lambda b: max(b.file.vocab.words.values(), default=0)),
     _unknown("programs", lambda b: max(b.file.vocab.functions.values(), default=0)),
     Rule(FILES, "image_idxs: not different scenes, then -1", "image_idxs", lambda b: ~b.is_set),

@@ -8,9 +8,10 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import SetSplit
+from clevrhope.audit.question_files import SetFile
 from clevrhope.audit.report import Check, Found, where
 from clevrhope.audit.sets.batch import ROWS_AT_ONCE
+from clevrhope.splits.covr.kinds import COVR_KINDS
 
 LEAST_SHARE = 0.98
 """Least share of train's texts that must have two answers or more."""
@@ -27,7 +28,7 @@ class Texts:
     answers: npt.NDArray[np.int32]
 
 
-def check_texts(splits: Sequence[SetSplit], texts: Mapping[str, Texts], check: Check) -> None:
+def check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: Check) -> None:
     """Checks the splits of one sub-dataset, given the texts of each by name.
 
     Raises:
@@ -36,9 +37,9 @@ def check_texts(splits: Sequence[SetSplit], texts: Mapping[str, Texts], check: C
     by_name = {split.name: split for split in splits}
     check.n_checked += sum(len(each.digests) for each in texts.values())
     for name, split in by_name.items():
-        kind = split.kind
+        kind = COVR_KINDS[split.name]
         for other in by_name.values():
-            if (kind.half, other.kind.half) == (0, 1):
+            if (kind.half, COVR_KINDS[other.name].half) == (0, 1):
                 _apart(split, other, texts, check)
             if kind.paraphrased and other.name != name:
                 _rephrased(split, other, texts, check)
@@ -48,14 +49,14 @@ def check_texts(splits: Sequence[SetSplit], texts: Mapping[str, Texts], check: C
             check.add(split.file, _other_questions(split, by_name[kind.questions]))
 
 
-def _apart(a: SetSplit, b: SetSplit, texts: Mapping[str, Texts], check: Check) -> None:
+def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: Check) -> None:
     """Reports texts that are both in a and in b."""
     shared = np.isin(texts[b.name].digests, texts[a.name].digests)
     for k in np.flatnonzero(shared).tolist():
         check.fault(b.file, k, "has a text of another split", a.name)
 
 
-def _rephrased(split: SetSplit, other: SetSplit, texts: Mapping[str, Texts], check: Check) -> None:
+def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: Check) -> None:
     """Reports questions of a paraphrased split that share their text or phrasing with another split."""
     mine, theirs = texts[split.name], texts[other.name]
     for what, own, used in (
@@ -66,7 +67,7 @@ def _rephrased(split: SetSplit, other: SetSplit, texts: Mapping[str, Texts], che
             check.fault(split.file, k, f"has a {what} of another split", other.name)
 
 
-def _two_answers(split: SetSplit, texts: Texts, check: Check) -> None:
+def _two_answers(split: SetFile, texts: Texts, check: Check) -> None:
     """Checks how many texts have two answers; in an odd number of questions, the last one is unpaired."""
     n = len(texts.digests) // 2 * 2
     both = np.stack([texts.digests[:n], texts.answers[:n].astype(np.uint64)], axis=1)
@@ -84,7 +85,7 @@ def _two_answers(split: SetSplit, texts: Texts, check: Check) -> None:
         check.fault(split.file, None, problem, f"{share:.1%}")
 
 
-def _other_questions(split: SetSplit, asked: SetSplit) -> Iterator[Found]:
+def _other_questions(split: SetFile, asked: SetFile) -> Iterator[Found]:
     """A split has the same programs, images and answers as another, row by row."""
     with split.open() as mine, asked.open() as theirs:
         if len(mine) != len(theirs):

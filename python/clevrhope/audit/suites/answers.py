@@ -24,17 +24,17 @@ def relations(pairs: Pairs) -> Iterator[Found]:
     answers, relation, values = pairs.both("answers"), pairs.of_pair("relation"), pairs.of_pair("value")
     for k in np.flatnonzero(_partners(pairs, answers[:, 0], relation, values) != answers[:, 1]).tolist():
         said = IN_WORDS.get(int(relation[k]), "none that is known")
-        first, second = (pairs.answer(answer) for answer in answers[k])
-        yield 2 * k, f"the answers {first} and {second} are not {said}", pairs.answer(values[k])
-    is_answer = np.isin(values, list(pairs.answers))
+        first, second = (pairs.vocab.answer(answer) for answer in answers[k])
+        yield 2 * k, f"the answers {first} and {second} are not {said}", pairs.vocab.answer(values[k])
+    is_answer = np.isin(values, list(pairs.vocab.answer_names))
     problem = "value is not an answer where the relation is `is`, and -1 elsewhere"
     yield from pairs.at_pairs(np.where(relation == IS, ~is_answer, values != -1), problem, values)
     kinds, functions, partners = _kinds(pairs), _functions(pairs), pairs.tokens("programs")[1::2]
     for value in np.unique(values[relation == IS]).tolist():
-        tokens = functions.get((kinds.get(value, ""), pairs.answer(value)), [])
+        tokens = functions.get((kinds.get(value, ""), pairs.vocab.answer(value)), [])
         asked = np.isin(partners[: pairs.n], tokens).any(axis=1)
         for k in np.flatnonzero((relation == IS) & (values == value) & ~asked).tolist():
-            yield 2 * k, "the partner's program does not ask for the value", pairs.answer(value)
+            yield 2 * k, "the partner's program does not ask for the value", pairs.vocab.answer(value)
 
 
 def offers(pairs: Pairs) -> Iterator[Found]:
@@ -50,13 +50,16 @@ def offers(pairs: Pairs) -> Iterator[Found]:
             is_offered |= (n > 0) & (answers == pairs.vocab.answers.get(name, -1))
     for row in np.flatnonzero(has_offer & (is_twice | ~is_offered)).tolist():
         problem = "the values that it offers are not different ones, of which one is the answer"
-        yield row, problem, pairs.answer(answers[row])
+        yield row, problem, pairs.vocab.answer(answers[row])
 
 
 def _partners(pairs: Pairs, given: Ints, relation: Ints, values: Ints) -> npt.NDArray[np.int64]:
     """(K,) the partner's answer that follows from the original's (K,); -1 if none does."""
     yes, no = (pairs.vocab.answers.get(name, -1) for name in ("yes", "no"))
-    names = [pairs.answers.get(number, "") for number in range(1 + max(pairs.answers, default=0))]
+    names = [
+        pairs.vocab.answer_names.get(number, "")
+        for number in range(1 + max(pairs.vocab.answer_names, default=0))
+    ]
     is_number = np.asarray([name.isdecimal() for name in names])
     is_positive = np.asarray([name.isdecimal() and int(name) > 0 for name in names])
     at = np.clip(given, 0, len(names) - 1)
@@ -103,7 +106,7 @@ def _uneven(groups: Groups, pairs: Pairs, where: Mapping[Group, str]) -> Iterato
     for group, of_value in groups.items():
         for value, counts in of_value.items() if group in where else ():
             if counts[True] != counts[False]:
-                what = "anything" if value < 0 else pairs.answer(value)
+                what = "anything" if value < 0 else pairs.vocab.answer(value)
                 problem = f"{where[group]} asks for {what} more often with one answer"
                 yield None, problem, f"yes {counts[True]}, no {counts[False]} times"
 

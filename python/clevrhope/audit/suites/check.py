@@ -6,8 +6,9 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from clevrhope._core import TextReader
+from clevrhope.audit.checks.columns import of_vocabulary
 from clevrhope.audit.checks.text import text_reader
-from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.json_agreement import (
     Compared,
     compare_json,
@@ -16,50 +17,94 @@ from clevrhope.audit.json_agreement import (
     question_encoder,
     row_keys,
 )
-from clevrhope.audit.report import Found, Lines
+from clevrhope.audit.question_files import PairFile
+from clevrhope.audit.report import Found, Line, Lines
 from clevrhope.audit.suites import answers, foils, questions, structure
-from clevrhope.audit.suites.pairs import RELATIONS, TIERS, VISUAL, Pairs, named
+from clevrhope.audit.suites.pairs import Pairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
+from clevrhope.dataset.question_kinds import RELATIONS, ROLES, TIERS
 from clevrhope.dataset.split_files import AddedPairs, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime import assets
 from clevrhope.runtime.progress import Advance
 
-ROLES = ("original", "partner")
-"""Roles by their number in files."""
+Rule = Callable[[Pairs], Iterator[Found]]
+"""Finds faults in a file; the function's sentence says what holds."""
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A row of the table."""
+class SuiteLine(Line):
+    """A row of the table: a line of the report, with the rules that fill it."""
 
-    line: str
-    """The line of the report that its faults go to."""
-    find: Callable[[Pairs], Iterator[Found]]
-    """Finds faults in a file; the function's sentence says what holds."""
-    of_added: bool = True
-    """Whether it holds for questions added to a train set, too."""
+    of_pairs: tuple[Rule, ...] = ()
+    """Those that hold for pairs alone, and not for questions that were added to a train set."""
+    rules: tuple[Rule, ...] = ()
 
 
-RULES = (
-    Rule("pairs", structure.structure, of_added=False),
-    Rule("pairs", structure.order, of_added=False),
-    Rule("pairs", structure.attributes),
-    Rule("pairs", structure.originals),
-    Rule("pairs", structure.rules),
-    Rule("pairs", structure.searched),
-    Rule("pairs", structure.quotas),
-    Rule("pair programs", questions.programs),
-    Rule("pair programs", questions.equivalents),
-    Rule("pair foils", foils.cells),
-    Rule("pair foils", foils.foils),
-    Rule("pair mentions", questions.mentions),
-    Rule("pair mentions", questions.unseen),
-    Rule("pair answers", answers.relations),
-    Rule("pair answers", answers.offers),
-    Rule("pair balance", answers.balance, of_added=False),
-    Rule("pair balance", answers.verified, of_added=False),
+LINES = (
+    SuiteLine(
+        "pairs",
+        "pairs",
+        "every pair has a question of its split, the same in every array, or one that was searched for on an "
+        "image of it, each once; and one that a test makes of it about the same image",
+        of_pairs=(structure.structure, structure.order),
+        rules=(
+            *(structure.attributes, structure.originals, structure.rules),
+            *(structure.searched, structure.quotas),
+        ),
+    ),
+    SuiteLine(
+        "pair programs",
+        "questions",
+        "programs of pairs give the answer and need the relations",
+        rules=(questions.programs, questions.equivalents),
+    ),
+    SuiteLine(
+        "pair answers",
+        "pairs",
+        "the answers of each pair go together as its relation says",
+        rules=(answers.relations, answers.offers),
+    ),
+    SuiteLine(
+        "pair mentions",
+        "pairs",
+        "`cell` and `touches` say what questions mention, the image shows and an answer completes; no "
+        "question that was made breaks the rule of its split, in program or words",
+        rules=(questions.mentions, questions.unseen),
+    ),
+    SuiteLine("pair texts", "questions", "each text that a suite made means its program, and is its own"),
+    SuiteLine(
+        "pair balance",
+        "pairs",
+        "each value is asked for with yes as often as with no",
+        of_pairs=(answers.balance, answers.verified),
+    ),
+    SuiteLine(
+        "pair foils",
+        "pairs",
+        "crossings ask for the value that completes what is held out, controls beside them for another one, "
+        "groups for every value of a type; pairs have the cells that their test takes",
+        rules=(foils.cells, foils.foils),
+    ),
+    SuiteLine(
+        "pair files",
+        "questions",
+        "HDF5, JSON and scene files agree on every question of a pair",
+        ("question files of pairs",),
+    ),
+    SuiteLine(
+        "added questions",
+        "questions",
+        "a train set with questions of a suite has all questions of its train set, and after every ten of "
+        "them one whose original is among those before it",
+    ),
+    SuiteLine(
+        "pair images",
+        "images",
+        "edited images and scenes are those of the split's image with the edit that is recorded",
+    ),
 )
 
 
@@ -70,14 +115,14 @@ def check_suites(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
         DatasetError: a file is missing or cannot be read.
     """
     checks = _SuiteChecks(folder, lines)
-    for place in (*folder.suites, *folder.augmented):
+    for place in (*folder.pairs, *folder.added):
         checks.check(place)
         advance(1)
     checks.add_notes()
-    if not folder.all_suites and not folder.all_augmented:
+    if not folder.all_pairs and not folder.all_added:
         for line in lines.values():
             line.skip("this folder has no suites of paired tests")
-    elif not folder.all_augmented:
+    elif not folder.all_added:
         lines["added questions"].skip("this folder has no train sets with questions of suites")
 
 
@@ -93,11 +138,11 @@ class _SuiteChecks:
         self._texts: dict[str, Counter[str]] = {}
         self._shares: dict[str, Counter[bool]] = {}
 
-    def check(self, place: SuitePlace) -> None:
+    def check(self, place: PairFile) -> None:
         """Checks the pairs on one split, or a train set with added questions."""
         folder, lines = self._folder, self._lines
         vocab = read_vocab(place.vocab)
-        found = structure.vocabulary(place.suite, vocab, folder.vocab)
+        found = of_vocabulary(vocab, folder.vocab)
         lines["pairs"].add(folder.layout.relative(place.vocab), found)
         with place.open() as arrays, place.split.open() as split:
             source = self._source(place.suite, arrays.fingerprint)
@@ -106,9 +151,9 @@ class _SuiteChecks:
             rows = arrays.rows if isinstance(arrays, AddedPairs) else None
             if rows is not None:
                 lines["added questions"].add(place.file, structure.added(pairs))
-            for rule in RULES:
-                if rows is None or rule.of_added:
-                    lines[rule.line].add(place.file, rule.find(pairs), rows)
+            for line in LINES:
+                for rule in (*(line.of_pairs if rows is None else ()), *line.rules):
+                    lines[line.name].add(place.file, rule(pairs), rows)
             for name in ("pairs", "pair answers", "pair mentions"):
                 lines[name].n_checked += pairs.n
             if place.suite == VISUAL:
@@ -167,7 +212,7 @@ class _SuiteChecks:
         if (suite, fingerprint) not in self._sources:
             own, packaged = self._folder.templates.folder, assets.question_templates()
             folders = [each / "suites" / suite for each in dict.fromkeys((own, packaged))]
-            folders += [self._folder.suite_folder] if self._folder.suite_folder else []
+            folders += [self._folder.templates.suite] if self._folder.templates.suite else []
             self._sources[suite, fingerprint] = find_source(suite, fingerprint, folders, self._templates)
         return self._sources[suite, fingerprint]
 

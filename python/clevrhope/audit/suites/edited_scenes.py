@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Check
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf, check_form
@@ -72,7 +73,7 @@ class EditedScene:
         return str(self.edit["kind"])
 
 
-def read_edited(folder: AuditFolder, place: SuitePlace, pool: str, check: Check) -> dict[int, EditedScene]:
+def read_edited(folder: AuditFolder, place: PairFile, pool: str, check: Check) -> dict[int, EditedScene]:
     """The scenes of a suite's pool by index, without those that do not name their source.
 
     Raises:
@@ -108,7 +109,7 @@ def read_edited(folder: AuditFolder, place: SuitePlace, pool: str, check: Check)
 
 
 def check_scenes(
-    folder: AuditFolder, place: SuitePlace, pool: str, scenes: Mapping[int, EditedScene], check: Check
+    folder: AuditFolder, place: PairFile, pool: str, scenes: Mapping[int, EditedScene], check: Check
 ) -> None:
     """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
     file = _file(folder, pool)
@@ -185,9 +186,7 @@ def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
             yield f"relationships.{relation} is not that of its source", scene["relationships"].get(relation)
 
 
-def _combinations(
-    folder: AuditFolder, place: SuitePlace
-) -> tuple[Sequence[str], set[tuple[str, ...]]] | None:
+def _combinations(folder: AuditFolder, place: PairFile) -> tuple[Sequence[str], set[tuple[str, ...]]] | None:
     """Attributes and combinations of the pool's palette; None if it has none."""
     _, _, name = place.pool.partition("-")
     if not name:
@@ -200,7 +199,7 @@ def _combinations(
 
 
 def _broken_rules(
-    scene: Scene, place: SuitePlace, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
+    scene: Scene, place: PairFile, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
 ) -> Iterator[str]:
     """The split's rules that an edited scene breaks."""
     pair, rule = place.hop.held_out, SPLITS[place.name].rule

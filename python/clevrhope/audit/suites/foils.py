@@ -35,7 +35,7 @@ def foils(pairs: Pairs) -> Iterator[Found]:
         beside = set(originals[of_test.get(rules.control_of, rows[:0])].tolist())
         for k in rows.tolist():
             foil = rules.foils.get((int(families[pairs.given[k]]), int(families[pairs.made[k]])), "")
-            value = pairs.answer(values[k])
+            value = pairs.vocab.answer(values[k])
             if foil == UNSEEN and not completes[k]:
                 problem = "its value does not complete what is held out, with what the original says"
                 yield 2 * k, problem, value
@@ -104,7 +104,7 @@ def _groups(pairs: Pairs, rows: Places) -> Iterator[Found]:
         first = 2 * int(group[0])
         if sorted(asked) != sorted(wanted):
             problem = f"its group does not ask once for each of {len(wanted)} values"
-            yield first, problem, ", ".join(map(pairs.answer, asked))
+            yield first, problem, ", ".join(map(pairs.vocab.answer, asked))
         n_yes = int((answers[2 * group + 1] == pairs.vocab.answers.get("yes")).sum())
         if n_yes != 1:
             yield first, "not one question of its group is answered yes", n_yes

@@ -1,7 +1,7 @@
 """The pairs of a suite's file as checks see them, beside the questions from which they were made."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import AuditFolder, SuitePlace
+from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.palette import PaletteCheck
+from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.source import SuiteSource
 from clevrhope.dataset.native_reader import Ints, QuestionReader, vocabulary_of
@@ -21,20 +22,6 @@ Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 ROWS_A_BATCH = 50_000
-
-VISUAL = "visual"
-"""The suite whose pairs differ in their images instead of their questions."""
-
-TIERS = ("in", "beyond")
-"""Tiers by their number in files."""
-
-RELATIONS = ("same", "flip", "is", "positive")
-"""Relations by their number in files."""
-
-
-def pool_of(place: SuitePlace) -> str:
-    """The pool of a suite's images: the split's, or one of its own."""
-    return f"{place.hop.name}.{place.suite}.{place.name}" if place.suite == VISUAL else place.pool
 
 
 @dataclass(frozen=True)
@@ -65,7 +52,7 @@ class Pairs:
     def __init__(
         self,
         folder: AuditFolder,
-        place: SuitePlace,
+        place: PairFile,
         arrays: PairArrays,
         split: SplitArrays,
         vocab: Vocab,
@@ -74,7 +61,7 @@ class Pairs:
         """Finds the sides by `orig_idxs`, which is -1 for a question that the suite made."""
         self.folder, self.place, self.arrays, self.split = folder, place, arrays, split
         self.vocab, self.source = vocab, source
-        self.pool: PoolScenes = folder.scenes[pool_of(place)]
+        self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
         """(N,) rows of the scenes in the pool."""
         self.reader = QuestionReader(vocab, place.hop.target, folder.leaks.words, vocabulary_of(vocab))
@@ -157,21 +144,7 @@ class Pairs:
 
     def text(self, row: int) -> str:
         """The text of a question."""
-        tokens = self.arrays.tokens("questions", row, 1)[0].tolist()
-        return " ".join(self._words.get(token, "?") for token in tokens if token > 2)
-
-    def answer(self, number: int) -> str:
-        """The name of an answer."""
-        return self.answers.get(int(number), str(int(number)))
-
-    @cached_property
-    def answers(self) -> Mapping[int, str]:
-        """The names of answers by number."""
-        return {number: name for name, number in self.vocab.answers.items()}
-
-    @cached_property
-    def _words(self) -> Mapping[int, str]:
-        return {number: word for word, number in self.vocab.words.items()}
+        return self.vocab.text(self.arrays.tokens("questions", row, 1)[0].tolist())
 
 
 def named(names: tuple[str, ...], number: int, other: str | None = None) -> str:

@@ -28,7 +28,7 @@ def programs(pairs: Pairs) -> Iterator[Found]:
     arrays = pairs.arrays
     problem = f"its scene is not among those of {pairs.pool.name}"
     yield from where(pairs.scenes == MISSING, problem, arrays.columns["image_idxs"])
-    yield from wrong_answers(pairs.findings.answers, arrays.columns["answers"], pairs.answers)
+    yield from wrong_answers(pairs.findings.answers, arrays.columns["answers"], pairs.vocab.answer_names)
     columns = ColumnCheck(pairs.vocab)
     for first in range(0, len(arrays), ROWS_A_BATCH):
         scenes = pairs.scenes[first : first + ROWS_A_BATCH]

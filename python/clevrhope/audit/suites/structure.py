@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from clevrhope.audit.checks.columns import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import TIERS, VISUAL, Flags, Pairs, Places, differing, named
-from clevrhope.audit.suites.source import IS
-from clevrhope.dataset.split_files import AddedPairs, Vocab
+from clevrhope.audit.suites.pairs import Flags, Pairs, Places, differing, named
+from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.split_files import AddedPairs
 
 _OF_A_PAIR = ("test", "tier", "cell", "touches", "relation", "value", "image_idxs")
 """Columns in which the two rows of a pair are equal."""
@@ -26,25 +27,11 @@ BLOCK = 10
 """Number of train questions before each added one."""
 
 
-def vocabulary(suite: str, vocab: Vocab, dataset: Vocab) -> Iterator[Found]:
-    """Checks that a suite's vocabulary has all tokens of the dataset's, with the same numbers."""
-    for name in ("words", "functions", "answers"):
-        there: Mapping[str, int] = getattr(vocab, name)
-        for token, number in getattr(dataset, name).items():
-            if there.get(token) != number:
-                problem = f'"{token}" is not {number} in {suite}\'s {name}, as in the dataset'
-                yield None, problem, there.get(token)
-        if len(set(there.values())) != len(there):
-            yield None, "two tokens share a number", name
-
-
 def attributes(pairs: Pairs) -> Iterator[Found]:
     """A file names its place in the dataset and its tests."""
     place, arrays, source = pairs.place, pairs.arrays, pairs.source
     wanted = {"hop": place.hop.name, "split": place.name, "pool": pairs.pool.name, "suite": place.suite}
-    for name, value in wanted.items():
-        if arrays.attributes.get(name) != value:
-            yield None, f"attribute {name} is not {value}", arrays.attributes.get(name)
+    yield from of_attributes(arrays, wanted)
     if len(arrays.types) != len(arrays.tests):
         yield None, f"not a type for each of {len(arrays.tests)} tests", arrays.types
     if source is not None:
@@ -66,17 +53,14 @@ def structure(pairs: Pairs) -> Iterator[Found]:
         there = pairs.both(name)
         yield from where((there != expected).ravel(), f"{name} is not that of the row", there.ravel())
     for name in _OF_A_PAIR:
-        if name == "image_idxs" and pairs.place.suite == VISUAL:
+        if name == "image_idxs" and pairs.place.own_pool:
             continue  # its pairs differ in their images
         there = pairs.both(name)
         yield from pairs.at_pairs(there[:, 0] != there[:, 1], f"{name} differs within the pair", there)
     problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
     without = (pairs.originals < 0) & ~pairs.searched
     yield from pairs.at_pairs(without, problem, pairs.both("orig_idxs"))
-    ends = {"test": len(arrays.tests), "tier": len(TIERS), "cell": 4, "touches": 4, "relation": IS + 2}
-    for name, end in ends.items():
-        there = arrays.columns[name]
-        yield from where((there < 0) | (there >= end), f"{name} is not one of 0 to {end - 1}", there)
+    yield from of_ranges(arrays)
 
 
 def order(pairs: Pairs) -> Iterator[Found]:
@@ -106,7 +90,7 @@ def originals(pairs: Pairs) -> Iterator[Found]:
     yield from where(beyond, problem, pairs.originals, rows=lambda k: int(pairs.given[k]))
     given, rows = pairs.given[pairs.sound], pairs.originals[pairs.sound]
     for name in _OF_A_QUESTION:
-        if name == "image_idxs" and pairs.place.suite == VISUAL:
+        if name == "image_idxs" and pairs.place.own_pool:
             continue  # the suite's pools number their images themselves; `check_visual` checks them
         mine, theirs = arrays.columns[name][given], split.columns[name][rows]
         for at in np.flatnonzero(mine != theirs).tolist():

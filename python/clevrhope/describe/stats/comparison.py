@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.describe.measure import SplitStats, Value
-from clevrhope.describe.measured import Measured, distance_json, distances_json
+from clevrhope.describe.measure import Value
+from clevrhope.describe.measured import Measured, distance_json, distances_json, with_baselines
 from clevrhope.describe.stats.sources import CLEVR, Source, open_source
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
@@ -43,7 +43,9 @@ class Column:
     """A split with its label in tables and plots."""
 
     label: str
+    split: str
     measured: Measured
+    of_clevr: bool = False
     other: bool = False
     """Whether it is from the other folder."""
 
@@ -64,10 +66,15 @@ class Sheet:
     """Its splits of questions over several images, as in measured.json."""
 
     @property
-    def train(self) -> SplitStats | None:
+    def train(self) -> Measured | None:
         """The group's own train set."""
-        own = (each.measured.stats for each in self.columns if not each.other)
-        return next((stats for stats in own if stats.split == TRAIN.name), None)
+        own = (column for column in self.columns if not column.other)
+        return next((column.measured for column in own if column.split == TRAIN.name), None)
+
+    @property
+    def splits(self) -> list[Measured]:
+        """The measurements of the columns."""
+        return [column.measured for column in self.columns]
 
 
 def measure_folder(
@@ -93,16 +100,17 @@ def measure_folder(
         for group, names in chosen.items():
             columns = []
             for split in names:
-                columns.append(Column(split, source.measure(group, split)))
+                columns.append(Column(split, split, source.measure(group, split), of_clevr=group == CLEVR))
                 advance(1)
             beside = {} if other is None else other.beside(group, names)
             others = {each.label: each for each in beside.values()}.values()
             comparisons = list(_comparisons(columns, beside))
-            suites = source.suites(group, names)
-            covr = source.covr(group, _chosen_covr(source, group, splits))
-            sheets.append(
-                Sheet(group, source.held_out(group), [*columns, *others], comparisons, suites, covr)
-            )
+            measured = source.of_group(group)
+            suites = {suite: _only(of_suite, names) for suite, of_suite in measured["suites"].items()}
+            suites = {suite: of_splits for suite, of_splits in suites.items() if of_splits}
+            covr = _only(measured["covr"], splits or list(measured["covr"]))
+            held_out = tuple(measured["held_out"].items())
+            sheets.append(Sheet(group, held_out, [*columns, *others], comparisons, suites, covr))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
@@ -119,9 +127,13 @@ class _OtherFolder:
         """Split -> its counterpart; splits without one are left out."""
         found = {split: self._counterpart(group, split) for split in splits}
         return {
-            split: Column(self._label(group, *where), self._measure(*where), other=True)
-            for split, where in found.items()
-            if where is not None
+            split: Column(
+                *(self._label(group, *place), place[1], self._measure(*place)),
+                of_clevr=place[0] == CLEVR,
+                other=True,
+            )
+            for split, place in found.items()
+            if place is not None
         }
 
     def _counterpart(self, group: str, split: str) -> tuple[str, str] | None:
@@ -142,20 +154,50 @@ class _OtherFolder:
 
 
 def _chosen(source: Source, group: str, splits: Sequence[str]) -> list[str]:
-    there = source.groups[group]
-    known = [*there, *source.covr_splits(group)]
+    own = source.groups[group]
     for split in splits:
+        known = [*own, *source.of_group(group)["covr"]]
         if split not in known:
             raise ConfigError(f'{source.root}: {group} has no split "{split}"; it has {", ".join(known)}')
-    return [split for split in there if not splits or split in splits]
+    return [split for split in own if not splits or split in splits]
 
 
-def _chosen_covr(source: Source, group: str, splits: Sequence[str]) -> list[str]:
-    return [split for split in source.covr_splits(group) if not splits or split in splits]
+def _only(measured: Mapping[str, Any], splits: Sequence[str]) -> dict[str, Any]:
+    return {split: of_split for split, of_split in measured.items() if split in splits}
 
 
 def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
-    yield from distances_json(each.measured for each in columns)
-    for each in columns:
-        if other := beside.get(each.measured.stats.split):
-            yield distance_json(each.label, other.label, each.measured, other.measured)
+    yield from distances_json({column.split: column.measured for column in columns})
+    for column in columns:
+        if other := beside.get(column.split):
+            yield distance_json(column.label, other.label, column.measured, other.measured)
+
+
+def as_json(
+    root: Path, other_root: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
+) -> dict[str, Any]:
+    """The object that `clevrhope stats --json` prints, in which shares are from 0 to 1."""
+    return {
+        "folder": str(root),
+        "against": None if other_root is None else str(other_root),
+        "hops": {each.group: _sheet(each) for each in sheets},
+        "plots": [str(path) for path in plots],
+    }
+
+
+def _sheet(sheet: Sheet) -> dict[str, Any]:
+    def splits(*, of_other: bool) -> dict[str, Any]:
+        return {each.label: _split(each, sheet) for each in sheet.columns if each.other == of_other}
+
+    return {
+        "held_out": dict(sheet.held_out),
+        "splits": splits(of_other=False),
+        "against": splits(of_other=True),
+        "distances": list(sheet.comparisons),
+        "suites": sheet.suites,
+        "covr": sheet.covr,
+    }
+
+
+def _split(column: Column, sheet: Sheet) -> dict[str, Any]:
+    return {"split": column.split, **with_baselines(column.measured, sheet.train)}

@@ -4,16 +4,15 @@ Plots show the sets of full scenes. One-object sets, whose images and questions 
 only where they add information. Each split has the same colour in every plot.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from typing import TypeVar
 
 import numpy as np
 
-from clevrhope.describe.measure import SplitStats
-from clevrhope.describe.measured import DISTRIBUTIONS, Measured
-from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
+from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
+from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER
 from clevrhope.describe.stats.charts import (
     Row,
     Series,
@@ -27,8 +26,7 @@ from clevrhope.describe.stats.charts import (
     strip,
 )
 from clevrhope.describe.stats.comparison import Column, Sheet
-from clevrhope.describe.stats.sources import CLEVR
-from clevrhope.describe.stats.tables import family_order, value_types
+from clevrhope.describe.stats.tables import family_order, names_of, value_types
 from clevrhope.splits.kinds import SPLITS
 
 _Key = TypeVar("_Key", bound=Hashable)
@@ -46,11 +44,11 @@ def _answers(sheet: Sheet) -> bytes:
     columns = _scenes(sheet)
     kind_of = {value: kind for kind, values in value_types(sheet.columns).items() for value in values}
     kind_of |= {"yes": "yes/no", "no": "yes/no"}
-    names = ordered({answer for each in _stats(columns) for answer in each.answers}, VALUE_ORDER)
+    names = names_of(_splits(columns), "answers", VALUE_ORDER)
     rows = [Row(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
-    series = _shares(columns, lambda each: each.stats.answers, names)
-    types = ordered({kind for each in _stats(columns) for kind in each.answer_types}, TYPE_ORDER)
-    of_types = _shares(columns, lambda each: each.stats.answer_types, types)
+    series = _shares(columns, lambda split: split["answers"], names)
+    types = names_of(_splits(columns), "answer_types", TYPE_ORDER)
+    of_types = _shares(columns, lambda split: split["answer_types"], types)
     with figure(f"{sheet.group}: answers", width_in=10.5, height_in=1.9 + 0.235 * len(rows)) as drawn:
         left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
         dots(left, rows, series, label="share of the questions, %")
@@ -64,9 +62,9 @@ def _answers(sheet: Sheet) -> bytes:
 def _families(sheet: Sheet) -> bytes:
     columns = _scenes(sheet)
     names = family_order(columns)
-    series = _shares(columns, lambda each: each.by_family, names)
+    series = _shares(columns, by_family, names)
     files = list(dict.fromkeys(file for file, _ in names))
-    of_files = _shares(columns, lambda each: each.by_file, files)
+    of_files = _shares(columns, lambda split: split["files"], files)
     with figure(f"{sheet.group}: question families", width_in=12.5, height_in=8) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(4, 3 + 0.04 * len(files)))
         strip(above, names, series)
@@ -81,8 +79,8 @@ def _lengths(sheet: Sheet) -> bytes:
     series = [_series(each) for each in columns]
     with figure(f"{sheet.group}: lengths", width_in=11, height_in=4.8) as drawn:
         left, right = drawn.subplots(1, 2)
-        lines(left, [each.words for each in _stats(columns)], series, label="words per question", marks=False)
-        functions = [each.functions for each in _stats(columns)]
+        lines(left, _numbered(columns, "words"), series, label="words per question", marks=False)
+        functions = _numbered(columns, "functions")
         lines(right, functions, series, label="functions per program", marks=False)
         left.set_ylabel("share of the questions")
         legend(drawn, series, line=True, note=_MEANS)
@@ -94,7 +92,7 @@ def _objects(sheet: Sheet) -> bytes:
     series = [_series(each) for each in columns]
     with figure(f"{sheet.group}: objects", width_in=7.5, height_in=4.8) as drawn:
         axes = drawn.subplots()
-        lines(axes, [each.objects for each in _stats(columns)], series, label="objects per image", marks=True)
+        lines(axes, _numbered(columns, "objects_an_image"), series, label="objects per image", marks=True)
         axes.set_ylabel("share of the images")
         legend(drawn, series, line=True, note=_MEANS)
         return png(drawn)
@@ -109,7 +107,7 @@ def _values(sheet: Sheet) -> bytes:
         _series(
             each,
             [
-                100 * each.measured.stats.values.get(row.label, 0) / max(each.measured.stats.n_objects, 1)
+                100 * each.measured["values"].get(row.label, 0) / max(each.measured["objects"], 1)
                 for row in rows
             ],
         )
@@ -143,11 +141,15 @@ def _pairs(sheet: Sheet) -> bytes:
         for axes in panels[len(columns) :]:
             axes.remove()
         for axes, each in zip(panels, columns, strict=False):
-            cells = np.full((len(down), len(across)), np.nan)
+            cells, pairs, none = (
+                np.full((len(down), len(across)), np.nan),
+                by_values(each.measured),
+                {"objects": 0},
+            )
             for (row, a), (column, b) in product(enumerate(down), enumerate(across)):
                 if kinds.index(b[0]) < kinds.index(a[0]):
-                    even = each.measured.stats.n_objects / (len(types[a[0]]) * len(types[b[0]]))
-                    cells[row, column] = each.measured.stats.pairs.get((min(a, b), max(a, b)), 0) / even
+                    even = each.measured["objects"] / (len(types[a[0]]) * len(types[b[0]]))
+                    cells[row, column] = pairs.get(frozenset({a, b}), none)["objects"] / even
             names = [[value for _, value in side] for side in (down, across)]
             image = colour_table(axes, cells, names[0], names[1], boxed)
             axes.set_title(each.label)
@@ -159,11 +161,11 @@ def _pairs(sheet: Sheet) -> bytes:
 
 def _relations(sheet: Sheet) -> bytes:
     columns = _scenes(sheet)
-    names = ordered({name for each in _stats(columns) for name in each.relations}, RELATION_ORDER)
+    names = names_of(_splits(columns), "relations", RELATION_ORDER)
     rows = [Row(name, "spatial" if name in RELATION_ORDER else "same") for name in names] or [Row("none")]
-    series = _shares(columns, lambda each: each.stats.relations, [row.label for row in rows])
-    most = max((n for each in _stats(columns) for n in each.relations_a_question), default=0)
-    chains = _shares(columns, lambda each: each.stats.relations_a_question, range(most + 1))
+    series = _shares(columns, lambda split: split["relations"], [row.label for row in rows])
+    most = max((int(n) for split in _splits(columns) for n in split["relations_a_question"]), default=0)
+    chains = _shares(columns, lambda split: split["relations_a_question"], [str(n) for n in range(most + 1)])
     with figure(f"{sheet.group}: relations that questions name", width_in=10.5, height_in=4.8) as drawn:
         left, right = drawn.subplots(1, 2)
         dots(left, rows, series, label="share of the questions, %")
@@ -176,15 +178,19 @@ def _relations(sheet: Sheet) -> bytes:
 
 def _baselines(sheet: Sheet) -> bytes:
     train = sheet.train
-    guesses: dict[str, Callable[[SplitStats], float]] = {
-        "most frequent answer\nof the split itself": lambda each: each.majority[1],
-        "most frequent answer of\neach family of the split": lambda each: each.majority_of_families,
+    guesses: dict[str, Callable[[Measured], float | None]] = {
+        "most frequent answer\nof the split itself": lambda split: guessed(split, split, of_family=False),
+        "most frequent answer of\neach family of the split": lambda split: guessed(
+            split, split, of_family=True
+        ),
     }
     if train is not None:
-        guesses["most frequent answer\nof train"] = lambda each: each.guessed_from(train, by_family=False)
-        guesses["most frequent answer of\neach family of train"] = lambda each: each.guessed_from(train)
+        guesses["most frequent answer\nof train"] = lambda split: guessed(split, train, of_family=False)
+        guesses["most frequent answer of\neach family of train"] = lambda split: guessed(
+            split, train, of_family=True
+        )
     series = [
-        _series(each, [100 * guess(each.measured.stats) for guess in guesses.values()])
+        _series(each, _numbers((guess(each.measured) for guess in guesses.values()), 100))
         for each in sheet.columns
     ]
     with figure(f"{sheet.group}: accuracy of guessing", width_in=9, height_in=4.8) as drawn:
@@ -202,13 +208,13 @@ def _distances(sheet: Sheet) -> bytes | None:
     by_label = {each.label: each for each in sheet.columns}
     series = [
         replace(
-            _series(by_label[each["a"]], _numbers(each["total_variation"])),
+            _series(by_label[each["a"]], _numbers(each["total_variation"].values())),
             label=f"{each['a']} / {each['b']}",
             open=by_label[each["b"]].other,
         )
         for each in shown
     ]
-    chance = [_numbers(each["by_chance"]) for each in shown]
+    chance = [_numbers(each["by_chance"].values()) for each in shown]
     title = f"{sheet.group}: distances between splits"
     with figure(title, width_in=9.5, height_in=2 + 0.52 * len(DISTRIBUTIONS)) as drawn:
         axes = drawn.subplots()
@@ -232,24 +238,29 @@ PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
 """Kind of plot -> function that draws it as PNG; None if there is nothing to draw."""
 
 
-def _numbers(distances: Mapping[str, float | None]) -> list[float]:
-    """The distances in order; nan where one is unknown."""
-    return [float("nan") if each is None else each for each in distances.values()]
+def _numbers(values: Iterable[float | None], scale: float = 1) -> list[float]:
+    """The numbers in order; nan where one is unknown."""
+    return [float("nan") if value is None else scale * value for value in values]
 
 
 def _scenes(sheet: Sheet) -> list[Column]:
     """The columns of all splits but minimal sets; all columns if there are no others."""
     minimal = [name for name, kind in SPLITS.items() if kind.drawn == "places"]
-    return [each for each in sheet.columns if each.measured.stats.split not in minimal] or list(sheet.columns)
+    return [column for column in sheet.columns if column.split not in minimal] or list(sheet.columns)
 
 
-def _stats(columns: Sequence[Column]) -> list[SplitStats]:
-    return [each.measured.stats for each in columns]
+def _splits(columns: Sequence[Column]) -> list[Measured]:
+    return [column.measured for column in columns]
+
+
+def _numbered(columns: Sequence[Column], histogram: str) -> list[dict[int, int]]:
+    """A histogram by number of each split."""
+    return [{int(value): n for value, n in split[histogram].items()} for split in _splits(columns)]
 
 
 def _series(column: Column, values: Sequence[float] = ()) -> Series:
-    known = _CLEVR if column.measured.group == CLEVR else _COLOURS
-    colour, marker = known.get(column.measured.stats.split, _UNKNOWN)
+    known = _CLEVR if column.of_clevr else _COLOURS
+    colour, marker = known.get(column.split, _UNKNOWN)
     return Series(column.label, colour, marker, column.other, values)
 
 
@@ -258,7 +269,7 @@ def _shares(
 ) -> list[Series]:
     """A series for each column, with each key's share of the column's questions, in per cent."""
     return [
-        _series(each, [100 * counts.get(key, 0) / max(each.measured.stats.n_questions, 1) for key in keys])
+        _series(each, [100 * counts.get(key, 0) / max(each.measured["questions"], 1) for key in keys])
         for each in columns
         for counts in [histogram(each.measured)]
     ]

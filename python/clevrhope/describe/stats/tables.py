@@ -1,117 +1,209 @@
 """The tables of `clevrhope stats`, and the order in which tables and plots show names."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
-from clevrhope.describe.measure import Pair, SplitStats
-from clevrhope.describe.measured import DISTRIBUTIONS, Measured
+from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
+from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
+from clevrhope.describe.measure import Value
+from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
 from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
 from clevrhope.describe.stats.comparison import Column, Sheet
-from clevrhope.describe.stats.covr import covr_tables
-from clevrhope.describe.stats.table import Table
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages.markdown import decimal, mean, number, percent, percentile
 
-_Key = TypeVar("_Key", bound=Hashable)
+Cell = Callable[[Measured], str]
+"""Makes a cell of a table from the measurements of a split."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first column names the rows, and whose other columns have numbers."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
 
 
 def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
     """The tables of all measurements; `full` adds those of families and of pairs of values."""
     if sheet.columns:
         yield from _of_splits(sheet, full=full)
-    yield from covr_tables(sheet.covr)
+        suites = [
+            (f"{suite} on {split}", pairs)
+            for suite, splits in sheet.suites.items()
+            for split, pairs in splits.items()
+        ]
+        for k, (name, pairs) in enumerate(suites, 1):
+            yield _suite(name, pairs, has_pair=bool(sheet.held_out), legend=k == len(suites))
+    if sheet.covr:
+        yield from _of_sets(sheet.covr)
 
 
 def _of_splits(sheet: Sheet, *, full: bool) -> Iterator[Table]:
     """The tables of questions about one image."""
-    yield _overview(sheet)
+    head, splits, train = ["", *(column.label for column in sheet.columns)], sheet.splits, sheet.train
+
+    def table(title: str, cells: Mapping[str, Cell], note: str = "") -> Table:
+        return Table(title, head, _rows(splits, cells), note)
+
+    yield table(
+        "What is in it",
+        OVERVIEW,
+        "Words do not include punctuation; a relation is left, right, front or behind.",
+    )
     if sheet.comparisons:
         yield _distances(sheet)
-    yield _guessing(sheet)
-    yield _answers(sheet)
-    yield _files(sheet)
+    guesses = dict(GUESSES)
+    if train is not None:
+        guesses["that of train: accuracy"] = lambda split: percent(guessed(split, train, of_family=False))
+        guesses["that of each family in train: accuracy"] = lambda split: percent(
+            guessed(split, train, of_family=True)
+        )
+    yield table("Accuracy of guessing", guesses, "The first two are chosen on the split itself.")
+    types, answers = names_of(splits, "answer_types", TYPE_ORDER), names_of(splits, "answers", VALUE_ORDER)
+    yield table(
+        "Answer types and answers: share of the questions",
+        _shares("answer_types", types) | _shares("answers", answers, "- "),
+    )
+    families = family_order(sheet.columns)
+    yield table(
+        "Template files: share of the questions",
+        _shares("files", dict.fromkeys(file for file, _ in families)),
+    )
     if full:
-        yield _families(sheet)
-    yield _relations(sheet)
-    yield _objects(sheet)
-    yield _values(sheet)
+        yield table(
+            "Families: share of the questions",
+            {f"{file} {place}": _share_of_family(file, place) for file, place in families},
+            "The number is the place in the file.",
+        )
+    most = max((int(n) for split in splits for n in split["relations_a_question"]), default=0)
+    yield table(
+        "Relations named: share of the questions",
+        _shares("relations", names_of(splits, "relations", RELATION_ORDER))
+        | {f"{n} spatial": _share("relations_a_question", str(n)) for n in range(most + 1)},
+    )
+    numbers = sorted({int(n) for split in splits for n in split["objects_an_image"]})
+    yield table(
+        "Objects per image: share of the images",
+        _shares("objects_an_image", map(str, numbers), of="images"),
+    )
+    values = [(kind, value) for kind, of_kind in value_types(sheet.columns).items() for value in of_kind]
+    yield table(
+        "Values: share of the objects in the split's images",
+        {f"{kind} {value}": _share("values", value, of="objects") for kind, value in values},
+    )
+    of_pairs = "share of the objects, and of the images with one"
     if sheet.held_out:
         several = len(sheet.held_out) > 2
         what = "Pairs among the values held out together" if several else "The held-out pair"
-        yield _pairs(sheet, what, combinations(sheet.held_out, 2))
+        yield table(f"{what}: {of_pairs}", _shares_of_pairs(combinations(sheet.held_out, 2)))
     if full:
-        yield _pairs(sheet, "Pairs of values", sorted({pair for s in _stats(sheet) for pair in s.pairs}))
-    suites = [
-        (suite, split, each) for suite, splits in sheet.suites.items() for split, each in splits.items()
-    ]
-    for k, (suite, split, each) in enumerate(suites, 1):
-        yield _suite(f"{suite} on {split}", each, has_pair=bool(sheet.held_out), legend=k == len(suites))
+        every = sorted({tuple(pair["values"].items()) for split in splits for pair in split["pairs"]})
+        yield table(f"Pairs of values: {of_pairs}", _shares_of_pairs(every))
+
+
+def names_of(splits: Iterable[Measured], histogram: str, order: Sequence[str]) -> list[str]:
+    """The names in a histogram of any split, in a given order."""
+    return ordered((name for split in splits for name in split[histogram]), order)
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
     """Attribute -> its values in the images of the splits, in display order."""
     values: dict[str, set[str]] = {}
-    for each in columns:
-        for pair in each.measured.stats.pairs:
-            for kind, value in pair:
+    for column in columns:
+        for pair in column.measured["pairs"]:
+            for kind, value in pair["values"].items():
                 values.setdefault(kind, set()).add(value)
     return {kind: ordered(values[kind], VALUE_ORDER) for kind in ordered(values, TYPE_ORDER)}
 
 
 def family_order(columns: Sequence[Column]) -> list[tuple[str, int]]:
     """The families that occur in some split, by `question_family_index`."""
-    index = {each.measured.family_name(k): k for each in columns for k in each.measured.stats.families}
+    index = {
+        (family["file"], family["place"]): family["question_family_index"]
+        for column in columns
+        for family in column.measured["families"]
+    }
     return sorted(index, key=lambda name: (index[name], name))
 
 
-def _head(sheet: Sheet) -> list[str]:
-    return ["", *(each.label for each in sheet.columns)]
+def _rows(splits: Iterable[Measured], cells: Mapping[str, Cell]) -> list[list[str]]:
+    """A row for each name of a row, with a cell for each split."""
+    columns = list(splits)
+    return [[name, *map(cell, columns)] for name, cell in cells.items()]
 
 
-def _row(sheet: Sheet, name: str, cell: Callable[[SplitStats], str]) -> list[str]:
-    return [name, *(cell(each.measured.stats) for each in sheet.columns)]
+def _share(histogram: str, key: str, *, of: str = "questions") -> Cell:
+    """The cell with a key's share of a total."""
+    return lambda split: percent(split[histogram].get(key, 0) / split[of] if split[of] else 0.0)
 
 
 def _shares(
-    sheet: Sheet,
-    rows: Iterable[tuple[str, _Key]],
-    histogram: Callable[[Measured], Mapping[_Key, int]],
-    total: Callable[[SplitStats], int] = lambda stats: stats.n_questions,
-    digits: int = 1,
-) -> list[list[str]]:
-    """One row for each name and key, with the key's share of a total in each column."""
-    counts = [(histogram(each.measured), max(total(each.measured.stats), 1)) for each in sheet.columns]
-    return [[name, *(percent(found.get(key, 0) / n, digits) for found, n in counts)] for name, key in rows]
+    histogram: str, keys: Iterable[str], prefix: str = "", *, of: str = "questions"
+) -> dict[str, Cell]:
+    """A row for each key of a histogram, with its share of a total."""
+    return {f"{prefix}{key}": _share(histogram, key, of=of) for key in keys}
 
 
-def _overview(sheet: Sheet) -> Table:
-    row = partial(_row, sheet)
-    return Table(
-        "What is in it",
-        _head(sheet),
-        [
-            row("questions", lambda each: number(each.n_questions)),
-            row("images", lambda each: number(each.n_images)),
-            row("questions per image", lambda each: decimal(each.n_questions / max(each.n_images, 1))),
-            row("objects per image, mean", lambda each: decimal(mean(each.objects))),
-            row("words per question, mean", lambda each: decimal(mean(each.words))),
-            row("words, 5th percentile", lambda each: str(percentile(each.words, 0.05))),
-            row("words, 95th percentile", lambda each: str(percentile(each.words, 0.95))),
-            row("words, maximum", lambda each: str(max(each.words, default=0))),
-            row("functions per program, mean", lambda each: decimal(mean(each.functions))),
-            row("functions, maximum", lambda each: str(max(each.functions, default=0))),
-            row("relations per question, mean", lambda each: decimal(mean(each.relations_a_question))),
-            row(
-                "questions with a relation",
-                lambda each: percent(each.n_relational / max(each.n_questions, 1)),
-            ),
-            row("- all of them needed", lambda each: percent(each.all_needed)),
-            row("families", lambda each: str(len(each.families))),
-        ],
-        "Words do not include punctuation; a relation is left, right, front or behind.",
-    )
+def _share_of_family(file: str, place: int) -> Cell:
+    return lambda split: percent(by_family(split).get((file, place), 0) / max(split["questions"], 1), 2)
+
+
+def _shares_of_pairs(pairs: Iterable[Iterable[Value]]) -> dict[str, Cell]:
+    """A row for every two values, with the shares of the objects and of the images that show both."""
+
+    def cell(pair: frozenset[Value]) -> Cell:
+        def shares(split: Measured) -> str:
+            found = by_values(split).get(pair, {"objects": 0, "images": 0})
+            of_images = percent(found["images"] / max(split["images"], 1), 0)
+            return f"{percent(found['objects'] / max(split['objects'], 1))} {of_images:>4}"
+
+        return shares
+
+    return {f"{a[1]} {b[1]}": cell(frozenset({a, b})) for a, b in pairs}
+
+
+def _n_relational(split: Measured) -> int:
+    """Number of questions with at least one spatial relation."""
+    return int(split["questions"] - split["relations_a_question"].get("0", 0))
+
+
+def _all_needed(split: Measured) -> float | None:
+    """Share of the questions with relations in which all of them are needed; None if unknown."""
+    needed, n = split["questions_with_all_relations_needed"], _n_relational(split)
+    return None if needed is None or not n else needed / n
+
+
+def _largest(histogram: Mapping[str, int]) -> str:
+    return str(max(map(int, histogram), default=0))
+
+
+OVERVIEW: Mapping[str, Cell] = {
+    "questions": lambda split: number(split["questions"]),
+    "images": lambda split: number(split["images"]),
+    "questions per image": lambda split: decimal(split["questions"] / max(split["images"], 1)),
+    "objects per image, mean": lambda split: decimal(mean(split["objects_an_image"])),
+    "words per question, mean": lambda split: decimal(mean(split["words"])),
+    "words, 5th percentile": lambda split: str(percentile(split["words"], 0.05)),
+    "words, 95th percentile": lambda split: str(percentile(split["words"], 0.95)),
+    "words, maximum": lambda split: _largest(split["words"]),
+    "functions per program, mean": lambda split: decimal(mean(split["functions"])),
+    "functions, maximum": lambda split: _largest(split["functions"]),
+    "relations per question, mean": lambda split: decimal(mean(split["relations_a_question"])),
+    "questions with a relation": lambda split: percent(_n_relational(split) / max(split["questions"], 1)),
+    "- all of them needed": lambda split: percent(_all_needed(split)),
+    "families": lambda split: str(len(split["families"])),
+}
+
+GUESSES: Mapping[str, Cell] = {
+    "most frequent answer": lambda split: next(iter(split["answers"]), ""),
+    "- its accuracy": lambda split: percent(guessed(split, split, of_family=False)),
+    "that of each family: accuracy": lambda split: percent(guessed(split, split, of_family=True)),
+}
 
 
 def _distances(sheet: Sheet) -> Table:
@@ -127,98 +219,17 @@ def _distances(sheet: Sheet) -> Table:
     )
 
 
-def _guessing(sheet: Sheet) -> Table:
-    row, train = partial(_row, sheet), sheet.train
-    rows = [
-        row("most frequent answer", lambda each: each.majority[0]),
-        row("- its accuracy", lambda each: percent(each.majority[1])),
-        row("that of each family: accuracy", lambda each: percent(each.majority_of_families)),
-    ]
-    if train is not None:
-        rows += [
-            row("that of train: accuracy", lambda each: percent(each.guessed_from(train, by_family=False))),
-            row("that of each family in train: accuracy", lambda each: percent(each.guessed_from(train))),
-        ]
-    return Table("Accuracy of guessing", _head(sheet), rows, "The first two are chosen on the split itself.")
-
-
-def _answers(sheet: Sheet) -> Table:
-    types = ordered({kind for stats in _stats(sheet) for kind in stats.answer_types}, TYPE_ORDER)
-    answers = ordered({answer for stats in _stats(sheet) for answer in stats.answers}, VALUE_ORDER)
-    rows = _shares(sheet, [(kind, kind) for kind in types], lambda each: each.stats.answer_types)
-    rows += _shares(sheet, [(f"- {answer}", answer) for answer in answers], lambda each: each.stats.answers)
-    return Table("Answer types and answers: share of the questions", _head(sheet), rows)
-
-
-def _files(sheet: Sheet) -> Table:
-    files = dict.fromkeys(file for file, _ in family_order(sheet.columns))
-    rows = _shares(sheet, [(file, file) for file in files], lambda each: each.by_file)
-    return Table("Template files: share of the questions", _head(sheet), rows)
-
-
-def _families(sheet: Sheet) -> Table:
-    names = [(f"{file} {place}", (file, place)) for file, place in family_order(sheet.columns)]
-    return Table(
-        "Families: share of the questions",
-        _head(sheet),
-        _shares(sheet, names, lambda each: each.by_family, digits=2),
-        "The number is the place in the file.",
-    )
-
-
-def _relations(sheet: Sheet) -> Table:
-    named = ordered({name for stats in _stats(sheet) for name in stats.relations}, RELATION_ORDER)
-    most = max((n for stats in _stats(sheet) for n in stats.relations_a_question), default=0)
-    numbers = [(f"{n} spatial", n) for n in range(most + 1)]
-    rows = _shares(sheet, [(name, name) for name in named], lambda each: each.stats.relations)
-    rows += _shares(sheet, numbers, lambda each: each.stats.relations_a_question)
-    return Table("Relations named: share of the questions", _head(sheet), rows)
-
-
-def _objects(sheet: Sheet) -> Table:
-    numbers = sorted({n for stats in _stats(sheet) for n in stats.objects})
-    rows = _shares(
-        sheet, [(str(n), n) for n in numbers], lambda each: each.stats.objects, lambda each: each.n_images
-    )
-    return Table("Objects per image: share of the images", _head(sheet), rows)
-
-
-def _values(sheet: Sheet) -> Table:
-    names = [
-        (f"{kind} {value}", value) for kind, values in value_types(sheet.columns).items() for value in values
-    ]
-    rows = _shares(sheet, names, lambda each: each.stats.values, lambda each: each.n_objects)
-    return Table("Values: share of the objects in the split's images", _head(sheet), rows)
-
-
-def _pair_row(sheet: Sheet, pair: Pair) -> list[str]:
-    cells = [
-        f"{percent(stats.pairs.get(pair, 0) / max(stats.n_objects, 1))} "
-        f"{percent(stats.images_with.get(pair, 0) / max(stats.n_images, 1), 0):>4}"
-        for stats in _stats(sheet)
-    ]
-    return [f"{pair[0][1]} {pair[1][1]}", *cells]
-
-
-def _pairs(sheet: Sheet, what: str, pairs: Iterable[Pair]) -> Table:
-    rows = [_pair_row(sheet, pair) for pair in pairs]
-    return Table(f"{what}: share of the objects, and of the images with one", _head(sheet), rows)
-
-
 def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool) -> Table:
     """The table of a suite's tests; cells without pairs are left out."""
     tests = suite["tests"]
     cells = [cell for cell in CELLS if has_pair and any(test["cells"].get(cell) for test in tests.values())]
     rows = [
         [
-            test,
-            each["tier"],
-            ", ".join(each["relations"]),
-            number(each["pairs"]),
-            *(number(each["cells"].get(cell, 0)) for cell in cells),
-            percent(each["yes_share"]),
+            *(name_of_test, test["tier"], ", ".join(test["relations"]), number(test["pairs"])),
+            *(number(test["cells"].get(cell, 0)) for cell in cells),
+            percent(test["yes_share"]),
         ]
-        for test, each in tests.items()
+        for name_of_test, test in tests.items()
     ]
     notes = [f"No pair: {', '.join(suite['empty_tests'])}."] if suite["empty_tests"] else []
     if legend:
@@ -236,5 +247,53 @@ def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool)
     )
 
 
-def _stats(sheet: Sheet) -> list[SplitStats]:
-    return [each.measured.stats for each in sheet.columns]
+def _of_sets(splits: Mapping[str, Measured]) -> Iterator[Table]:
+    """The tables of questions over several images."""
+    title, head, measured = "Questions over several images", ["", *splits], list(splits.values())
+    cells: dict[str, Cell] = {
+        "questions": lambda split: number(split["questions"]),
+        "images": lambda split: number(split["images"]),
+        "images per question, mean": lambda split: decimal(mean(split["images_a_question"])),
+        "tokens per question, mean": lambda split: decimal(mean(split["tokens"])),
+        "functions per program, mean": lambda split: decimal(mean(split["functions"])),
+        **_shares("structures", STRUCTURES, "described: "),
+        **_shares("pair_places", PAIR_PLACES, "pair: "),
+        "pairs that were not found": _n_not_found,
+    }
+    if any(split["baselines"]["maj"] is not None for split in measured):
+        cells["Maj of train: accuracy"] = lambda split: percent(split["baselines"]["maj"])
+        cells["MajTempl of train: accuracy"] = lambda split: percent(split["baselines"]["maj_templ"])
+    yield Table(title, head, _rows(measured, cells))
+    answers = dict.fromkeys(answer for split in measured for answer in split["answers"])
+    rows = _rows(measured, _shares("answers", answers))
+    yield Table(f"{title}: answers, share of the questions", head, rows)
+    rows = _rows(measured, _shares("properties", measured[0]["properties"]))
+    rows = [[*row, percent(FILTERED[row[0]] / N_TRAIN) if row[0] in FILTERED else ""] for row in rows]
+    yield Table(f"{title}: properties of COVR, share of the questions", [*head, "COVR"], rows)
+    yield _cuts(splits)
+
+
+def _cuts(splits: Mapping[str, Measured]) -> Table:
+    rows = []
+    for name in dict.fromkeys(name for split in splits.values() for name in split["templates"]):
+        templates = [split["templates"].get(name) for split in splits.values()]
+        rows.append([name, *(number(template["questions"] if template else 0) for template in templates)])
+        rows.append(["- last object needed", *(percent(_needed(template)) for template in templates)])
+    return Table(
+        "Templates over several images: questions, and whether the last object is needed",
+        ["", *splits],
+        rows,
+        "Needed: the answer, or a number that it follows from, is lost or changes without the object; the "
+        "share is of the questions with such an object.",
+    )
+
+
+def _needed(template: Mapping[str, Any] | None) -> float | None:
+    cut = template["cut"] if template else {"changed": 0, "stays": 0}
+    n = cut["changed"] + cut["stays"]
+    return cut["changed"] / n if n else None
+
+
+def _n_not_found(split: Measured) -> str:
+    found = split["pairs_not_found"]
+    return "-" if found is None else number(sum(found.values()))

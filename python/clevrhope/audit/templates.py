@@ -1,0 +1,92 @@
+"""The templates of a dataset's questions: the package's own, or files that the caller gives."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from clevrhope.audit.question_files import PairFile
+from clevrhope.dataset.folder import Folder
+from clevrhope.errors import DatasetError, TemplateError
+from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.questions.suites import suite_fingerprint
+from clevrhope.runtime import assets
+from clevrhope.runtime.forms import TEXT, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
+from clevrhope.scenes import World
+
+
+@dataclass(frozen=True)
+class TemplateFiles:
+    """A folder of templates, and its files in the order in which their families are numbered."""
+
+    folder: Path
+    names: Sequence[str]
+    suite: Path | None = None
+    """The folder that the user gave, if it belongs to a suite of the dataset."""
+
+    def files(self) -> list[tuple[str, bytes]]:
+        """The name without suffix and the content of each file."""
+        return [(Path(name).stem, read_bytes(self.folder / name, "templates")) for name in self.names]
+
+    @property
+    def synonyms(self) -> bytes:
+        """The words for attribute values, as JSON."""
+        return read_bytes(synonyms_path(self.folder), "synonyms")
+
+    @property
+    def words(self) -> Mapping[str, Sequence[str]]:
+        """The words for attribute values."""
+        words: Mapping[str, Sequence[str]] = parse_json(self.synonyms, synonyms_path(self.folder))
+        check_form(words, MapOf(ListOf(TEXT)), synonyms_path(self.folder))
+        return words
+
+
+def find_templates(
+    folder: Folder, world: World, given: Path | None, suites: Sequence[PairFile]
+) -> TemplateFiles:
+    """The templates that a dataset was made with.
+
+    Args:
+        folder: the dataset.
+        world: its world.
+        given: the folder that the user gave, if any; it may be that of one of the dataset's suites.
+        suites: the pairs of its suites.
+
+    Raises:
+        DatasetError: the dataset was made with other templates.
+    """
+    manifest, package = folder.manifest, assets.question_templates()
+    of_suite = given if given is not None and _is_of_suite(given, suites) else None
+    paths = [given or package]
+    if of_suite is not None:
+        paths = [path for path in (package, of_suite.resolve().parent.parent) if any(path.glob("*.json"))]
+    for path in paths:
+        try:
+            fingerprint = read_templates(world, path).fingerprint
+        except TemplateError as error:
+            if path != given or not suites:
+                raise
+            raise TemplateError(
+                f"{error}; and {path} does not have the files of a suite as it was made"
+            ) from error
+        if fingerprint == manifest.templates.get("fingerprint"):
+            return TemplateFiles(path, [str(name) for name in manifest.templates["files"]], of_suite)
+    name = manifest.config.get("templates", "question_templates")
+    raise DatasetError(
+        f"{folder.layout.manifest}: made with other templates than those in {paths[0]}; "
+        f"name the folder's {name} with --templates"
+    )
+
+
+def _is_of_suite(path: Path, suites: Iterable[PairFile]) -> bool:
+    """Whether a folder has the files of one of these suites."""
+    if not any(path.glob("*.json")):
+        return False
+    fingerprint = suite_fingerprint(path)
+    for file in suites:
+        with suppress(DatasetError), file.open() as arrays:
+            if arrays.fingerprint == fingerprint:
+                return True
+    return False
