@@ -19,8 +19,9 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import open_suite, read_table
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_pools import PIXEL_TESTS, VISUAL_TESTS
+from clevrhope.dataset.suite_questions import open_suite
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extraction import make_features

@@ -22,7 +22,8 @@ from test_runs import StopsAt, log, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
+from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.suite_questions import open_suite
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.dataset_folder import open_folder

@@ -16,8 +16,9 @@ from short_runs import HOP, Train
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import QuestionTable, open_suite, read_table
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
+from clevrhope.dataset.suite_questions import open_suite
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.suites import score_suite

@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.hdf5 import MAX_ROWS
@@ -17,7 +16,6 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.question_kinds import (
     ABSENT,
-    PAIRS,
     SINGLE,
     Column,
     Field,
@@ -26,7 +24,6 @@ from clevrhope.dataset.question_kinds import (
     kind_of,
 )
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, read_rows
-from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
 
@@ -336,41 +333,6 @@ def read_scenes_in_use(path: Path, kind: QuestionKind = SINGLE) -> tuple[str, In
     """
     table = read_table(path, kind)
     return table.pool, table.scenes
-
-
-class SuiteQuestions(NamedTuple):
-    """The questions that a suite made on a split, without those of the split itself."""
-
-    table: QuestionTable
-    rows: npt.NDArray[np.int64]
-    """(N,) each question's row in the suite's file, which also holds the questions of the split."""
-    n_skipped: int
-    """Number of questions about images edited pixel by pixel, if these are left out."""
-
-
-def open_suite(
-    layout: Layout, hop: str, suite: str, split: str, *, vocab: Vocab, without_pixel_edits: bool = False
-) -> SuiteQuestions:
-    """Reads the questions that a suite made on a split.
-
-    Args:
-        layout: the dataset.
-        hop: the HOP.
-        suite: the suite.
-        split: the split.
-        vocab: the suite's vocabulary, which must contain all tokens and answers.
-        without_pixel_edits: leave out questions about images that no scene describes.
-
-    Raises:
-        DatasetError: the file is missing, cut off, or not a file of pairs, or a token is not in `vocab`.
-    """
-    pairs = read_table(layout.suite_h5(hop, suite, split), PAIRS, vocab=vocab).check()
-    made = np.flatnonzero(pairs.orig_idxs < 0)
-    # Unlike the dataset's images, those of a suite's own pool can be edited pixel by pixel.
-    is_skipped = without_pixel_edits & is_pixel_edit(pairs.image_idxs[made])
-    is_skipped &= parse_suite_pool(pairs.pool) is not None
-    rows = made[~is_skipped]
-    return SuiteQuestions(pairs.take(rows), rows, int(is_skipped.sum()))
 
 
 def check_numbers(

@@ -24,9 +24,9 @@ from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
-from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
+from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.suite_questions import suite_columns
+from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.asked_answers import asked_answers

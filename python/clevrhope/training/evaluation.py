@@ -28,8 +28,8 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.question_kinds import SETS, SINGLE
-from clevrhope.dataset.question_table import QuestionTable, open_split, open_suite
-from clevrhope.dataset.suite_questions import suite_columns
+from clevrhope.dataset.question_table import QuestionTable, open_split
+from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.device import chosen_device
