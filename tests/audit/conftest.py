@@ -1,10 +1,12 @@
 """Small datasets that tests of the audit spoil: each is built once, and copied for each fault."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from spoiling import Spoilt, build_small
+from suite_spoiling import SpoiltSuite, with_suites
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
@@ -46,3 +48,16 @@ def spoilt(clean: Path, tmp_path: Path) -> Spoilt:
 def spoilt_textless(textless: Path, tmp_path: Path) -> Spoilt:
     """A copy of the one without question files in JSON."""
     return Spoilt.copy(textless, tmp_path / "spoilt_textless")
+
+
+@pytest.fixture(scope="session")
+def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One pair's test sets with all of the package's suites."""
+    return with_suites(tmp_path_factory.mktemp("audit") / "paired")
+
+
+@pytest.fixture
+def spoilt_suites(paired: Path, tmp_path: Path) -> SpoiltSuite:
+    """A copy of it to be spoilt."""
+    shutil.copytree(paired, tmp_path / "spoilt")
+    return SpoiltSuite(tmp_path / "spoilt")

@@ -300,7 +300,7 @@ def other_relation_needed(data: Spoilt, each: dict[str, Any]) -> None:
 
 FAULTS: tuple[tuple[Plant, dict[str, list[str]]], ...] = (
     (other_bytes, {"files": ["scenes/train/0000.json"]}),
-    (lambda data: data.path("index.html").open("a").write(" "), {"files": ["index.html"]}),
+    (lambda data: data.path("index.html").write_text(""), {"files": ["index.html"]}),
     (lambda data: data.path("hops/notes.txt").write_text("mine"), {"files": ["hops/notes.txt"]}),
     (
         lambda data: data.manifest(lambda raw: raw["splits"]["rubber_cylinder"]["train"].update(images=9)),

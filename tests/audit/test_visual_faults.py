@@ -12,7 +12,7 @@ import h5py
 import numpy as np
 import pytest
 from spoiling import Row, failed
-from test_suite_faults import Spoil, SpoiltSuite
+from suite_spoiling import Spoil, SpoiltSuite
 
 from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
