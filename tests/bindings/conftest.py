@@ -3,22 +3,15 @@
 from typing import Any
 
 import pytest
+from small_worlds import world_of
 
 from clevrhope import _core
-from clevrhope.runtime.assets import blender_assets
 
 
 @pytest.fixture(scope="session")
 def world() -> _core.World:
     """CLEVR's vocabulary and look, CLEVR-HOPE's constraints."""
-    properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
-    return _core.World(
-        properties.read_bytes(),
-        look.read_bytes(),
-        "{}",
-        properties_file=properties.name,
-        look_file=look.name,
-    )
+    return world_of()
 
 
 @pytest.fixture

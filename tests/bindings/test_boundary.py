@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from small_worlds import world_of
 
 from clevrhope import _core
 from clevrhope.errors import ClevrhopeError, SceneError, VocabularyError
@@ -72,21 +73,12 @@ _core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, d
     ],
 )
 def test_impossible_constraints_are_named(config: str, message: str) -> None:
-    from clevrhope.runtime.assets import blender_assets
-
-    properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
     with pytest.raises(SceneError, match=message):
-        _core.World(properties.read_bytes(), look.read_bytes(), config, properties_file="p", look_file="l")
+        world_of(config)
 
 
 def test_constraints_that_nothing_meets_say_which_one_failed() -> None:
-    from clevrhope.runtime.assets import blender_assets
-
-    properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
-    config = '{"min_pixels": 60000, "max_restarts": 20}'
-    world = _core.World(
-        properties.read_bytes(), look.read_bytes(), config, properties_file="p", look_file="l"
-    )
+    world = world_of('{"min_pixels": 60000, "max_restarts": 20}')
     with pytest.raises(SceneError, match=r"scene 3 of pool.*min_pixels"):
         _core.sample_scenes(world, seed=0, pool="train", indices=np.array([3], dtype=np.uint64))
 

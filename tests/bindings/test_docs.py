@@ -5,11 +5,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from small_worlds import PAIR, zero_hop
 
 from clevrhope import _core
-from clevrhope.runtime.assets import blender_assets, question_templates
-
-PAIR = [("material", "rubber"), ("shape", "cylinder")]
+from clevrhope.runtime.assets import blender_assets
 
 
 def public_names() -> Iterator[tuple[str, object]]:
@@ -36,18 +35,12 @@ def test_arguments_show_in_help() -> None:
     assert str(inspect.signature(_core.SplitStream.next)) == "(self, /, n_windows)"
 
 
-def templates_of(world: _core.World) -> _core.Templates:
-    folder = question_templates()
-    files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
-    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world.vocabulary)
-
-
 def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
     classes = [each for _, each in public_names() if isinstance(each, type)]
     assert len(classes) > 15
     assert [each for each in classes if each.__repr__ is object.__repr__] == []
     assert repr(_core.AuditViolation.NO_ANSWER) == "AuditViolation.NO_ANSWER"
-    templates = templates_of(world)
+    templates = zero_hop(world)
     scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7, 9], np.uint64))
     asked = _core.instantiate_questions(
         scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=1
@@ -64,7 +57,7 @@ def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
 
 
 def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
-    templates = templates_of(world)
+    templates = zero_hop(world)
     pool = _core.MinimalPool(world, held_out=PAIR)
     scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7], np.uint64))
     studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
@@ -72,13 +65,9 @@ def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
         ValueError, match='questions: unknown value "al"; known: any, without, unimplied, with'
     ):
         _core.instantiate_questions(
-            scenes,
-            templates,
-            seed=1,
-            held_out=None,
+            scenes, templates, seed=1, held_out=None, questions_per_scene=1,
             questions="al",  # type: ignore[arg-type]
-            questions_per_scene=1,
-        )
+        )  # fmt: skip
     with pytest.raises(ValueError, match='kind: unknown value "id"; known: iid, ood'):
         pool.questions(templates, seed=1, kind="id", places=np.zeros(1, np.uint64))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match='mode: unknown value "nest"; known: nested, grid'):

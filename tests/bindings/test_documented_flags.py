@@ -61,7 +61,7 @@ def test_the_scan_finds_flags() -> None:
     flags = flags_of("benchmarks render")
     assert flags is not None
     assert "--images" in flags
-    assert "--images" not in flags
+    assert "--hop" not in flags
     assert flags_of("makes datasets") is None
 
 

@@ -65,14 +65,7 @@ def test_both_spellings_mean_the_same(scene: dict[str, Any], program: list[dict[
 def test_a_trace_shows_every_step(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:
     steps = trace(program, scene)
     assert [step.output for step in steps] == [[0, 1], [0], 0, [1], 1, "cyan"]
-    assert [step.type for step in steps] == [
-        "ObjectSet",
-        "ObjectSet",
-        "Object",
-        "ObjectSet",
-        "Object",
-        "color",
-    ]
+    assert " ".join(step.type for step in steps) == "ObjectSet ObjectSet Object ObjectSet Object color"
     assert (steps[3].function, steps[3].value, steps[3].inputs) == ("relate", "left", (2,))
 
 
@@ -174,9 +167,7 @@ def test_rows_that_have_no_answer_are_marked(scene: dict[str, Any]) -> None:
     scenes = _core.SceneGraphs.from_json(vocabulary, json.dumps([scene]).encode(), file="scene")
     names = _core.ProgramTokens(vocabulary).names
     row = lambda *functions: [1, *map(names.index, functions), 2, 0, 0]  # noqa: E731
-    rows = np.array(
-        [row("query_color", "unique", "scene")[:7], row("count", "scene", "scene")[:7]], dtype=np.int32
-    )
+    rows = np.array([row("query_color", "unique", "scene")[:7], row("count", "scene", "scene")[:7]], np.int32)
     tokens, where = _core.ProgramTokens(vocabulary), np.zeros(2, dtype=np.uint32)
     answers = _core.execute_tokens(tokens, rows, scenes, where, mark_ill_formed=True)
     assert answers.tolist() == [INVALID, ILL_FORMED]

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import PAIR, zero_hop
 
 from clevrhope import _core
 from clevrhope.errors import MAX_SHOWN
-from clevrhope.runtime.assets import blender_assets, question_templates
+from clevrhope.runtime.assets import blender_assets
 
 HUGE = 2**63
 LONG = "x" * 100_000
 DIRECTIONS = ("left", "right", "behind", "front", "above", "below")
-PAIR = [("material", "rubber"), ("shape", "cylinder")]
 
 
 def ints(*shape: int, kind: Any = np.int32) -> np.ndarray[Any, Any]:
@@ -25,15 +25,13 @@ def ints(*shape: int, kind: Any = np.int32) -> np.ndarray[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def vocabulary() -> _core.Vocabulary:
-    return _core.Vocabulary((blender_assets() / "properties.json").read_bytes(), file="properties.json")
+def vocabulary(world: _core.World) -> _core.Vocabulary:
+    return world.vocabulary
 
 
 @pytest.fixture(scope="module")
 def templates(world: _core.World) -> _core.Templates:
-    folder = question_templates()
-    files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
-    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world.vocabulary)
+    return zero_hop(world)
 
 
 @pytest.fixture(scope="module")
@@ -108,15 +106,18 @@ def test_widths_without_bound_are_refused(
     programs = _core.Programs.from_json(vocabulary, program.encode(), file="p.json")
     names = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
     assert len(questions) > 0
+    written = (
+        (programs.to_tokens, tokens),
+        (questions.program_tokens, tokens),
+        (questions.question_tokens, names),
+    )
     for width in (HUGE, 2**40, 2**17):
-        assert f"a width of {width}; expected" in refused(programs.to_tokens, tokens, width)
-        assert f"a width of {width}; expected" in refused(questions.program_tokens, tokens, width)
-        assert f"a width of {width}; expected" in refused(questions.question_tokens, names, width)
-        assert f"a width of {width}; expected" in refused(questions.relation_needed, width=width)
+        for call, table in (*written, (questions.relation_needed, None)):
+            given = [] if table is None else [table]
+            assert f"a width of {width}; expected" in refused(call, *given, width)
     for width in (0, 1, 2):
-        refused(programs.to_tokens, tokens, width)
-        refused(questions.program_tokens, tokens, width)
-        refused(questions.question_tokens, names, width)
+        for call, table in written:
+            refused(call, table, width)
     refused(questions.take, 2, 1)
     refused(questions.take, 0, HUGE)
     refused(questions.take, -1, 1)
@@ -125,17 +126,8 @@ def test_widths_without_bound_are_refused(
 def test_odd_places_and_names_of_pools_are_refused(world: _core.World, templates: _core.Templates) -> None:
     last = np.array([2**64 - 1], dtype=np.uint64)
     refused(_core.sample_scenes, world, seed=1, pool="minimal_material_shape", indices=last)
-    for pool in (
-        "train",
-        "counting_color",
-        "",
-        LONG,
-        "minimal_",
-        "minimal_x_y",
-        "minimal_shape_shape",
-        "counting_",
-        "-",
-    ):
+    odd = ["train", "counting_color", "minimal_", "minimal_x_y", "minimal_shape_shape", "counting_", "-"]
+    for pool in (*odd, "", LONG):
         made = _core.sample_scenes(world, seed=2**64 - 1, pool=pool, indices=last)
         assert made.indices.shape == (1,)
     minimal = _core.MinimalPool(world, held_out=PAIR)
@@ -227,14 +219,8 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
 def test_chunks_images_and_placements_of_odd_sizes_are_refused() -> None:
     refused(_core.encode_png, np.asfortranarray(np.zeros((4, 5, 3), np.uint8)))
     rows = ints(4, 8, kind=np.uint8)
-    for item_size, chunk_rows, level in (
-        (0, 2, 4),
-        (3, 2, 4),
-        (4, 0, 4),
-        (4, HUGE, 4),
-        (4, 2, 99),
-        (4, 2, -1),
-    ):
+    wrong = ((0, 2, 4), (3, 2, 4), (4, 0, 4), (4, HUGE, 4), (4, 2, 99), (4, 2, -1))
+    for item_size, chunk_rows, level in wrong:
         refused(_core.deflate_chunks, rows, item_size=item_size, chunk_rows=chunk_rows, level=level)
     refused(_core.deflate_chunks, rows[:, :0], item_size=1, chunk_rows=1, level=1)
     for chunk_size in (0, 7, 2**40, 2**62):

@@ -94,18 +94,9 @@ def test_a_shorter_split_is_a_prefix(
     world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
 ) -> None:
     def texts(n: int) -> list[str]:
-        batches = select_split(
-            n,
-            seed=7,
-            world=world,
-            templates=templates,
-            split="train",
-            pool="train",
-            held_out=PAIR,
-            scenes="without",
-            questions="without",
-            pool_scenes=pool_scenes,
-        )
+        rules: Any = {"split": "train", "pool": "train", "scenes": "without", "questions": "without"}
+        own = {"world": world, "templates": templates, "pool_scenes": pool_scenes, "held_out": PAIR}
+        batches = select_split(n, seed=7, **own, **rules)
         return [text for batch in batches for text in batch.texts]
 
     long, short = texts(3_000), texts(1_234)
@@ -128,10 +119,7 @@ def test_answers_are_those_of_the_executor(
 
 @pytest.mark.parametrize(
     ("split", "pool", "rule", "a_scene"),
-    [
-        ("train", "train", "without", 9),
-        ("complex_ood", "test_ood", "with", 1),
-    ],
+    [("train", "train", "without", 9), ("complex_ood", "test_ood", "with", 1)],
 )
 def test_first_questions_are_golden(
     world: _core.World, templates: _core.Templates, split: str, pool: str, rule: Any, a_scene: int

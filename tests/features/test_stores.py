@@ -74,18 +74,7 @@ def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.Captu
     made = make_features(folder, kind="pixels", pools=["test_ood"])
     config = MapsConfig()
     assert made.folder.name == f"pixels-{config.image_width}x{config.image_height}" == "pixels-224x224"
-    command = [
-        "features",
-        str(folder),
-        "--kind",
-        "pixels",
-        "--size",
-        "image",
-        "--pools",
-        "test_ood",
-        "--json",
-    ]
-    assert run_command(command) == 0
+    assert run_command(f"features {folder} --kind pixels --size image --pools test_ood --json".split()) == 0
     assert json.loads(capsys.readouterr().out)["folder"] == str(folder / "features/pixels-48x32")
 
 

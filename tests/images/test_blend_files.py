@@ -408,20 +408,10 @@ def test_a_mesh_is_kept_and_read_again_without_blender(
 
 def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path) -> None:
     named = properties(shapes={"arch": "Arch.blend", "sphere": "Sphere"}, materials={"glow": "Glow.blend"})
-    few = [
-        "--hop",
-        "none",
-        "--splits",
-        "val",
-        "--test-questions",
-        "18",
-        "--seed",
-        "1",
-        "--no-render",
-        "--quiet",
-    ]
+    few = "--hop none --splits val --test-questions 18 --seed 1 --no-render --quiet"
     for name in ("a", "b"):
-        assert run_command(["build", *few, "--properties", str(named), "--out", str(tmp_path / name)]) == 0
+        command = f"build {few} --properties {named} --out {tmp_path / name}"
+        assert run_command(command.split()) == 0
     scenes = [(tmp_path / name / "scenes" / "val" / "0000.json").read_bytes() for name in ("a", "b")]
     assert scenes[0] == scenes[1]
     report = audit(tmp_path / "a", properties=named)

@@ -452,7 +452,7 @@ def made_on(device: str, out: Path) -> None:
     build(asked, make_renderer=lambda rendering, workers: FakeRenderer(settings=settings, workers=workers))
 
 
-def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_kernel_folder(tmp_path: Path) -> None:
+def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_made_on(tmp_path: Path) -> None:
     assert rendering_as_json(RenderSettings(device="cuda:0,1"))["device"] == "cuda"
     made_on("auto", tmp_path / "any")
     before = (tmp_path / "any" / "manifest.json").read_bytes()

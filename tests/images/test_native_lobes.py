@@ -33,24 +33,13 @@ CYCLES = RenderSettings(
     width=WIDTH, height=HEIGHT, samples=144, denoise=False, adaptive_threshold=0.0, device="cpu"
 )
 LIGHTS = ("key", "fill", "back", "sun")
+GLOSSY = {"node": "glossy", "distribution": "ggx", "color": "object", "anisotropy": 0.25}
 LOBES: Mapping[str, Mapping[str, Any]] = {
     "diffuse": {"node": "diffuse", "color": "object", "roughness": 0.0},
     "sheen": {"node": "sheen", "color": "object", "sigma": 0.6},
     "coat": {"node": "glossy", "distribution": "beckmann", "color": [0.8, 0.8, 0.8], "roughness": 0.5916},
-    "broad": {
-        "node": "glossy",
-        "distribution": "ggx",
-        "color": "object",
-        "roughness": 0.4472,
-        "anisotropy": 0.25,
-    },
-    "sharp": {
-        "node": "glossy",
-        "distribution": "ggx",
-        "color": "object",
-        "roughness": 0.1,
-        "anisotropy": 0.25,
-    },
+    "broad": {**GLOSSY, "roughness": 0.4472},
+    "sharp": {**GLOSSY, "roughness": 0.1},
 }
 #: Every lobe under the key light, and an even and a mirroring one under each other light.
 PAIRS = [(lobe, "key") for lobe in LOBES] + [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -169,28 +167,6 @@ def test_images_are_the_same_before_and_after_passes(blender: CyclesRenderer) ->
     for number, _ in scenes:
         assert (before[number] == after[number]).all()
         assert (to_bytes(again[number]) == to_bytes(passes[number])).all()
-
-
-def test_threads_do_not_show() -> None:
-    program = """
-import sys
-from clevrhope.images.native import NativeRenderer
-from clevrhope.images.passes import to_bytes
-from benchmarks.reference_images import reference_scenes
-[(_, passes)] = NativeRenderer(width=96, height=64).passes([(0, reference_scenes()[6])])
-sys.stdout.buffer.write(to_bytes(passes).tobytes())
-"""
-    found = [
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env={"RAYON_NUM_THREADS": str(threads), "PYTHONPATH": ":".join(sys.path)},
-            capture_output=True,
-            check=True,
-        ).stdout
-        for threads in (1, 3)
-    ]
-    assert len(found[0]) > 96 * 64 * 11
-    assert found[0] == found[1]
 
 
 def test_bytes_give_the_same_back(native: list[Passes]) -> None:

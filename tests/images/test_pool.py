@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,21 +32,10 @@ FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
 
 def renderer(
-    *,
-    workers: int = 2,
-    patience: Patience = PATIENT,
-    allowance_s: float | None = None,
-    samples: int = 1,
-    memory_limit_bytes: int | None = None,
+    *, workers: int = 2, patience: Patience = PATIENT, samples: int = 1, **more: Any
 ) -> CyclesRenderer:
-    return CyclesRenderer(
-        settings=RenderSettings(samples=samples, device="cpu"),
-        workers=workers,
-        patience=patience,
-        allowance_s=allowance_s,
-        memory_limit_bytes=memory_limit_bytes,
-        command=FAKE_WORKER,
-    )
+    settings = RenderSettings(samples=samples, device="cpu")
+    return CyclesRenderer(settings=settings, workers=workers, patience=patience, command=FAKE_WORKER, **more)
 
 
 def scenes(n: int) -> list[tuple[int, dict[str, object]]]:

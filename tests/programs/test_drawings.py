@@ -185,14 +185,8 @@ def test_a_trace_is_a_table_with_results() -> None:
         "no objects",
         "no",
     ]
-    assert list(centres(counted._repr_svg_())) == [
-        "scene",
-        "objects 0, 1, 2",
-        "filter_color[blue]",
-        "object 1",
-        "count",
-        "1",
-    ]
+    drawn = "scene|objects 0, 1, 2|filter_color[blue]|object 1|count|1"
+    assert "|".join(centres(counted._repr_svg_())) == drawn
 
 
 def test_a_trace_over_several_images_names_image_and_object() -> None:

@@ -84,8 +84,8 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         "covr_train --covr-split has-count & has-attr --shots 4",
         "covr_train --iid-size-of has-count & has-attr --shots 4",
     ]
-    bound = [run.bound["questions"] for run in rest]
-    assert bound[0] == ["--split", "covr_train"]
+    bound = [run.bound["variant"] for run in rest]
+    assert bound[0]["split"] == "covr_train"
     assert bound[1] != bound[2]
     check_plan(plan)
 

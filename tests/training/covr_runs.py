@@ -16,7 +16,6 @@ from clevrhope.pipeline import Request, build
 HOP = "rubber_cylinder"
 SIZE = 2000
 PREDICATE = "compscope & has-quant-all"
-SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
 
 
 def build_covr(out: Path, **changes: Any) -> Path:

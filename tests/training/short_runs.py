@@ -1,7 +1,10 @@
 """What tests of training share: a demo with images that need no renderer, its pixels, short runs on it."""
 
+import json
 import shutil
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +18,86 @@ from made_sets import make_sets
 
 from clevrhope.features.extraction import make_features
 from clevrhope.pipeline import build
+from clevrhope.runtime.progress import Advance
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 
 HOP = "rubber_cylinder"
 
+OBJECTS = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
+"""Settings of a small object transformer."""
+
 Train = Callable[..., TrainSummary]
+
+CLOCKED = ("time", "updates_a_second")
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The JSON lines of a file."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def info(folder: Path) -> dict[str, Any]:
+    """The run.json of a run."""
+    content: dict[str, Any] = json.loads((folder / "run.json").read_text())
+    return content
+
+
+def weights(folder: Path, name: str = "last") -> bytes:
+    """A checkpoint of a run."""
+    return (folder / "weights" / f"{name}.safetensors").read_bytes()
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    """The log of a run, without times."""
+    return [
+        {name: value for name, value in line.items() if name not in CLOCKED}
+        for line in rows(folder / "log.jsonl")
+    ]
+
+
+class StopsAt:
+    """A display that raises a signal when so many updates are made."""
+
+    def __init__(self, update: int, number: int = signal.SIGTERM) -> None:
+        self._left, self._number = update, number
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        def advance(n: int, /, *, there: bool = False) -> None:
+            if there:
+                return
+            self._left -= n
+            if self._left == 0:
+                signal.raise_signal(self._number)
+
+        yield advance
+
+
+def stopped_states(
+    run: Train, out: Path, stops: Sequence[int], number: int = signal.SIGTERM, **request: Any
+) -> list[str]:
+    """Stops a run after so many more updates each time; gives the names of the states that it left."""
+    states = []
+    for left in stops:
+        with pytest.raises(KeyboardInterrupt):
+            run(out.name, progress=StopsAt(left, number), **request)
+        (state,) = (out / "state").iterdir()
+        states.append(state.name)
+    return states
+
+
+def check_resumes(run: Train, home: Path, *stops: int, **request: Any) -> TrainSummary:
+    """Checks that a run that is stopped and resumed is the same as one that nobody stopped, `whole`."""
+    if not (home / "whole").exists():
+        run("whole", **request)
+    states = stopped_states(run, home / "stopped", stops, **request)
+    made = run("stopped", **request)
+    assert made.resumed_at == int(states[-1])
+    for name in made.checkpoints:
+        assert weights(home / "stopped", name) == weights(home / "whole", name), name
+    assert log(home / "stopped") == log(home / "whole")
+    return made
 
 
 def build_demo(out: Path, **changes: Any) -> Path:

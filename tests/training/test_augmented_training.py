@@ -2,9 +2,6 @@
 
 import json
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train
+from short_runs import HOP, Train, check_resumes
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
@@ -22,7 +19,6 @@ from clevrhope.errors import ConfigError
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report.runs import find_sources
-from clevrhope.runtime.progress import Advance
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, default_out
 from clevrhope.training.train_sets import open_train_set
@@ -81,29 +77,8 @@ def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Pat
     assert request.n_questions == 115
 
 
-class Stops:
-    """A display that interrupts the run after some updates."""
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-
-    @contextmanager
-    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        def advance(n: int, /, *, there: bool = False) -> None:
-            self._left -= 0 if there else n
-            if self._left == 0:
-                signal.raise_signal(signal.SIGINT)
-
-        yield advance
-
-
 def test_an_interrupted_run_goes_on_to_the_same_weights(run: Train, folder: Path, tmp_path: Path) -> None:
-    run("whole", dataset=folder, split="train_carets")
-    with pytest.raises(KeyboardInterrupt):
-        run("half", dataset=folder, split="train_carets", progress=Stops(9))
-    assert run("half", dataset=folder, split="train_carets").resumed_at == 9
-    weights = [(tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("whole", "half")]
-    assert weights[0] == weights[1]
+    check_resumes(run, tmp_path, 9, dataset=folder, split="train_carets")
 
 
 def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from covr_runs import HOP, PREDICATE, SIZE, SMALL, build_covr
-from short_runs import Train
+from covr_runs import HOP, PREDICATE, SIZE, build_covr
+from short_runs import OBJECTS, Train, check_resumes, info
 
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
@@ -19,11 +20,9 @@ from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.covr_description import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
-from clevrhope.dataset.question_table import open_split, read_table
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ConfigError
-from clevrhope.training import loop, prepared_run
-from clevrhope.training.checkpoints import save_state
+from clevrhope.training import prepared_run
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, covr_part_name, default_out
@@ -51,15 +50,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
 
 def of_sets(folder: Path, **changes: Any) -> dict[str, Any]:
     settings = {"hidden": 8, "words": 8, "recipe.batch_size": 16}
-    return {
-        "model": "question_only",
-        "settings": settings,
-        "updates": 3,
-        "dataset": folder,
-        "split": "covr_train",
-        "size": SIZE,
-        **changes,
-    }
+    common = {"model": "question_only", "settings": settings, "updates": 3, "dataset": folder}
+    return {**common, "split": "covr_train", "size": SIZE, **changes}
 
 
 def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
@@ -84,14 +76,11 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
         f"{has.sum():,} of 2,000 questions of covr_train have {PREDICATE}; as the two questions of a pair go "
         f"together, {len(expected):,} are left with 8 shots"
     ]
-    info = json.loads((tmp_path / "run/run.json").read_text())
-    assert info["train_sha256"] == rows_sha256(layout.questions_h5(HOP, "covr_train"), SIZE)
-    assert info["covr"] == {
-        "role": "split",
-        "given": PREDICATE,
-        "predicate": "(compscope & has-quant-all)",
-        "shots": 8,
-        "rows": len(expected),
+    recorded = info(tmp_path / "run")
+    assert recorded["train_sha256"] == rows_sha256(layout.questions_h5(HOP, "covr_train"), SIZE)
+    assert recorded["covr"] == {
+        **{"role": "split", "given": PREDICATE, "predicate": "(compscope & has-quant-all)"},
+        **{"shots": 8, "rows": len(expected)},
     }
     with pytest.raises(BindingError, match="another run is in it"):
         run(**{**request, "shots": 9})
@@ -115,27 +104,14 @@ def test_a_run_of_the_same_size_has_the_property_among_its_questions(
     assert len(tuned) == 400
     first = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS).answers[: len(trained)]
     np.testing.assert_array_equal(trained.answers, first)
-    assert json.loads((tmp_path / "run/run.json").read_text())["covr"]["role"] == "iid_size"
+    assert info(tmp_path / "run")["covr"]["role"] == "iid_size"
 
 
 def test_a_run_that_was_stopped_has_the_weights_of_one_that_was_not(
-    run: Train, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Train, folder: Path, tmp_path: Path
 ) -> None:
-    changes = {"covr_split": PREDICATE, "save_every": 2, "model": "object_transformer", "settings": SMALL}
-    request = of_sets(folder, updates=6, **changes)
-    run("whole", **request)
-    with monkeypatch.context() as context:
-
-        def save_and_stop(*arguments: Any) -> None:
-            save_state(*arguments)
-            raise KeyboardInterrupt
-
-        context.setattr(loop, "save_state", save_and_stop)
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", **request)
-    assert run("stopped", **request).resumed_at == 2
-    weights = [tmp_path / name / "weights/last.safetensors" for name in ("whole", "stopped")]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
+    changes = {"covr_split": PREDICATE, "model": "object_transformer", "settings": OBJECTS}
+    check_resumes(run, tmp_path, 2, **of_sets(folder, updates=6, **changes))
 
 
 def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: Path) -> None:
@@ -143,21 +119,9 @@ def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: P
     run(tell=sentences.extend, **of_sets(folder, covr_split="lexical-2 | program"))
     assert sentences[0].startswith("lexical-2: ")
     assert "%) of covr_train; together " in sentences[0]
-    predicate = json.loads((tmp_path / "run/run.json").read_text())["covr"]["predicate"]
+    predicate = info(tmp_path / "run")["covr"]["predicate"]
     assert predicate.startswith("((lexical:")
     assert predicate.endswith("| program)")
-
-
-def test_rows_of_a_split_are_a_split(folder: Path) -> None:
-    layout = Layout(folder)
-    whole = open_split(layout, HOP, "covr_dev", vocab=read_vocab(layout.covr_vocab))
-    part = whole.take(np.asarray([3, 5, 399]))
-    assert len(part) == 3
-    for k, row in enumerate((3, 5, 399)):
-        (one,), (program,) = whole.tokens(row)
-        np.testing.assert_array_equal(part.questions[k], one)
-        np.testing.assert_array_equal(part.programs[k], program)
-        assert part.question_lengths[k] == whole.question_lengths[row]
 
 
 def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path, tmp_path: Path) -> None:
@@ -185,33 +149,24 @@ def test_the_properties_are_those_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--covr-split", "has-qant"], 'unknown property "has-qant" (did you mean "has-quant"?)'),
-        (["--covr-split", "lexical:red+cubes"], 'unknown term "cubes" (did you mean "cube"?)'),
-        (["--covr-split", "lexical:red+blue & program & has-logic"], "covr_train has it; hold out something"),
-        (
-            ["--covr-split", "has-logic & ans-num"],
-            "no question of covr_train has it; hold out something else",
-        ),
-        (["--covr-split", "has-quant | !has-quant"], "no question of covr_train is left without it"),
-        (["--covr-split", "program", "--shots", "2000"], "2000 shots of"),
-        (["--shots", "50"], "--shots: it is the number of held-out questions to train on nevertheless"),
-        (
-            ["--covr-split", "program", "--split", "train"],
-            "--covr-split: it is about questions of",
-        ),
-        (
-            ["--iid-size-of", "program", "--split", "train"],
-            "--iid-size-of: it is about questions of",
-        ),
-        (["--iid-size-of", "program", "--covr-split", "program"], "give one of the two"),
+        ("--covr-split has-qant", 'unknown property "has-qant" (did you mean "has-quant"?)'),
+        ("--covr-split lexical:red+cubes", 'unknown term "cubes" (did you mean "cube"?)'),
+        ("--covr-split 'lexical:red+blue & program & has-logic'", "covr_train has it; hold out something"),
+        ("--covr-split 'has-logic & ans-num'", "no question of covr_train has it; hold out something else"),
+        ("--covr-split 'has-quant | !has-quant'", "no question of covr_train is left without it"),
+        ("--covr-split program --shots 2000", "2000 shots of"),
+        ("--shots 50", "--shots: it is the number of held-out questions to train on nevertheless"),
+        ("--covr-split program --split train", "--covr-split: it is about questions of"),
+        ("--iid-size-of program --split train", "--iid-size-of: it is about questions of"),
+        ("--iid-size-of program --covr-split program", "give one of the two"),
     ],
 )
 def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, sentence: str
 ) -> None:
-    options = ["--hop", HOP, "--size", "2k", "--seed", "4", "--split", "covr_train", "--device", "cpu"]
-    command = ["train", "question_only", str(folder), *options, "--updates", "2", *arguments]
-    assert run_command([*command, "--out", str(tmp_path / "run")]) == 2
+    options = f"--hop {HOP} --size 2k --seed 4 --split covr_train --device cpu --updates 2"
+    command = f"train question_only {folder} --out {tmp_path / 'run'} {options} {arguments}"
+    assert run_command(shlex.split(command)) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -220,8 +175,8 @@ def test_the_command_says_what_is_held_out(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["train", "question_only", str(folder), "--hop", "none", "--size", "2k"]
-    command += ["--split", "covr_train", "--updates", "2", "--set", "hidden=8", "--device", "cpu"]
+    options = "--hop none --size 2k --split covr_train --updates 2 --set hidden=8 --device cpu"
+    command = f"train question_only {folder} {options}".split()
     assert run_command([*command, "--covr-split", "tpl-cout"]) == 2
     assert "was drawn" not in capsys.readouterr().err, "before the checks"
     assert run_command([*command, "--covr-split", "tpl-count", "--out", "drawn"]) == 0
@@ -235,8 +190,7 @@ def test_the_command_says_what_is_held_out(
 
 def test_predictions_are_not_of_another_train_set(run: Train, folder: Path, tmp_path: Path) -> None:
     run(**of_sets(folder))
-    path = tmp_path / "run/run.json"
-    info = json.loads(path.read_text())
-    path.write_text(json.dumps({**info, "train_sha256": "0" * 64}))
+    changed = {**info(tmp_path / "run"), "train_sha256": "0" * 64}
+    (tmp_path / "run/run.json").write_text(json.dumps(changed))
     with pytest.raises(ConfigError, match="other questions in covr_train"):
         evaluate(tmp_path / "run", device="cpu")

@@ -1,6 +1,5 @@
 """Train sets without a share of their questions of some types: which rows stay, and whole runs on them."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from short_runs import HOP, Train
+from short_runs import HOP, Train, info, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
@@ -91,21 +90,19 @@ def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
 def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path, tmp_path: Path) -> None:
     run("plain", updates=4)
     run("dropped", updates=4, drop_types={"exist": 0.5})
-    plain, partial = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("plain", "dropped"))
+    plain, partial = (info(tmp_path / name) for name in ("plain", "dropped"))
     assert "drop_types" not in plain
     assert partial["drop_types"] == {"exist": 0.5}
     assert not dropped(setup_of(plain))
     assert dropped(setup_of(partial))
     assert setup_of(partial)["dropped exist"] == 0.5
-    weights = [(tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("plain", "dropped")]
-    assert weights[0] != weights[1]
+    assert weights(tmp_path / "plain") != weights(tmp_path / "dropped")
     with pytest.raises(BindingError, match="drop_types"):
         run("plain", updates=4, drop_types={"exist": 0.5})
-    command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
-    more = ["--updates", "4", "--device", "cpu", "--quiet"]
-    again = [*command, *more, "--out", str(tmp_path / "again"), "--drop-type", "exist=0.5"]
-    assert run_command(again) == 0
-    assert (tmp_path / "again/weights/last.safetensors").read_bytes() == weights[1]
+    command = f"train tiny_models:Tiny {dataset} --hop {HOP} --size 100 --seed 3 --updates 4 --device cpu"
+    more = f"--quiet --out {tmp_path / 'again'} --drop-type exist=0.5"
+    assert run_command(f"{command} {more}".split()) == 0
+    assert weights(tmp_path / "again") == weights(tmp_path / "dropped")
 
 
 def test_too_few_questions_for_a_batch_are_refused(run: Train) -> None:

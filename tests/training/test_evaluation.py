@@ -10,7 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train, build_demo
+from short_runs import HOP, Train, build_demo, rows
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -21,10 +21,6 @@ from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
 
 SPLITS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def test_each_checkpoint_answers_every_test_set_in_scores_columns(

@@ -18,7 +18,8 @@ from clevrhope.experiments.plan import Chain, Plan, make_plan
 from clevrhope.experiments.run import run_experiment
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.loop import Loop, Member
+from clevrhope.training.loop import Loop
+from clevrhope.training.member import Member
 
 GRID = """
 [[dataset]]

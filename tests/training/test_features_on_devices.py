@@ -74,15 +74,9 @@ def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_a_deterministic_run_is_the_same_again_and_resumes(run: Any, tmp_path: Any) -> None:
-    from test_runs import StopsAt
+    from short_runs import check_resumes, weights
 
     usual = {"device": "cuda", "deterministic": True}
-    for name in ("one", "two"):
-        run(name, **usual)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", **usual, progress=StopsAt(17))
-    run("stopped", **usual)
-    weights = {
-        (tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("one", "two", "stopped")
-    }
-    assert len(weights) == 1
+    run("again", **usual)
+    check_resumes(run, tmp_path, 17, **usual)
+    assert weights(tmp_path / "again") == weights(tmp_path / "whole")

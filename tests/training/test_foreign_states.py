@@ -2,9 +2,6 @@
 
 import os
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,35 +9,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from building import stamps
-from short_runs import Train
+from short_runs import Train, stopped_states, weights
 
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.progress import Advance
 from clevrhope.training.checkpoints import check_states, remove_states, states_in
-
-
-class StopsAt:
-    """A display that asks the run to stop when so many updates are made."""
-
-    def __init__(self, update: int) -> None:
-        self._left = update
-
-    @contextmanager
-    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        def advance(n: int, /, *, there: bool = False) -> None:
-            self._left -= 0 if there else n
-            if self._left == 0:
-                signal.raise_signal(signal.SIGTERM)
-
-        yield advance
 
 
 @pytest.fixture
 def stopped(run: Train, tmp_path: Path) -> Path:
     """A run that was stopped after five updates."""
-    with pytest.raises(KeyboardInterrupt):
-        run(progress=StopsAt(5))
-    assert [path.name for path in (tmp_path / "run/state").iterdir()] == ["000000005"]
+    assert stopped_states(run, tmp_path / "run", [5]) == ["000000005"]
     return tmp_path / "run"
 
 
@@ -105,8 +83,7 @@ def test_a_users_files_beside_states_stay_and_the_run_is_the_same(
     assert not any(map(os.path.lexists, half))
     assert not list((stopped / "state").glob(".clevrhope-*"))
     run("whole")
-    last = "weights/last.safetensors"
-    assert (stopped / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
+    assert weights(stopped) == weights(tmp_path / "whole")
 
 
 def test_a_file_that_comes_later_stays_with_its_folder(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 
 
 from safetensors.torch import load_file
-from test_runs import StopsAt
+from short_runs import stopped_states
 from torch import Tensor
 
 from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
@@ -188,8 +188,7 @@ def test_a_run_is_the_same_with_a_recording(run: Any, tmp_path: Path, recorder: 
     assert recorder.n_recorded == 0
     run("whole", **usual, model="tiny_models:Static")
     assert recorder.n_recorded == 2
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", **usual, model="tiny_models:Static", progress=StopsAt(22))
+    stopped_states(run, tmp_path / "stopped", [22], **usual, model="tiny_models:Static")
     assert not (tmp_path / "stopped/weights/last.safetensors").exists()
     run("stopped", **usual, model="tiny_models:Static")
     for other in ("whole", "stopped"):

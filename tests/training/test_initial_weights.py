@@ -1,7 +1,6 @@
 """Runs that start from the weights of another: by command, on other questions, and what is refused."""
 
 import json
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from short_runs import HOP, Train
+from short_runs import HOP, OBJECTS, Train, stopped_states, weights
 from torch import Tensor
 
 from clevrhope.__main__ import run_command
@@ -18,36 +17,30 @@ from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.models.object_transformer import ObjectTransformer
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.initial_weights import initial_warnings
 from clevrhope.training.request import TrainRequest
 
 MODEL = "object_transformer"
-SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
-STILL = {**SMALL, "recipe.rate": 1e-12}
+STILL = {**OBJECTS, "recipe.rate": 1e-12}
 """A rate with which weights stay what they are."""
 
 
-def weights(run: Path) -> dict[str, Tensor]:
+def tensors(run: Path) -> dict[str, Tensor]:
     return load_file(run / "weights/last.safetensors")
 
 
+def of_sets(folder: Path) -> dict[str, Any]:
+    return {"model": MODEL, "dataset": folder, "split": "covr_train", "size": 96}
+
+
 def test_a_run_on_sets_starts_from_one_on_single_images(run: Train, folder: Path, tmp_path: Path) -> None:
-    run("single", model=MODEL, dataset=folder, settings=SMALL, updates=5)
-    single = weights(tmp_path / "single")
-    of_sets: dict[str, Any] = {
-        "model": MODEL,
-        "dataset": folder,
-        "settings": STILL,
-        "updates": 1,
-        "split": "covr_train",
-        "size": 96,
-        "seed": 8,
-    }
-    run("plain", **of_sets)
-    run("sets", init_from=tmp_path / "single", **of_sets)
-    plain, found = weights(tmp_path / "plain"), weights(tmp_path / "sets")
+    run("single", model=MODEL, dataset=folder, settings=OBJECTS, updates=5)
+    single = tensors(tmp_path / "single")
+    request = {**of_sets(folder), "settings": STILL, "updates": 1, "seed": 8}
+    run("plain", **request)
+    run("sets", init_from=tmp_path / "single", **request)
+    plain, found = tensors(tmp_path / "plain"), tensors(tmp_path / "sets")
     layout = Layout(folder)
     theirs, own = read_vocab(layout.vocab), read_vocab(layout.covr_vocab)
     assert theirs.questions() != own.questions()
@@ -72,13 +65,13 @@ def test_a_run_on_sets_starts_from_one_on_single_images(run: Train, folder: Path
     assert (info["init"]["split"], info["init"]["size"], info["init"]["hop"]) == ("train", 100, HOP)
     # The request binds the run.
     with pytest.raises(BindingError, match="init"):
-        run("sets", **of_sets)
-    again = run("sets", init_from=tmp_path / "single", **of_sets)
+        run("sets", **request)
+    again = run("sets", init_from=tmp_path / "single", **request)
     assert again.resumed_at == 1
 
 
 def test_by_command(folder: Path, tmp_path: Path, capfd: Any) -> None:
-    sets = [each for name, value in SMALL.items() for each in ("--set", f"{name}={value}")]
+    sets = [each for name, value in OBJECTS.items() for each in ("--set", f"{name}={value}")]
     command = ["train", MODEL, str(folder), "--hop", HOP, "--size", "96", "--updates", "2", "--seed", "1"]
     command += [*sets, "--device", "cpu", "--quiet"]
     assert run_command([*command, "--out", str(tmp_path / "first")]) == 0
@@ -89,56 +82,31 @@ def test_by_command(folder: Path, tmp_path: Path, capfd: Any) -> None:
     assert not (tmp_path / "third").exists()
 
 
-def test_stopped_and_resumed_equals_uninterrupted(
-    run: Train, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run("single", model=MODEL, dataset=folder, settings=SMALL, updates=2)
-    of_sets: dict[str, Any] = {
-        "model": MODEL,
-        "dataset": folder,
-        "settings": SMALL,
-        "updates": 6,
-        "split": "covr_train",
-        "size": 96,
-        "save_every": 2,
-        "init_from": tmp_path / "single",
-    }
-    run("whole", **of_sets)
-    made = ObjectTransformer.loss
-
-    def stops(self: Any, batch: Any) -> Tensor:
-        if next(calls) == 4:
-            raise KeyboardInterrupt
-        return made(self, batch)
-
-    # One call is that of the rehearsal.
-    calls = count()
-    monkeypatch.setattr(ObjectTransformer, "loss", stops)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", **of_sets)
-    monkeypatch.undo()
+def test_stopped_and_resumed_equals_uninterrupted(run: Train, folder: Path, tmp_path: Path) -> None:
+    run("single", model=MODEL, dataset=folder, settings=OBJECTS, updates=2)
+    usual = {**of_sets(folder), "settings": OBJECTS, "updates": 6, "init_from": tmp_path / "single"}
+    run("whole", **usual)
+    stopped_states(run, tmp_path / "stopped", [3], **usual)
     (tmp_path / "single").rename(tmp_path / "moved")  # it is not needed any more
-    assert 0 < run("stopped", **of_sets).resumed_at < 6
-    whole, stopped = weights(tmp_path / "whole"), weights(tmp_path / "stopped")
-    assert all(torch.equal(value, stopped[name]) for name, value in whole.items())
+    assert run("stopped", **usual).resumed_at == 3
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     (made_of,) = evaluate(tmp_path / "stopped", device="cpu")
     assert "covr_test" in made_of.percent
 
 
 def test_a_run_on_single_images_starts_from_one_on_sets(run: Train, folder: Path, tmp_path: Path) -> None:
-    of_sets = {"split": "covr_train", "size": 96}
-    run("sets", model=MODEL, dataset=folder, settings=SMALL, updates=2, **of_sets)
+    run("sets", **of_sets(folder), settings=OBJECTS, updates=2)
     run("single", model=MODEL, dataset=folder, settings=STILL, updates=1, init_from=tmp_path / "sets")
     torch.testing.assert_close(
-        weights(tmp_path / "single")["token"], weights(tmp_path / "sets")["token"], atol=1e-6, rtol=0
+        tensors(tmp_path / "single")["token"], tensors(tmp_path / "sets")["token"], atol=1e-6, rtol=0
     )
 
 
 def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_path: Path) -> None:
-    of_sets: dict[str, Any] = {"model": MODEL, "dataset": folder, "settings": SMALL, "updates": 1}
-    run("none", **of_sets, hop="none")
+    usual: dict[str, Any] = {"model": MODEL, "dataset": folder, "settings": OBJECTS, "updates": 1}
+    run("none", **usual, hop="none")
     said: list[str] = []
-    run("pair", **of_sets, init_from=tmp_path / "none", tell=said.extend)
+    run("pair", **usual, init_from=tmp_path / "none", tell=said.extend)
     assert said == [
         f"--init-from: {tmp_path / 'none'} was trained on none, so it may know what {HOP} holds out"
     ]
@@ -157,14 +125,14 @@ def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_
     ("changes", "sentence"),
     [
         ({"model": "question_only", "settings": {"hidden": 16}}, "is a run of object_transformer, not of"),
-        ({"settings": {**SMALL, "heads": 4}}, "has heads = 2, and this run 4; give both the same settings"),
+        ({"settings": {**OBJECTS, "heads": 4}}, "has heads = 2, and this run 4; give both the same settings"),
     ],
 )
 def test_another_model_is_refused(
     run: Train, folder: Path, tmp_path: Path, changes: dict[str, Any], sentence: str
 ) -> None:
-    run("first", model=MODEL, dataset=folder, settings=SMALL, updates=1)
-    wanted = {"model": MODEL, "dataset": folder, "settings": SMALL, "updates": 1, **changes}
+    run("first", model=MODEL, dataset=folder, settings=OBJECTS, updates=1)
+    wanted = {"model": MODEL, "dataset": folder, "settings": OBJECTS, "updates": 1, **changes}
     with pytest.raises(ConfigError, match=sentence):
         run("second", init_from=tmp_path / "first", **wanted)
 
@@ -173,6 +141,5 @@ def test_other_words_need_a_model_that_says_where_they_are(run: Train, folder: P
     wanted: dict[str, Any] = {"model": "question_only", "settings": {"hidden": 16}, "updates": 1}
     run("first", dataset=folder, **wanted)
     run("second", dataset=folder, init_from=tmp_path / "first", **wanted)
-    of_sets = {"dataset": folder, "split": "covr_train", "size": 96}
     with pytest.raises(ConfigError, match="has another vocabulary, and the model has no vocab_rows"):
-        run("third", init_from=tmp_path / "first", **of_sets, **wanted)
+        run("third", init_from=tmp_path / "first", **{**of_sets(folder), **wanted})

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from building import request
-from short_runs import Train
+from short_runs import Train, rows
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
@@ -57,10 +57,6 @@ def trained(run: Train, palettes: Path, tmp_path: Path) -> Path:
         **{"tune_on": "val", "tune_every": 3, "keep_last": 3, "keep_every": 3},
     )
     return tmp_path / "run"
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def accuracies(folder: Path, found: Mapping[int, float]) -> None:

@@ -1,14 +1,15 @@
 """A trained run on questions from other templates, CLOSURE's: their numbers become the run's by name."""
 
-import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 
-from short_runs import HOP, Train, build_demo
+from short_runs import HOP, Train, build_demo, rows
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
@@ -59,42 +60,33 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     )
     assert not np.array_equal(theirs.answers, reader.answers)
     made, missing = map_vocab(theirs, there=there, here=here, place="there")
-    made_questions, made_programs = made.questions, made.programs
-    np.testing.assert_array_equal(made_questions, questions)
-    np.testing.assert_array_equal(made_programs, programs)
+    np.testing.assert_array_equal(made.questions, questions)
+    np.testing.assert_array_equal(made.programs, programs)
     np.testing.assert_array_equal(made.answers, reader.answers)
     assert missing == ()
 
     fewer = {name: number for name, number in here.question_token_to_idx.items() if name != "cube"}
     unknown, missing = map_vocab(
-        theirs, there=there, here=Vocab(fewer, here.program_token_to_idx, here.answer_token_to_idx), place=""
+        theirs, there=there, here=replace(here, question_token_to_idx=fewer), place=""
     )
-    with_unknown = unknown.questions
-    np.testing.assert_array_equal(with_unknown == 3, questions == here.question_token_to_idx["cube"])
+    np.testing.assert_array_equal(unknown.questions == 3, questions == here.question_token_to_idx["cube"])
     assert missing == ("cube",)
     functions = {name: number for name, number in here.program_token_to_idx.items() if name != "unique"}
     with pytest.raises(DatasetError, match='there: the function "unique" is in it'):
-        map_vocab(
-            theirs,
-            there=there,
-            here=Vocab(here.question_token_to_idx, functions, here.answer_token_to_idx),
-            place="there",
-        )
+        map_vocab(theirs, there=there, here=replace(here, program_token_to_idx=functions), place="there")
 
 
 def test_closure_is_a_further_test_set(run: Train, closure: Path, tmp_path: Path) -> None:
     run()
     own = read_vocab(tmp_path / "run/vocab.json")
     assert own != read_vocab(closure / "vocab.json")
-    made = evaluate(
-        tmp_path / "run", dataset=closure, checkpoints=["last"], out=tmp_path / "closure", device="cpu"
-    )
-    (last,) = made
+    more: dict[str, Any] = {"checkpoints": ["last"], "out": tmp_path / "closure", "device": "cpu"}
+    (last,) = evaluate(tmp_path / "run", dataset=closure, **more)
     assert set(last.percent) == set(SPLITS)
     (condition,) = score(closure, last.path, seed=1, bootstrap=0, hops=[HOP], by=()).conditions
     assert condition.accuracies == pytest.approx(dict(last.percent))
-    rows = [json.loads(line) for line in last.path.read_text().splitlines()]
-    assert {row["answer"] for row in rows} <= set(own.answers())
+    answered = rows(last.path)
+    assert {row["answer"] for row in answered} <= set(own.answers())
     words = read_vocab(closure / "vocab.json").questions()
     used: set[str] = set()
     for split in SPLITS:
@@ -102,4 +94,4 @@ def test_closure_is_a_further_test_set(run: Train, closure: Path, tmp_path: Path
             used |= {words[token] for token in np.unique(questions).tolist()}
     unknown = sorted(used - set(own.questions()))
     told = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"
-    assert {row.get("note") for row in rows} == {told if unknown else None}
+    assert {row.get("note") for row in answered} == {told if unknown else None}

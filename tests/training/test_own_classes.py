@@ -17,8 +17,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from building import request as asked
-from short_runs import HOP, Train
-from test_runs import StopsAt, log, weights
+from short_runs import HOP, StopsAt, Train, log, rows, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
@@ -124,12 +123,8 @@ def test_a_model_reads_own_features_and_sentences_with_its_own_tokenizer(home: P
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
     assert features("--kind", "dino:Dino", "--weights", str(save_dino(home / "weights", 1))) == 0
-    words = [
-        "[PAD]",
-        "[UNK]",
-        "?",
-        *(each.lower() for each in read_vocab(Path("out/small/vocab.json")).questions()),
-    ]
+    known = [word.lower() for word in read_vocab(Path("out/small/vocab.json")).questions()]
+    words = ["[PAD]", "[UNK]", "?", *known]
     numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
     made = Tokenizer(models.WordLevel(numbers, unk_token="[UNK]"))
     made.normalizer, made.pre_tokenizer = normalizers.Lowercase(), pre_tokenizers.Whitespace()
@@ -140,24 +135,12 @@ def test_a_model_reads_own_features_and_sentences_with_its_own_tokenizer(home: P
     config = transformers.BertConfig(**TINY, vocab_size=len(numbers), intermediate_size=16)
     transformers.BertModel(config).save_pretrained("encoder")
     Path("towers.py").write_text(example("models_of_your_own.md", "A text encoder whose words look"))
-    train = [
-        "train",
-        "towers:Towers",
-        "out/small",
-        "--hop",
-        HOP,
-        "--size",
-        "64",
-        "--seed",
-        "1",
-        "--updates",
-        "2",
-    ]
+    train = f"train towers:Towers out/small --hop {HOP} --size 64 --seed 1 --updates 2".split()
     train += ["--set", "encoder=encoder", "--set", "patch_width=16", "--out", "runs/towers-1", "--quiet"]
     assert run_command([*train, "--device", "cpu"]) == 0
     assert run_command(["evaluate", "runs/towers-1", "--quiet", "--device", "cpu"]) == 0
-    rows = Path("runs/towers-1/predictions/last.predict.jsonl").read_text().splitlines()
-    assert {json.loads(row)["features"] for row in rows} == {"dino:Dino"}
+    answered = rows(Path("runs/towers-1/predictions/last.predict.jsonl"))
+    assert {row["features"] for row in answered} == {"dino:Dino"}
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +218,7 @@ def test_on_log_gets_every_record_in_order(run: Train, tmp_path: Path) -> None:
     run("run", tune_on="val", tune_every=9, on_log=records.append)
     assert weights(tmp_path / "run") == weights(tmp_path / "plain")
     steps = [record.pop("step") for record in records]
-    assert records == [json.loads(line) for line in (tmp_path / "run/log.jsonl").read_text().splitlines()]
+    assert records == rows(tmp_path / "run/log.jsonl")
     first = {"words": 0, "all": 12}
     assert steps == [first[record["stage"]] + record["update"] for record in records]
     assert sum("accuracy" in record for record in records) == 2
@@ -299,5 +282,4 @@ def test_a_module_that_seeds_at_import_does_not_choose_the_first_weights(
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("imports", "has_imported"):
         run(name, model="seeding_module:Net", updates=2)
-    weights = [tmp_path / name / "weights/last.safetensors" for name in ("imports", "has_imported")]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
+    assert weights(tmp_path / "imports") == weights(tmp_path / "has_imported")

@@ -7,8 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import Train
-from test_runs import StopsAt, weights
+from short_runs import Train, stopped_states, weights
 
 from clevrhope.dataset.binding import BindingError
 from clevrhope.errors import ConfigError
@@ -58,8 +57,7 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
     usual = {"settings": {"recipe.precision": "bf16"}}
     monkeypatch.setattr(device, "has_bfloat16", lambda _: first)
     run("whole", **usual)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", **usual, progress=StopsAt(7))
+    stopped_states(run, tmp_path / "stopped", [7], **usual)
     monkeypatch.setattr(device, "has_bfloat16", lambda _: not first)
     assert run("stopped", **usual).resumed_at == 7
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")

@@ -1,6 +1,5 @@
 """What a run would stumble over is told before anything is written; what nothing was made of is replaced."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -9,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import Train
+from short_runs import Train, info, rows, weights
 from tiny_models import Plain, Tiny
 
 from clevrhope.dataset.binding import BindingError
@@ -150,25 +149,16 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
     run("rehearsed")
     monkeypatch.setattr("clevrhope.training.run.rehearse", lambda *_, **__: None)
     run("not")
-    a, b = ((tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("rehearsed", "not"))
-    assert a == b
+    assert weights(tmp_path / "rehearsed") == weights(tmp_path / "not")
 
 
 def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     places = {"dataset": "data", "features": "data/features"}
     asked = {
-        "model": "tiny",
-        "hop": "none",
-        "size": 1,
-        "settings": {},
-        "recipe": {"stages": []},
-        "precision": "float32",
-        "deterministic": False,
-        "keep": {},
-        "features": {"kind": "pixels", "note": None},
-        "dataset": {},
-        "places": places,
+        **{"model": "tiny", "hop": "none", "size": 1, "settings": {}, "recipe": {"stages": []}},
+        **{"precision": "float32", "deterministic": False, "keep": {}, "dataset": {}},
+        **{"features": {"kind": "pixels", "note": None}, "places": places},
     }
     folder.bind({**asked, "seed": 1})
     folder.vocab.write_text("another vocabulary")
@@ -189,10 +179,8 @@ def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: P
     assert before
     made = run(settings={"width": 9})
     assert (made.updates, made.resumed_at) == (30, 0)
-    assert json.loads((tmp_path / "run/run.json").read_text())["model"] == "tiny_models:Tiny"
-    first = json.loads((tmp_path / "run/log.jsonl").read_text().splitlines()[0])
-    assert first["stage"] == "words"
-
+    assert info(tmp_path / "run")["model"] == "tiny_models:Tiny"
+    assert rows(tmp_path / "run/log.jsonl")[0]["stage"] == "words"
     assert read_vocab(tmp_path / "run/vocab.json") == read_vocab(dataset / "vocab.json")
 
     # Where there is something to lose, it is kept.

@@ -8,9 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file
-from short_runs import HOP, Train, build_demo
+from safetensors.torch import load_file, save_file
+from short_runs import HOP, StopsAt, Train, build_demo, check_resumes, log, rows, stopped_states, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
@@ -31,39 +30,10 @@ from clevrhope.features.extraction import make_features
 from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
-from clevrhope.runtime.progress import Advance
 from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
-
-CLOCKED = ("time", "updates_a_second")
-
-
-def weights(folder: Path, name: str = "last") -> bytes:
-    return (folder / "weights" / f"{name}.safetensors").read_bytes()
-
-
-def log(folder: Path) -> list[dict[str, Any]]:
-    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
-    return [{name: value for name, value in line.items() if name not in CLOCKED} for line in lines]
-
-
-class StopsAt:
-    """A display that raises a signal when so many updates are made."""
-
-    def __init__(self, update: int, number: int = signal.SIGTERM) -> None:
-        self._left, self._number = update, number
-
-    @contextmanager
-    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        def advance(n: int, /, *, there: bool = False) -> None:
-            if there:
-                return
-            self._left -= n
-            if self._left == 0:
-                signal.raise_signal(self._number)
-
-        yield advance
+from clevrhope.training.run_folder import FORMAT
 
 
 @pytest.fixture
@@ -89,17 +59,11 @@ def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
     number: int, run: Train, whole: Path, tmp_path: Path
 ) -> None:
     """In the first stage, at its end, at the start of the second, inside an epoch and at the edge of one."""
-    for k, left in enumerate((1, 6, 5, 1, 5, 11)):
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", progress=StopsAt(left, number))
-        states = [path.name for path in (tmp_path / "stopped/state").iterdir()]
-        assert states == [f"{(1, 7, 12, 13, 18, 29)[k]:09d}"]
-        assert not (tmp_path / "stopped/weights/last.safetensors").exists()
-    made = run("stopped")
+    states = stopped_states(run, tmp_path / "stopped", (1, 6, 5, 1, 5, 10), number)
+    assert states == [f"{update:09d}" for update in (1, 7, 12, 13, 18, 28)]
+    assert not (tmp_path / "stopped/weights/last.safetensors").exists()
+    made = check_resumes(run, tmp_path, 1)
     assert (made.updates, made.resumed_at) == (30, 29)
-    assert weights(tmp_path / "stopped") == weights(whole)
-    assert weights(tmp_path / "stopped", "words") == weights(whole, "words")
-    assert log(tmp_path / "stopped") == log(whole)
     assert not (tmp_path / "stopped/state").exists(), "what a resumed run needs is given back at the end"
 
 
@@ -109,11 +73,10 @@ def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
     usual: dict[str, Any] = {"settings": {"recipe.averaging": 0.8}, "keep_last": 18, "keep_every": 1}
     run("plain", keep_last=18, keep_every=1)
     run("averaged", **usual, tune_on="val", tune_every=9)
-    for k, left in enumerate((6, 12, 5)):
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", progress=StopsAt(left), **usual, tune_on="val", tune_every=9)
-        assert [path.name for path in (tmp_path / "stopped/state").iterdir()] == [f"{(6, 18, 23)[k]:09d}"]
-    run("stopped", **usual, tune_on="val", tune_every=9)
+    tuned = {**usual, "tune_on": "val", "tune_every": 9}
+    states = stopped_states(run, tmp_path / "stopped", (6, 12, 5), **tuned)
+    assert states == ["000000006", "000000018", "000000023"]
+    run("stopped", **tuned)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "averaged")
     assert log(tmp_path / "stopped") == log(tmp_path / "averaged")
     # By hand, from the weights after each update of the last stage, which averaging does not change.
@@ -131,14 +94,10 @@ def test_averaged_weights_are_kept_and_tuned_and_resume_as_well(
 def test_muon_in_bfloat16_resumes_as_well(run: Train, tmp_path: Path) -> None:
     settings = {"recipe.all.optimiser": "muon", "recipe.all.decay": 0}
     usual: dict[str, Any] = {"precision": "bf16", "settings": settings}
-    run("muon", **usual)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", progress=StopsAt(20), **usual)
-    assert run("stopped", **usual).resumed_at == 20
-    assert weights(tmp_path / "stopped") == weights(tmp_path / "muon")
+    check_resumes(run, tmp_path, 20, **usual)
     run("float32", settings=settings)
     run("adam", precision="bf16", settings={"recipe.all.optimiser": "adam", "recipe.all.decay": 0})
-    assert len({weights(tmp_path / name) for name in ("muon", "float32", "adam")}) == 3
+    assert len({weights(tmp_path / name) for name in ("whole", "float32", "adam")}) == 3
 
 
 def test_tensorboard_shows_each_update_once(run: Train, tmp_path: Path) -> None:
@@ -178,8 +137,7 @@ def test_pretrained_weights_are_needed_once(
     for name, bias in (("zero", "0"), ("whole", "3")):
         file.write_text(bias)
         run(name, **usual)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", progress=StopsAt(5), **usual)
+    stopped_states(run, tmp_path / "stopped", [5], **usual)
     file.unlink()
     run("stopped", **usual)
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole") != weights(tmp_path / "zero")
@@ -195,24 +153,13 @@ def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_
     usual: dict[str, Any] = {"model": "tiny_models:Slow", "updates": 60}
     run("whole", **usual)
     out = tmp_path / "killed"
-    arguments = [
-        "train",
-        "tiny_models:Slow",
-        dataset,
-        "--hop",
-        HOP,
-        "--size",
-        "100",
-        "--seed",
-        "3",
-        "--updates",
-        "60",
-    ]
-    arguments += ["--save-every", "7", "--device", "cpu", "--out", out, "--quiet"]
+    words = f"train tiny_models:Slow {dataset} --hop {HOP} --size 100 --seed 3 --updates 60"
+    arguments = words.split()
+    arguments += ["--save-every", "7", "--device", "cpu", "--out", str(out), "--quiet"]
     code = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
     here = str(Path(__file__).parent)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])}
-    process = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=environment)
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment)
     while process.poll() is None and not list((out / "state").glob("[!.]*")):
         time.sleep(0.002)
     process.kill()
@@ -252,7 +199,7 @@ def test_only_a_stages_weights_move(whole: Path) -> None:
 
 
 def test_the_log_says_how_it_went(whole: Path) -> None:
-    lines = [json.loads(line) for line in (whole / "log.jsonl").read_text().splitlines()]
+    lines = rows(whole / "log.jsonl")
     assert [(line["stage"], line["update"]) for line in lines] == [
         *(("words", k) for k in range(1, 13)),
         *(("all", k) for k in range(1, 19)),
@@ -403,8 +350,7 @@ def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
 
 
 def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(progress=StopsAt(5))
+    stopped_states(run, tmp_path / "run", [5])
     path = tmp_path / "run/state/000000005/tensors.safetensors"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(DatasetError, match="not a whole state of a run"):
@@ -509,6 +455,29 @@ def test_the_command_line_stops_in_a_sentence_and_goes_on(
     ):
         assert run_command([*command, *wrong]) == 2
         assert sentence in capsys.readouterr().err
+
+
+def test_a_state_of_a_model_with_other_weights_gets_one_sentence(run: Train, tmp_path: Path) -> None:
+    stopped_states(run, tmp_path / "run", [5])
+    state = tmp_path / "run/state/000000005"
+    tensors = load_file(state / "tensors.safetensors")
+    tensors["model.answer.old"] = tensors.pop("model.answer.bias")
+    save_file(tensors, state / "tensors.safetensors")
+    said = json.loads((state / "state.json").read_text())
+    said["sha256"] = sha256((state / "tensors.safetensors").read_bytes()).hexdigest()
+    (state / "state.json").write_text(json.dumps(said))
+    with pytest.raises(
+        DatasetError, match=rf"^{tmp_path}/run/state: of another model, .* has no answer.bias$"
+    ):
+        run()
+
+
+def test_a_run_of_another_format_gets_one_sentence(run: Train, whole: Path) -> None:
+    path = whole / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "format": FORMAT - 1}))
+    for call in (lambda: run("whole"), lambda: evaluate(whole)):
+        with pytest.raises(DatasetError, match=rf"^{path}: of another version of clevrhope"):
+            call()
 
 
 def test_a_state_can_be_written_twice(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from made_sets import SIZES
-from short_runs import HOP, Train
+from short_runs import HOP, OBJECTS, Train, info, rows
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
@@ -28,7 +27,6 @@ from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
 
 TESTED = tuple(SIZES)[1:]
-SMALL = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
 
 
 def opened(folder: Path, split: str = "covr_train") -> Any:
@@ -38,33 +36,19 @@ def opened(folder: Path, split: str = "covr_train") -> Any:
 
 def test_a_batch_has_each_image_once(folder: Path) -> None:
     reader, of_pool = opened(folder), open_store(folder, kind="attributes").pool("train")
-    rows = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS)
+    table = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS)
     questions = Questions(reader, of_pool, torch.device("cpu"))
     order = np.random.default_rng(3).permutation(96)
     batches = list(questions.batches(order, 40))
     assert [len(each) for each in batches] == [40, 40, 16]
     for batch, numbers in zip(batches, np.split(order, [40, 80]), strict=True):
-        image_idxs = rows.image_idxs[numbers]
+        image_idxs = table.image_idxs[numbers]
         assert batch.images.shape == (len(numbers), 5)
         np.testing.assert_array_equal(batch.images.numpy() >= 0, image_idxs >= 0)
         assert len(batch.features["places"]) == len(np.unique(image_idxs[image_idxs >= 0]))
         expected = of_pool.arrays["places"][of_pool.rows(image_idxs[image_idxs >= 0])]
         np.testing.assert_array_equal(batch.single_images().features["places"].numpy(), expected)
-        np.testing.assert_array_equal(batch.questions.numpy(), rows.questions[numbers])
-
-
-def test_features_that_do_not_fit_are_read_batch_by_batch(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    features = open_store(folder, kind="attributes").pool("train")
-    reader, order = opened(folder), np.arange(96)
-    expected = list(Questions(reader, features, torch.device("cpu")).batches(order, 10))
-    questions = Questions(reader, features, torch.device("cpu"))
-    # As on a GPU that is full.
-    monkeypatch.setattr(questions._features, "_on_device", None)
-    for found, wanted in zip(questions.batches(order, 10), expected, strict=True):
-        assert torch.equal(found.images, wanted.images)
-        assert torch.equal(found.features["attributes"], wanted.features["attributes"])
+        np.testing.assert_array_equal(batch.questions.numpy(), table.questions[numbers])
 
 
 def test_types_can_be_dropped(folder: Path) -> None:
@@ -75,33 +59,26 @@ def test_types_can_be_dropped(folder: Path) -> None:
 
 def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path: Path) -> None:
     of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
-    summary = run(
-        model="object_transformer",
-        settings={**SMALL, "recipe.rate": 3e-3},
-        updates=40,
-        tune_on="covr_dev",
-        tune_every=20,
-        **of_sets,
-    )
+    more = {"updates": 40, "tune_on": "covr_dev", "tune_every": 20, **of_sets}
+    summary = run(model="object_transformer", settings={**OBJECTS, "recipe.rate": 3e-3}, **more)
     assert {"best", "last"} <= set(summary.checkpoints)
-    folder_of_run = tmp_path / "run"
+    folder_of_run = summary.folder
     layout = Layout(folder)
     assert read_vocab(folder_of_run / "vocab.json") == read_vocab(layout.covr_vocab)
-    info = json.loads((folder_of_run / "run.json").read_text())
-    assert (info["split"], info["tune"]["on"]) == ("covr_train", "covr_dev")
-    log = map(json.loads, (folder_of_run / "log.jsonl").read_text().splitlines())
-    tuned = [line for line in log if "tuned_on" in line]
+    recorded = info(folder_of_run)
+    assert (recorded["split"], recorded["tune"]["on"]) == ("covr_train", "covr_dev")
+    tuned = [line for line in rows(folder_of_run / "log.jsonl") if "tuned_on" in line]
     assert [line["update"] for line in tuned] == [20, 40]
     best, last = evaluate(folder_of_run, device="cpu")
     assert (best.checkpoint, last.checkpoint) == ("best", "last")
     assert best.percent["covr_dev"] == pytest.approx(max(line["accuracy"] for line in tuned))
-    rows = [json.loads(line) for line in last.path.read_text().splitlines()]
-    assert list(dict.fromkeys(row["split"] for row in rows)) == list(TESTED)
-    assert len(rows) == sum(SIZES[split][1] for split in TESTED)
+    answered = rows(last.path)
+    assert list(dict.fromkeys(row["split"] for row in answered)) == list(TESTED)
+    assert len(answered) == sum(SIZES[split][1] for split in TESTED)
     answers = read_vocab(layout.covr_vocab).answers()
     for split in TESTED:
         asked = read_table(layout.questions_h5(HOP, split), SETS).answers
-        given = [row["answer"] for row in rows if row["split"] == split]
+        given = [row["answer"] for row in answered if row["split"] == split]
         right = np.mean([answers[number] == answer for number, answer in zip(asked, given, strict=True)])
         assert last.percent[split] == pytest.approx(100 * right)
     # Batches of another size, which hold other images, give the same answers; so does one split alone.
@@ -113,7 +90,7 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
     assert sorted(last.path.read_bytes().splitlines()) == sorted(before.splitlines())
     # A run on train is another one, with another vocabulary.
     with pytest.raises(BindingError, match="another run is in it"):
-        run(model="object_transformer", settings=SMALL, dataset=folder, size=96, updates=40)
+        run(model="object_transformer", settings=OBJECTS, dataset=folder, size=96, updates=40)
 
 
 def test_the_text_floor(run: Train, folder: Path, tmp_path: Path) -> None:
@@ -132,9 +109,9 @@ def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_pa
 
 
 def command(folder: Path, *arguments: str) -> list[str]:
-    options = ["--hop", HOP, "--size", "96", "--seed", "4", "--split", "covr_train", "--device", "cpu"]
-    sets = [each for name, value in SMALL.items() for each in ("--set", f"{name}={value}")]
-    return ["train", "object_transformer", str(folder), *options, *sets, "--updates", "20", *arguments]
+    options = f"--hop {HOP} --size 96 --seed 4 --split covr_train --device cpu --updates 20"
+    sets = [f"--set {name}={value}" for name, value in OBJECTS.items()]
+    return " ".join(["train object_transformer", str(folder), options, *sets, *arguments]).split()
 
 
 @pytest.mark.slow
@@ -156,24 +133,18 @@ def test_the_commands_and_a_fresh_process(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (
-            ["--split", "covr_test"],
-            "there is train, and with questions of a suite train_carets, for one, and covr_train",
-        ),
-        (["--split", "covr_tran"], '(did you mean "covr_train"?)'),
-        (
-            ["--tune-on", "val"],
-            '--tune-on: "val" is not for runs on covr_train; their weights can be chosen by',
-        ),
-        (["--split", "train", "--tune-on", "covr_dev"], '--tune-on: no set "covr_dev"'),
-        (["--size", "97"], "train.h5: it has 96 questions, but the first 97 were asked for"),
-        (["--hop", "none"], 'no split "covr_train" of none; there is none of that kind'),
+        ("--split covr_test", "there is train, and with questions of a suite train_carets, for one, and cov"),
+        ("--split covr_tran", '(did you mean "covr_train"?)'),
+        ("--tune-on val", '--tune-on: "val" is not for runs on covr_train; their weights can be chosen by'),
+        ("--split train --tune-on covr_dev", '--tune-on: no set "covr_dev"'),
+        ("--size 97", "train.h5: it has 96 questions, but the first 97 were asked for"),
+        ("--hop none", 'no split "covr_train" of none; there is none of that kind'),
     ],
 )
 def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, sentence: str
 ) -> None:
-    assert run_command([*command(folder), "--out", str(tmp_path / "run"), *arguments]) == 2
+    assert run_command([*command(folder), "--out", str(tmp_path / "run"), *arguments.split()]) == 2
     assert sentence in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 

@@ -1,6 +1,5 @@
 """Runs that are trained together: the same weights and files as of runs by themselves, also after kills."""
 
-import json
 import os
 import signal
 from collections.abc import Iterator
@@ -12,13 +11,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from short_runs import HOP
+from short_runs import HOP, log
 
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.loop import Loop, Member
+from clevrhope.training.loop import Loop
+from clevrhope.training.member import Member
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
@@ -73,19 +73,15 @@ def assert_same_runs(ours: Path, theirs: Path, *, exact: bool = False) -> None:
         files = [sorted(str(path.relative_to(each)) for path in each.rglob("*")) for each in (one, other)]
         assert files[0] == files[1]
         assert (one / "run.json").read_bytes() == (other / "run.json").read_bytes()
-        logs = [
-            [json.loads(line) for line in (each / "log.jsonl").read_text().splitlines()]
-            for each in (one, other)
-        ]
-        for own, line in zip(*logs, strict=True):
-            assert own.keys() == line.keys()
-            for name in own.keys() - {"time", "updates_a_second"}:
-                is_number = isinstance(own[name], float) and not exact
-                assert own[name] == (pytest.approx(line[name], rel=1e-9) if is_number else line[name])
+        tolerance = 0 if exact else 1e-9
+        for line, expected in zip(log(one), log(other), strict=True):
+            assert line.keys() == expected.keys()
+            for name, value in expected.items():
+                is_number = isinstance(value, float)
+                assert line[name] == (pytest.approx(value, rel=tolerance, abs=0) if is_number else value)
         for path in (other / "weights").iterdir():
             weights = load_file(one / "weights" / path.name)
             for name, value in load_file(path).items():
-                tolerance = 0 if exact else 1e-9
                 torch.testing.assert_close(weights[name], value, rtol=tolerance, atol=tolerance, msg=name)
 
 

@@ -12,8 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from short_runs import HOP, Train, build_demo
-from test_runs import StopsAt, log, weights
+from short_runs import HOP, Train, build_demo, check_resumes, log, rows, stopped_states
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
@@ -79,16 +78,9 @@ def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
     precision: str, run: Train, tmp_path: Path
 ) -> None:
-    usual = {**NMN, "precision": precision}
-    run("whole", **usual)
-    for left in (3, 6, 5):  # within the generator's stage, the engine's, and REINFORCE
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", progress=StopsAt(left), **usual)
-    made = run("stopped", **usual)
-    assert (made.updates, made.resumed_at, made.checkpoints) == (18, 14, ("engine", "last"))
-    for name in made.checkpoints:
-        assert weights(tmp_path / "stopped", name) == weights(tmp_path / "whole", name)
-    assert log(tmp_path / "stopped") == log(tmp_path / "whole")
+    # Within the generator's stage, the engine's, and REINFORCE.
+    made = check_resumes(run, tmp_path, 3, 6, 5, **NMN, precision=precision)
+    assert (made.updates, made.checkpoints) == (18, ("engine", "last"))
     lines = log(tmp_path / "whole")
     assert list(dict.fromkeys(line["stage"] for line in lines)) == ["generator", "engine", "reinforce"]
     # After a few updates hardly a draw is a program; what is logged is a moving average from 0.
@@ -109,12 +101,12 @@ def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: 
         for split in ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
     }
     for each in made:
-        rows = [json.loads(line) for line in each.path.read_text().splitlines()]
-        assert {split: sum(row["split"] == split for row in rows) for split in n} == n
+        splits = [row["split"] for row in rows(each.path)]
+        assert {split: splits.count(split) for split in n} == n
         if each.way == "true_programs":
             assert not any(each.unanswered.values())
         else:  # a generator after 18 updates writes hardly a tree
-            assert sum(each.unanswered.values()) > 0.5 * len(rows)
+            assert sum(each.unanswered.values()) > 0.5 * len(splits)
 
 
 def test_programs_that_are_written_right_are_answered_right_by_the_executor(
@@ -131,25 +123,18 @@ def test_programs_that_are_written_right_are_answered_right_by_the_executor(
 
 @pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_lxmert_resumes_and_is_evaluated(precision: str, boxes: Path, run: Train, tmp_path: Path) -> None:
-    usual = {**LXMERT, "precision": precision}
-    run("whole", **usual)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", progress=StopsAt(3), **usual)
-    assert run("stopped", **usual).resumed_at == 3
-    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
+    check_resumes(run, tmp_path, 3, **LXMERT, precision=precision)
     (made,) = evaluate(tmp_path / "whole", device="cpu")
-    rows = [json.loads(line) for line in made.path.read_text().splitlines()]
-    assert {row["note"] for row in rows} == {"noise"}
-    assert "<UNK>" not in {row["answer"] for row in rows}
+    assert {row["note"] for row in rows(made.path)} == {"noise"}
+    assert "<UNK>" not in {row["answer"] for row in rows(made.path)}
 
 
 def test_lxmerts_first_update_has_the_rate_0(boxes: Path, run: Train, tmp_path: Path) -> None:
     """As the public schedule is read before its count moves; 30 updates, of which 3 warm up."""
     weights = {}
     for made in (1, 2):
-        with pytest.raises(KeyboardInterrupt):
-            run(progress=StopsAt(1), **{**LXMERT, "updates": 30})
-        state = load_file(tmp_path / f"run/state/{made:09d}/tensors.safetensors")
+        (name,) = stopped_states(run, tmp_path / "run", [1], **{**LXMERT, "updates": 30})
+        state = load_file(tmp_path / f"run/state/{name}/tensors.safetensors")
         weights[made] = {name: each for name, each in state.items() if name.startswith("model.")}
     rates = [line["rate"] for line in log(tmp_path / "run")]
     assert rates == pytest.approx([0.0, 1e-5 / 3])

@@ -11,7 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train
+from short_runs import HOP, Train, rows
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
@@ -51,10 +51,6 @@ def answer(run: Train, folder: Path, tmp_path: Path) -> Evaluate:
 
     run(dataset=folder)
     return go
-
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
 def places(path: Path) -> dict[tuple[str | None, str], list[int]]:

@@ -10,7 +10,7 @@ a run with other settings, it gets a folder whose name ends in a digest.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -164,9 +164,10 @@ def make_plan(experiment: Experiment) -> Plan:
     for model, dataset in product(experiment.models, experiment.datasets):
         if model.datasets and dataset.name not in model.datasets:
             continue
-        for hop in model.hops:
-            if hop not in known:
-                raise ConfigError(f"{file}: model {model.name}: no pair {shown(hop)}{suggestion(hop, known)}")
+        unknown = [hop for hop in model.hops if hop not in known]
+        if unknown:
+            hint = suggestion(unknown[0], known)
+            raise ConfigError(f"{file}: model {model.name}: no pair {shown(unknown[0])}{hint}")
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
         with naming(f"{file}: model {model.name}"):
             seeds = model.seeds_on(dataset)
@@ -183,10 +184,8 @@ def make_plan(experiment: Experiment) -> Plan:
                     f"{file}: the run {name} is asked for twice; where settings differ, give one of its "
                     "[[model]] tables another label"
                 )
-            source = None
-            if model.init_from is not None:
-                begin = [model.init_from, *([] if dataset is first else [dataset.name]), hop]
-                source = _source(experiment, model, runs, "-".join(begin), seed)
+            begin = "-".join([str(model.init_from), *([] if dataset is first else [dataset.name]), hop])
+            source = _source(experiment, model, runs, begin, seed) if model.init_from else None
             runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant, source)
     return Plan(experiment, datasets, tuple(runs.values()))
 
@@ -242,15 +241,13 @@ def build_arguments(build: BuildConfig, places: Places) -> list[str]:
 
 def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     places = Places(experiment.out, dataset)
-    folder = places.data
-    steps = []
-    if dataset.folder is None:
-        files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
-        digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+    folder, steps = places.data, []
+    files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
+    digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
+    for k, build in enumerate(dataset.builds if dataset.folder is None else ()):
+        name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
         made = folder / "manifest.json"
-        for k, build in enumerate(dataset.builds):
-            name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
-            steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
+        steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
     images, sources = DatasetInputs(folder, "images"), DatasetInputs(folder, "sources")
     for k, features in enumerate(dataset.features):
         name = f"features-{dataset.name}-{features.kind.rpartition(':')[2]}-{k}"
@@ -278,11 +275,11 @@ def _run_chain(
     source: RunChain | None,
 ) -> RunChain:
     places = Places(experiment.out, dataset)
-    data = places.data
+    data, runs = places.data, experiment.out / "runs"
     bound = _bound(model, dataset, variant, source)
-    if _is_taken(experiment.out / "runs" / name, bound):
+    if _is_taken(runs / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
-    run = experiment.out / "runs" / name
+    run = runs / name
     options = _options(
         hop=hop,
         size=size,
@@ -359,9 +356,8 @@ def _bound(
         "keep": [model.keep_last, model.keep_every],
         "features": model.features,
         "options": _without(model.options, _FREE_OPTIONS),
-        **({"init_from": source.bound} if source else {}),
-        **({"drop": variant.drop_type} if variant.drop_type else {}),
-        **({"questions": _options(**asdict(replace(variant, drop_type="")))} if variant.split else {}),
+        "init_from": source and source.bound,
+        "variant": asdict(variant),
     }
     return dict(json.loads(json.dumps(bound, default=str)))
 

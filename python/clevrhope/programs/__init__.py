@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError
+from clevrhope.programs.gaps import check_gaps
 from clevrhope.programs.program import Ints, Nodes, Program, Written, token_rows
 from clevrhope.programs.scene import MAX_IMAGES, Question, Scene, SceneSet, sample_scenes
 from clevrhope.programs.steps import Answer, Trace, TracedStep
@@ -200,7 +201,8 @@ def _parsed(
         scene = Scene(scene, vocabulary=vocabulary)
     if not isinstance(program, Program):
         program = Program(program, vocabulary=scene._vocabulary)
-    scene.check(program)
+    if scene._gaps:  # what was filled in must not decide an answer
+        check_gaps(program.needs(), scene._gaps)
     return program, scene
 
 

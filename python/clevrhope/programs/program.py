@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope import _core
-from clevrhope.errors import ProgramError, VocabularyError
-from clevrhope.programs.content import json_bytes
+from clevrhope.errors import ClevrhopeError, ProgramError, VocabularyError, shown
 from clevrhope.programs.gaps import Needs, needs_of
 from clevrhope.programs.graph import program_svg
 from clevrhope.programs.text import SPECIAL, is_terms, program_text, read_terms, text_html
@@ -169,6 +168,14 @@ def token_rows(programs: object) -> npt.NDArray[np.int32]:
     if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
         raise ProgramError("programs: a token beyond 32 bits, which no function has")
     return np.ascontiguousarray(rows, dtype=np.int32)
+
+
+def json_bytes(content: object, what: str, *, error: type[ClevrhopeError]) -> bytes:
+    """Encodes a value from json.load as JSON; for other values raises `error`, with `what` in the message."""
+    try:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise error(f"{what}: not what json.load gives ({shown(str(problem))[1:-1]})") from problem
 
 
 def _is_names(program: object) -> bool:

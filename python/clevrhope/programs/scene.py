@@ -14,9 +14,8 @@ import numpy as np
 
 from clevrhope import _core, questions, scenes
 from clevrhope.errors import SceneError, shown
-from clevrhope.programs.content import json_bytes
-from clevrhope.programs.gaps import check_gaps, fill_gaps
-from clevrhope.programs.program import Program
+from clevrhope.programs.gaps import fill_gaps
+from clevrhope.programs.program import Program, json_bytes
 from clevrhope.programs.vocabulary import default_vocabulary
 from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.camera import default_directions
@@ -86,11 +85,6 @@ class Scene:
         """The scene in CLEVR's JSON form, unchanged."""
         scene: dict[str, Any] = json.loads(self._content)
         return scene
-
-    def check(self, program: Program) -> None:
-        """Checks that the scene has all that a program asks for; SceneError says what is missing."""
-        if self._gaps:
-            check_gaps(program.needs(), self._gaps)
 
     def render(
         self,
@@ -219,11 +213,6 @@ class SceneSet:
     def contents(self) -> list[dict[str, Any]]:
         """The scenes in CLEVR's JSON form, unchanged."""
         return [json.loads(content) for content in self._contents]
-
-    def check(self, program: Program) -> None:
-        """Checks a program as `Scene.check` does."""
-        if self._gaps:
-            check_gaps(program.needs(), self._gaps)
 
     def __len__(self) -> int:
         """Number of images."""

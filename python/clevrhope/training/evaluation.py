@@ -1,6 +1,5 @@
 """Evaluates trained runs: answers the test sets and writes the files that `clevrhope score` reads."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -12,41 +11,40 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import (
     find_hop,
-    same_hop,
     splits_in,
     suite_splits,
     suite_splits_in,
     suites_in,
 )
-from clevrhope.dataset.covr_description import rows_sha256
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.identity import identity, vocab_digest
+from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
-from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.models.recipe import Precision
-from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.settings import check_known
-from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_TRAIN, is_covr
+from clevrhope.splits.covr.kinds import COVR_COLUMNS, is_covr
 from clevrhope.splits.kinds import SPLITS, TRAIN
-from clevrhope.splits.palettes import MARK
-from clevrhope.training.checkpoints import load_weights, read_about
+from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
+from clevrhope.training.evaluated_run import (
+    check_own_checkpoint,
+    checkpoints_reaching,
+    chosen_checkpoints,
+    dataset_difference,
+    open_own_store,
+    other_sub_dataset,
+)
 from clevrhope.training.predictions import (
     BATCH,
     NO_ANSWER,
@@ -60,7 +58,6 @@ from clevrhope.training.predictions import (
     predict_programs,
     write_lines,
 )
-from clevrhope.training.prepared_run import described_features
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import check_reaching, chosen_splits
 from clevrhope.training.run_folder import RunFolder
@@ -146,15 +143,18 @@ def evaluate(
     folder = RunFolder(Path(run))
     info = folder.read()
     check_reaching(reaching, checkpoints)
-    names = _chosen(folder, checkpoints) if reaching is None else _reaching(folder, reaching)
+    if reaching is None:
+        names = chosen_checkpoints(folder, checkpoints)
+    else:
+        names = checkpoints_reaching(folder, reaching)
     root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
-    store = _store(root, info, features)
+    store = open_own_store(root, info, features)
     vocab = read_vocab(folder.vocab)
     for name in names:
-        _check_own(folder.checkpoint(name), info, vocab)
+        check_own_checkpoint(folder.checkpoint(name), info, vocab)
     trained_hop = find_hop(layout, info["hop"])
-    hop = trained_hop if hop is None else _same_pair(layout, hop, trained_hop)
+    hop = trained_hop if hop is None else other_sub_dataset(layout, hop, trained_hop)
     of_sets = is_covr(info.get("split", TRAIN.name))
     if of_sets and suite is not None:
         raise ConfigError(
@@ -168,7 +168,7 @@ def evaluate(
     images = store.info.of_images
     there = read_vocab(layout.vocab)
     about = identity(Folder.open(layout.root).manifest, there, hop=trained_hop, images=images)
-    differs = _difference(info, layout, trained_hop, hop, every, about, images=images)
+    differs = dataset_difference(info, layout, trained_hop, hop, every, about, images=images)
     # Reports take the predictions in a folder with a run.json for those of that run.
     if differs and (out is None or RunFolder(out).run.exists()):
         raise ConfigError(
@@ -386,100 +386,3 @@ def _answers(
     )
     # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
     return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)
-
-
-def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """The wanted checkpoints, by default all, which must then include the last weights."""
-    known, is_finished = folder.checkpoints(), folder.finished.exists()
-    remedy = "put back a copy, or train into another folder"
-    if is_finished and not known:
-        raise DatasetError(f"{folder.root}: its weights are gone; {remedy}")
-    if not known:
-        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
-    check_known(wanted or (), known, f"{folder.root}: no checkpoint")
-    if wanted is None and "last" not in known:
-        what = f"its last weights are gone; {remedy}"
-        if not is_finished:
-            what = "not finished, so there are no last weights; run its clevrhope train again"
-        raise ConfigError(f"{folder.root}: {what}, or choose of these with --checkpoint: {', '.join(known)}")
-    return tuple(wanted or known)
-
-
-def _reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
-    """The first two kept checkpoints in a row that reach an accuracy, if any do, and the last weights.
-
-    Writes their names to reached.json, which reports read.
-    """
-    _chosen(folder, ("last",))
-    found = folder.first_reaching(percent)
-    content = {"percent": percent, "checkpoints": found}
-    write_whole(folder.reached, (json.dumps(content, indent=2) + "\n").encode())
-    return tuple(dict.fromkeys((*found, "last")))
-
-
-def _same_pair(layout: Layout, name: str, trained: str) -> str:
-    """The full name of another sub-dataset, which must hold out the same pair as the one trained on."""
-    hop = find_hop(layout, name)
-    if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
-        raise ConfigError(
-            f"--hop: the run holds out {trained}, and {hop} another pair, which the run may have seen; name "
-            "a sub-dataset of the same pair"
-        )
-    return hop
-
-
-def _store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:
-    trained_on = info["features"]
-    is_read = trained_on["kind"] != NOTHING
-    if name is None and is_read and root.resolve() == Path(info["places"]["dataset"]):
-        name = info["places"]["features"]
-    store = open_store(root, kind=trained_on["kind"], name=name)
-    here = as_json_values(described_features(store))
-    if here != trained_on:
-        raise DatasetError(
-            f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
-            "make those, or say which with --features"
-        )
-    return store
-
-
-def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
-    about = read_about(path)
-    wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
-    for name, value in wanted.items():
-        if about[name] != value:
-            raise DatasetError(
-                f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
-                "move it elsewhere, or put the run's own back"
-            )
-
-
-def _difference(
-    info: Mapping[str, Any],
-    layout: Layout,
-    trained_hop: str,
-    hop: str,
-    splits: Sequence[str],
-    about: Mapping[str, Any],
-    *,
-    images: bool,
-) -> str:
-    """How a dataset differs from the one that a run was trained on; "" if it does not.
-
-    Its test sets are compared only if the original dataset is still in its place.
-    """
-    if about != info["dataset"]:
-        return difference(info["dataset"], about, sides=("in training", "here"))
-    sets = layout.questions_h5(hop, COVR_TRAIN)
-    if "train_sha256" in info and sets.is_file() and rows_sha256(sets, info["size"]) != info["train_sha256"]:
-        return f"other questions in {COVR_TRAIN}"
-    trained_on = Layout(Path(info["places"]["dataset"]))
-    there = read_manifest(trained_on.manifest)
-    if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
-        return ""
-    if identity(there, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != about:
-        return ""
-    files = Folder.open(layout.root).manifest.files
-    names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
-    same = all(name in files and files[name] == there.files.get(name) for name in names)
-    return "" if same else "other questions in its test sets"

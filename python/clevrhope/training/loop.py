@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import ceil, isfinite
-from time import monotonic, time
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from clevrhope.dataset.identity import vocab_digest
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.stack import show_model
@@ -21,22 +19,18 @@ from clevrhope.training.checkpoints import (
     OptimiserState,
     RunProgress,
     load_state,
-    read_state,
     remove_states,
     save_state,
-    save_weights,
     state_name,
-    states_in,
 )
 from clevrhope.training.checks import check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.gradients import Gradients
 from clevrhope.training.interrupts import Interrupt
-from clevrhope.training.log import Log, OnLog
+from clevrhope.training.member import Member
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import batch_rows, derived_seed
 from clevrhope.training.predictions import accuracy, predict_answers
-from clevrhope.training.prepared_run import PreparedRun
 from clevrhope.training.request import tune_set_name
 from clevrhope.training.run_folder import late_checkpoint
 from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
@@ -55,48 +49,6 @@ GPU_CHECK_UPDATES = 50
 
 UPDATES_AT_ONCE = 1000
 """Updates whose order of questions is computed at a time."""
-
-
-@dataclass(repr=False)
-class Member:
-    """One of the runs that a loop trains.
-
-    Attributes:
-        run: the run. In a stack, the model and the recipe of the first run stand for those of all.
-        tune: the tune set; None for none.
-        log: its log.
-        done: its progress: everything that resuming needs besides tensors.
-        tensors: the tensors of the state that it resumes from; None for a new run.
-        first_row: the row at which its questions begin among those of all runs.
-        generator: in a stack, its random numbers, seeded as torch's own are for a single run.
-        last_loss: mean loss of the last line of the log; None if this process wrote none.
-        error: why it cannot continue. In a stack its model is still trained, but no longer saved.
-    """
-
-    run: PreparedRun
-    tune: Questions | None
-    log: Log
-    done: RunProgress
-    tensors: Mapping[str, Tensor] | None
-    first_row: int = 0
-    generator: torch.Generator | None = None
-    last_loss: float | None = None
-    error: TrainingError | None = None
-
-
-def open_member(
-    run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
-) -> Member:
-    """Opens a run at a state, by default its newest, with its log; errors as of `read_state` and `Log`."""
-    done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
-    log = Log(
-        run.folder.log,
-        length=done.log_bytes,
-        step=run.updates_made(done),
-        tensorboard=run.folder.tensorboard if run.request.tensorboard else None,
-        on_log=on_log,
-    )
-    return Member(run, tune, log, done, tensors)
 
 
 class Loop:
@@ -237,7 +189,7 @@ class Loop:
                     if tunes:
                         self._tune(member)
                     if keeps:
-                        self._keep(member, late_checkpoint(stage.name, done.update))
+                        member.keep(stage, late_checkpoint(stage.name, done.update), self._evaluated)
             if logs:
                 line_seconds, line_updates = 0.0, 0
             if saves:
@@ -285,7 +237,7 @@ class Loop:
             with self._viewing(number) as member:
                 for at, value in enumerate(of_runs[number], update - len(of_runs[number]) + 1):
                     if not isfinite(value):
-                        raise self._failure(member, f"the loss is {value} at update {at:,}")
+                        raise member.failure(self._stage, f"the loss is {value} at update {at:,}")
                 member.done.losses += sum(of_runs[number])
                 member.done.n_losses += len(of_runs[number])
 
@@ -294,7 +246,9 @@ class Loop:
         named = self._first.model.named_parameters()
         bad = next((name for name, each in named if not bool(each.isfinite().all())), None)
         if bad is not None:
-            raise self._failure(member, f"non-finite weights ({bad}) after update {member.done.update:,}")
+            raise member.failure(
+                self._stage, f"non-finite weights ({bad}) after update {member.done.update:,}"
+            )
 
     def _log_loss(self, member: Member, rate: float, speed: float) -> None:
         """Adds the mean loss to the log of a run; `speed` is in updates per second."""
@@ -302,13 +256,13 @@ class Loop:
         member.last_loss = done.losses / done.n_losses
         values: Mapping[str, Tensor] = getattr(self._first.model, "log_values", dict)()
         line = {
-            "epoch": done.epoch + done.update // self._n_batches(member),
+            "epoch": done.epoch + done.update // member.n_batches(self._stage),
             "loss": member.last_loss,
             "rate": rate,
             **{name: float(value) for name, value in values.items()},
             "updates_a_second": round(speed, 3),
         }
-        self._write(member, line)
+        member.write(self._stage, line)
         done.losses, done.n_losses = 0.0, 0
 
     def _tune(self, member: Member) -> None:
@@ -319,33 +273,18 @@ class Loop:
             self._evaluated, "predict", member.tune, n_answers=n_answers, precision=precision
         )
         percent = accuracy(answers, member.tune)
-        self._write(member, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
+        member.write(self._stage, {"tuned_on": tune_set_name(member.run.request), "accuracy": percent})
         if member.done.best is None or percent > member.done.best:
             member.done.best = percent
-            self._keep(member, "best")
-
-    def _keep(self, member: Member, name: str) -> None:
-        """Writes a checkpoint of a run."""
-        request = member.run.request
-        about = {
-            "model": request.model,
-            "hop": request.hop,
-            "size": request.size,
-            "seed": request.seed,
-            "vocab": vocab_digest(member.run.vocab),
-            "checkpoint": name,
-            "stage": self._stage.name,
-            "update": member.done.update,
-        }
-        save_weights(member.run.folder.checkpoint(name), self._evaluated, about)
+            member.keep(self._stage, "best", self._evaluated)
 
     def _end_stage(self, member: Member) -> None:
         """Writes a checkpoint of a run if the stage is to be evaluated, and moves to the next stage."""
         self._check_weights(member)
         if self._is_last_stage or self._stage.evaluated:
-            self._keep(member, "last" if self._is_last_stage else self._stage.name)
+            member.keep(self._stage, "last" if self._is_last_stage else self._stage.name, self._evaluated)
         done = member.done
-        done.epoch += ceil(done.update / self._n_batches(member))  # the next stage begins an epoch
+        done.epoch += ceil(done.update / member.n_batches(self._stage))  # the next stage begins an epoch
         done.stage, done.update = done.stage + 1, 0
 
     @contextmanager
@@ -394,31 +333,6 @@ class Loop:
         if is_begun:
             joined = _joined_states(parts) if self._is_stack else parts[0]
             optimiser.load_state_dict({**optimiser.state_dict(), "state": joined})
-
-    def _write(self, member: Member, values: Mapping[str, Any]) -> None:
-        """Adds a line to the log of a run."""
-        place = {"stage": self._stage.name, "update": member.done.update, "of": self._stage.updates}
-        step = member.run.updates_made(member.done)
-        member.log.add({**place, **values, "time": round(time(), 3)}, step=step)
-        member.done.log_bytes = member.log.length
-
-    def _n_batches(self, member: Member) -> int:
-        """Number of batches in an epoch."""
-        return member.run.n_questions // self._stage.batch_size
-
-    def _failure(self, member: Member, problem: str) -> TrainingError:
-        """An error that says why a run cannot continue, and which of its states is kept."""
-        saved = states_in(member.run.folder.state)
-        kept = (
-            f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
-            if saved
-            else "no state was saved yet"
-        )
-        name, rate = self._stage.name, self._stage.optimiser.rate / 10
-        return TrainingError(
-            f"{member.run.folder.root}: {problem} of stage {name}; {kept}; start another run, for "
-            f"example with a smaller rate (--set recipe.{name}.rate={rate:g})"
-        )
 
 
 def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:

@@ -27,7 +27,8 @@ from clevrhope.training.checks import rehearse
 from clevrhope.training.data import Numbers, Questions, padded
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.loop import Loop, open_member
+from clevrhope.training.loop import Loop
+from clevrhope.training.member import open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary

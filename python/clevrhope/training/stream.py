@@ -10,15 +10,14 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from clevrhope.config.presets import WINDOW, Config
+from clevrhope.config.presets import Config
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.loader import Item, Split, Transform
 from clevrhope.dataset.questions_h5 import Ints
@@ -33,9 +32,7 @@ from clevrhope.pipeline.window_images import WindowImages, WindowScenes
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.settings import check_whole
-from clevrhope.training.order import derived_seed, permutation
-
-Numbers = npt.NDArray[np.int64]
+from clevrhope.training.stream_order import Numbers, Order, Share, window_bounds
 
 _PROCESS = os.getpid()
 """The process that imported this module. A process forked from it has the module, but no native threads."""
@@ -188,66 +185,6 @@ def _as_arguments() -> Iterator[None]:
         raise ConfigError(options.sub(lambda each: each[1].replace("-", "_"), str(error))) from error
 
 
-@dataclass(frozen=True)
-class Share:
-    """The part of the windows that a process goes through; in the main process `n_workers` is 0."""
-
-    rank: int = 0
-    world_size: int = 1
-    worker: int = 0
-    n_workers: int = 0
-
-    def of_rank(self, windows: Numbers) -> Numbers:
-        """The windows of all workers of the rank."""
-        return windows[self.rank :: self.world_size]
-
-    def of(self, windows: Numbers) -> Numbers:
-        """The windows of the process."""
-        return self.of_rank(windows)[self.worker :: max(1, self.n_workers)]
-
-    def __str__(self) -> str:
-        process = f"worker {self.worker} of {self.n_workers}" if self.n_workers else "the main process"
-        return f"{process} on rank {self.rank} of {self.world_size}"
-
-
-def window_bounds(image_idxs: Ints, group: int) -> Numbers:
-    """(windows + 1,) int64: the first question of each window of 250 images, and the number of questions.
-
-    Args:
-        image_idxs: (N,) the image of each question.
-        group: number of images that belong together; their questions are consecutive and in one window.
-    """
-    groups = image_idxs // group
-    number = np.cumsum(np.diff(groups, prepend=groups[:1]) != 0) // (WINDOW // group)
-    return np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(image_idxs)]])
-
-
-@dataclass(frozen=True)
-class Order:
-    """The order of windows and questions: the split's own, or one that a seed gives for each epoch."""
-
-    shuffle: int | None
-    buffer: int
-    """Windows whose questions are shuffled together."""
-
-    def windows(self, n: int, epoch: int) -> Numbers:
-        """(n,) int64: all windows, in the order of an epoch."""
-        if self.shuffle is None:
-            return np.arange(n)
-        return permutation(derived_seed(self.shuffle, "windows"), epoch, n)
-
-    def pieces(self, windows: Numbers, bounds: Numbers, epoch: int) -> Iterator[tuple[list[int], Numbers]]:
-        """Windows that are opened together, and the order of their questions."""
-        n = 1 if self.shuffle is None else self.buffer
-        for begin in range(0, len(windows), n):
-            together = windows[begin : begin + n].tolist()
-            rows = np.concatenate([np.arange(bounds[each], bounds[each + 1]) for each in together])
-            if self.shuffle is not None:
-                seed = derived_seed(self.shuffle, f"questions of window {together[0]} and the next")
-                rows = rows[permutation(seed, epoch, len(rows))]
-            yield together, rows
-
-
 class Stream:
     """The questions of a split as an iterable; made by `stream`. Its items are those of `clevrhope.load`.
 
@@ -298,7 +235,7 @@ class Stream:
         if self._resumed is None:
             self._position = 0
         else:
-            _check_share(self._resumed, share)
+            self._resumed.check(share)
         self._resumed = None
         self._n_passes += 1
         return self._rest_of_epoch(share, self._n_passes)
@@ -367,7 +304,7 @@ class Stream:
                 "state: taken from a stream of other questions, images or order; give the same arguments"
             )
         share = Share(**state["share"])
-        _check_share(share, self._share())
+        share.check(self._share())
         self._epoch, self._position, self._resumed = state["epoch"], state["position"], share
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -392,11 +329,6 @@ class Stream:
             ranks = distributed.get_rank(), distributed.get_world_size()
         worker = data.get_worker_info() if data else None
         return Share(*(ranks or (0, 1)), *((worker.id, worker.num_workers) if worker else (0, 0)))
-
-
-def _check_share(then: Share, now: Share) -> None:
-    if then != now:
-        raise ConfigError(f"state: taken in {then}, not in {now}; resume with as many ranks and workers")
 
 
 def check_process() -> None:

@@ -1,0 +1,124 @@
+"""What a trained run is evaluated with, all checked: its checkpoints, its features and its dataset."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.binding import difference
+from clevrhope.dataset.contents import find_hop, same_hop
+from clevrhope.dataset.covr_description import rows_sha256
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.identity import identity, vocab_digest
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.features.store import NOTHING, FeatureStore, open_store
+from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.json_text import as_json_values
+from clevrhope.runtime.settings import check_known
+from clevrhope.splits.covr.kinds import COVR_TRAIN
+from clevrhope.splits.palettes import MARK
+from clevrhope.training.checkpoints import read_about
+from clevrhope.training.prepared_run import described_features
+from clevrhope.training.run_folder import RunFolder
+
+
+def chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """The wanted checkpoints, by default all, which must then include the last weights."""
+    known, is_finished = folder.checkpoints(), folder.finished.exists()
+    remedy = "put back a copy, or train into another folder"
+    if is_finished and not known:
+        raise DatasetError(f"{folder.root}: its weights are gone; {remedy}")
+    if not known:
+        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
+    check_known(wanted or (), known, f"{folder.root}: no checkpoint")
+    if wanted is None and "last" not in known:
+        what = f"its last weights are gone; {remedy}"
+        if not is_finished:
+            what = "not finished, so there are no last weights; run its clevrhope train again"
+        raise ConfigError(f"{folder.root}: {what}, or choose of these with --checkpoint: {', '.join(known)}")
+    return tuple(wanted or known)
+
+
+def checkpoints_reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
+    """The first two kept checkpoints in a row that reach an accuracy, if any do, and the last weights.
+
+    Writes their names to reached.json, which reports read.
+    """
+    chosen_checkpoints(folder, ("last",))
+    reached = folder.first_reaching(percent)
+    content = {"percent": percent, "checkpoints": reached}
+    write_whole(folder.reached, (json.dumps(content, indent=2) + "\n").encode())
+    return tuple(dict.fromkeys((*reached, "last")))
+
+
+def other_sub_dataset(layout: Layout, name: str, trained: str) -> str:
+    """The full name of another sub-dataset, which must hold out the same pair as the one trained on."""
+    hop = find_hop(layout, name)
+    if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
+        raise ConfigError(
+            f"--hop: the run holds out {trained}, and {hop} another pair, which the run may have seen; name "
+            "a sub-dataset of the same pair"
+        )
+    return hop
+
+
+def open_own_store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:
+    """The store of a dataset whose features are those that a run was trained on; a DatasetError if others."""
+    trained_on = info["features"]
+    is_read = trained_on["kind"] != NOTHING
+    if name is None and is_read and root.resolve() == Path(info["places"]["dataset"]):
+        name = info["places"]["features"]
+    store = open_store(root, kind=trained_on["kind"], name=name)
+    here = as_json_values(described_features(store))
+    if here != trained_on:
+        raise DatasetError(
+            f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
+            "make those, or say which with --features"
+        )
+    return store
+
+
+def check_own_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
+    """Checks that a checkpoint is of the run whose run.json has `info`; raises DatasetError if not."""
+    about = read_about(path)
+    wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
+    for name, value in wanted.items():
+        if about[name] != value:
+            raise DatasetError(
+                f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
+                "move it elsewhere, or put the run's own back"
+            )
+
+
+def dataset_difference(
+    info: Mapping[str, Any],
+    layout: Layout,
+    trained_hop: str,
+    hop: str,
+    splits: Sequence[str],
+    about: Mapping[str, Any],
+    *,
+    images: bool,
+) -> str:
+    """How a dataset differs from the one that a run was trained on; "" if it does not.
+
+    Its test sets are compared only if the original dataset is still in its place.
+    """
+    if about != info["dataset"]:
+        return difference(info["dataset"], about, sides=("in training", "here"))
+    sets = layout.questions_h5(hop, COVR_TRAIN)
+    if "train_sha256" in info and sets.is_file() and rows_sha256(sets, info["size"]) != info["train_sha256"]:
+        return f"other questions in {COVR_TRAIN}"
+    trained_on = Layout(Path(info["places"]["dataset"]))
+    manifest = read_manifest(trained_on.manifest)
+    if manifest is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
+        return ""
+    if identity(manifest, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != about:
+        return ""
+    files = Folder.open(layout.root).manifest.files
+    names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
+    same = all(name in files and files[name] == manifest.files.get(name) for name in names)
+    return "" if same else "other questions in its test sets"

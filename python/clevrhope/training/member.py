@@ -1,0 +1,95 @@
+"""One of the runs that a training loop advances: its log, its checkpoints and its progress."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from time import time
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from clevrhope.dataset.identity import vocab_digest
+from clevrhope.errors import TrainingError
+from clevrhope.models.recipe import Stage
+from clevrhope.training.checkpoints import RunProgress, read_state, save_weights, states_in
+from clevrhope.training.data import Questions
+from clevrhope.training.log import Log, OnLog
+from clevrhope.training.prepared_run import PreparedRun
+
+
+@dataclass(repr=False)
+class Member:
+    """One of the runs that a loop trains.
+
+    Attributes:
+        run: the run. In a stack, the model and the recipe of the first run stand for those of all.
+        tune: the tune set; None for none.
+        log: its log.
+        done: its progress: everything that resuming needs besides tensors.
+        tensors: the tensors of the state that it resumes from; None for a new run.
+        first_row: the row at which its questions begin among those of all runs.
+        generator: in a stack, its random numbers, seeded as torch's own are for a single run.
+        last_loss: mean loss of the last line of the log; None if this process wrote none.
+        error: why it cannot continue. In a stack its model is still trained, but no longer saved.
+    """
+
+    run: PreparedRun
+    tune: Questions | None
+    log: Log
+    done: RunProgress
+    tensors: Mapping[str, Tensor] | None
+    first_row: int = 0
+    generator: torch.Generator | None = None
+    last_loss: float | None = None
+    error: TrainingError | None = None
+
+    def n_batches(self, stage: Stage) -> int:
+        """Number of batches in an epoch of a stage."""
+        return self.run.n_questions // stage.batch_size
+
+    def write(self, stage: Stage, values: Mapping[str, Any]) -> None:
+        """Adds a line to its log."""
+        place = {"stage": stage.name, "update": self.done.update, "of": stage.updates}
+        step = self.run.updates_made(self.done)
+        self.log.add({**place, **values, "time": round(time(), 3)}, step=step)
+        self.done.log_bytes = self.log.length
+
+    def keep(self, stage: Stage, name: str, model: nn.Module) -> None:
+        """Writes a checkpoint, with the weights of `model`."""
+        request = self.run.request
+        about = {
+            **{key: getattr(request, key) for key in ("model", "hop", "size", "seed")},
+            "vocab": vocab_digest(self.run.vocab),
+            "checkpoint": name,
+            "stage": stage.name,
+            "update": self.done.update,
+        }
+        save_weights(self.run.folder.checkpoint(name), model, about)
+
+    def failure(self, stage: Stage, problem: str) -> TrainingError:
+        """An error that says why it cannot continue, and which of its states is kept."""
+        saved = states_in(self.run.folder.state)
+        kept = (
+            f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
+            if saved
+            else "no state was saved yet"
+        )
+        return TrainingError(
+            f"{self.run.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
+            f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
+        )
+
+
+def open_member(
+    run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
+) -> Member:
+    """Opens a run at a state, by default its newest, with its log; errors as of `read_state` and `Log`."""
+    done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
+    log = Log(
+        run.folder.log,
+        length=done.log_bytes,
+        step=run.updates_made(done),
+        tensorboard=run.folder.tensorboard if run.request.tensorboard else None,
+        on_log=on_log,
+    )
+    return Member(run, tune, log, done, tensors)
