@@ -17,7 +17,14 @@ from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.question_kinds import SINGLE
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
-from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.contact_sheet import (
+    Card,
+    CardQuestion,
+    ContactSheet,
+    HopCards,
+    SplitCards,
+    contact_sheet,
+)
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
 from clevrhope.describe.measure import FamilyNames, images_shared, measure_split, read_scene_counts
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json, with_baselines
@@ -284,7 +291,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         [SplitCards("complex_ood", 4, 2, [card])],
     )
     parser = _Page()
-    parser.feed(contact_sheet(Sheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
+    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
     parser.close()
     return parser
 
@@ -349,7 +356,7 @@ NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
 def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
     hops: list[HopCards], heading: str
 ) -> None:
-    sheet = contact_sheet(Sheet("7", 4, 2, 0, hops))
+    sheet = contact_sheet(ContactSheet("7", 4, 2, 0, hops))
     assert f"<h1>{heading}</h1>" in sheet
     seen = _Page()
     seen.feed(sheet)
@@ -357,7 +364,7 @@ def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
 
 
 def test_images_of_clevr_are_marked_and_counted() -> None:
-    sheet = contact_sheet(Sheet("7", 4, 2, 0, [NONE, PAIR], n_published=1_234))
+    sheet = contact_sheet(ContactSheet("7", 4, 2, 0, [NONE, PAIR], n_published=1_234))
     assert "1,234 of the scenes are CLEVR's own, by Johnson et al. (CC BY 4.0)" in " ".join(sheet.split())
     assert sheet.count('title="CLEVR_train_000034.png">') == sheet.count("CLEVR's own</b>") == 1
-    assert "Johnson" not in contact_sheet(Sheet("7", 4, 2, 0, [PAIR]))
+    assert "Johnson" not in contact_sheet(ContactSheet("7", 4, 2, 0, [PAIR]))

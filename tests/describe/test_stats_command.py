@@ -206,40 +206,39 @@ def fails(show: Show, *arguments: str | Path) -> tuple[int, str]:
     return code, err
 
 
-def test_a_folder_without_a_dataset(tmp_path: Path, show: Show) -> None:
-    code, error = fails(show, tmp_path / "nothing")
-    assert code == 2
-    assert "no such folder" in error
-    assert "or a CLEVR_v1.0 folder" in error
-    assert "not a dataset of clevrhope or of CLEVR (it has no manifest.json)" in fails(show, tmp_path)[1]
+NOT_THERE: tuple[tuple[str, str, str], ...] = (
+    ("nothing", "", "no such folder"),
+    ("nothing", "", "or a CLEVR_v1.0 folder"),
+    ("empty", "", "not a dataset of clevrhope or of CLEVR (it has no manifest.json)"),
+    (
+        "demo",
+        "--hop cyan_cylinder",
+        'no HOP "cyan_cylinder" (did you mean "rubber_cylinder"?); there are: none, rubber_cylinder',
+    ),
+    ("demo", "--hop rubber_cylindr", 'did you mean "rubber_cylinder"?'),
+    ("demo", "--splits trian", 'no split "trian"; it has train'),
+    (
+        "demo",
+        "--hop rubber_cylinder --splits minimal_iid,minimal_ood --against {clevr}",
+        "it has no split to compare with rubber_cylinder",
+    ),
+    ("clevr", "--hop rubber_cylinder", "a CLEVR folder has no sub-datasets"),
+    ("clevr", "--datasheet", "not a dataset of clevrhope (it has no manifest.json)"),
+    ("demo", "--plots {demo}/plots", "--datasheet"),
+    ("demo", "--datasheet --splits train", "leave out --splits"),
+)
+"""Folder, arguments, and part of the sentence that says why there are no statistics."""
 
 
-def test_hops_and_splits_that_are_not_there(demo: Path, show: Show) -> None:
-    code, error = fails(show, demo, "--hop", "cyan_cylinder")
+@pytest.mark.parametrize(("folder", "arguments", "says"), NOT_THERE)
+def test_what_is_not_there_is_a_sentence(
+    demo: Path, clevr: Path, tmp_path: Path, show: Show, folder: str, arguments: str, says: str
+) -> None:
+    folders = {"demo": demo, "clevr": clevr, "empty": tmp_path, "nothing": tmp_path / "nothing"}
+    code, error = fails(show, folders[folder], *arguments.format_map(folders).split())
     assert code == 2
-    assert (
-        'no HOP "cyan_cylinder" (did you mean "rubber_cylinder"?); there are: none, rubber_cylinder' in error
-    )
-    code, error = fails(show, demo, "--hop", "rubber_cylindr")
-    assert code == 2
-    assert 'did you mean "rubber_cylinder"?' in error
-    code, error = fails(show, demo, "--splits", "trian")
-    assert code == 2
-    assert 'no split "trian"; it has train' in error
-
-
-def test_nothing_in_common_with_the_other_folder(demo: Path, clevr: Path, show: Show) -> None:
-    code, error = fails(
-        show, demo, "--hop", "rubber_cylinder", "--splits", "minimal_iid,minimal_ood", "--against", clevr
-    )
-    assert code == 2
-    assert "it has no split to compare with rubber_cylinder" in error
-
-
-def test_a_hop_of_clevr(clevr: Path, show: Show) -> None:
-    code, error = fails(show, clevr, "--hop", "rubber_cylinder")
-    assert code == 2
-    assert "a CLEVR folder has no sub-datasets" in error
+    assert says in error
+    assert not (demo / "plots").exists()
 
 
 @pytest.mark.parametrize(
@@ -385,19 +384,6 @@ def test_a_killed_drawing_is_mended_by_the_next_build(
     build(copy, "rubber_cylinder", 4)
     assert audited(copy) == 0
     assert {path.name for path in copy.rglob("*.png")} == set()
-
-
-def test_plots_that_would_go_stale_are_refused(demo: Path, tmp_path: Path, show: Show) -> None:
-    code, error = fails(show, demo, "--plots", demo / "plots")
-    assert (code, "--datasheet" in error) == (2, True)
-    assert not (demo / "plots").exists()
-    code, error = fails(show, demo, "--datasheet", "--splits", "train")
-    assert (code, "leave out --splits" in error) == (2, True)
-
-
-def test_a_folder_without_datasheets_is_refused(clevr: Path, show: Show) -> None:
-    code, error = fails(show, clevr, "--datasheet")
-    assert (code, "not a dataset of clevrhope (it has no manifest.json)" in error) == (2, True)
 
 
 def test_values_held_out_together_are_shown_pair_by_pair(tmp_path: Path, show: Show) -> None:

@@ -7,11 +7,11 @@ from truth import HOP, Truth
 
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
-from clevrhope.export.source import Source
+from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     for split in source.splits:
         samples = list(split.samples(whole=False))
         lines = [f"{each.text}\t{each.answer}\n" for sample in samples for each in sample.questions]

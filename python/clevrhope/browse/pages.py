@@ -11,7 +11,7 @@ from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import FACETS, FIRST_TEMPLATE, Facet, Index, Indexes, Making
 from clevrhope.browse.models import OUTCOMES, Model, Models, chosen_rows
 from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
-from clevrhope.browse.views import Line, PairLine, Views
+from clevrhope.browse.views import PairLine, QuestionLine, Views
 from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
 from clevrhope.images.rendering_record import made_by
@@ -46,7 +46,7 @@ class Matches:
     """The questions of a list."""
 
     n: int
-    lines: Sequence[Line]
+    lines: Sequence[QuestionLine]
     first: int
     """Index of the first line in the whole list."""
 

@@ -73,7 +73,7 @@ class ImageView:
 
 
 @dataclass(frozen=True)
-class Line:
+class QuestionLine:
     """A question in a list."""
 
     place: SplitKey
@@ -91,7 +91,7 @@ class Line:
 class QuestionView:
     """A question with everything that its page shows."""
 
-    line: Line
+    line: QuestionLine
     pool: str
     family: int
     template: str
@@ -123,7 +123,7 @@ class GroupImage:
     """An image of a minimal group or a preliminary set, with the questions about it."""
 
     image: ImageView
-    lines: Sequence[Line]
+    lines: Sequence[QuestionLine]
     is_current: bool
 
 
@@ -136,8 +136,8 @@ class PairLine:
     test: str
     tier: str
     relation: str
-    original: Line
-    partner: Line
+    original: QuestionLine
+    partner: QuestionLine
     partner_is_shown: bool = False
     """Whether the page is about the partner, so that the other question is the original."""
 
@@ -148,7 +148,7 @@ class Views:
     def __init__(self, folder: SiteFolder, models: Models) -> None:
         self._folder, self._models = folder, models
 
-    def line(self, place: SplitKey, row: int) -> Line:
+    def line(self, place: SplitKey, row: int) -> QuestionLine:
         """A question for a list; if it cannot be read, the line has the reason in place of the text."""
         try:
             reader, vocab = self._folder.reader(place)
@@ -157,12 +157,12 @@ class Views:
             questions, _ = reader.tokens(row)
             text = Detokenizer(vocab).question(questions[0], int(reader.question_lengths[row]))
         except DatasetError as error:
-            return Line(place, row, "", "", fault=str(error))
+            return QuestionLine(place, row, "", "", fault=str(error))
         images = [
             (reader.pool, index, self._is_rendered(reader.pool, index))
             for index in image_indices(reader, row)
         ]
-        return Line(place, row, text, answer, images, judged)
+        return QuestionLine(place, row, text, answer, images, judged)
 
     def _is_rendered(self, pool: str, index: int) -> bool:
         """Whether there is an image; True if its file cannot be read, because requesting it says why."""
@@ -250,7 +250,7 @@ class Views:
                 fault = str(error)
         return program_graph(nodes, steps), fault
 
-    def about_same_image(self, place: SplitKey, row: int) -> list[Line]:
+    def about_same_image(self, place: SplitKey, row: int) -> list[QuestionLine]:
         """The other questions of a split about a question's image; none for a set of images."""
         reader, _ = self._folder.reader(place)
         if reader.image_idxs.ndim > 1:
@@ -273,7 +273,7 @@ class Views:
             rows = np.flatnonzero(group == group[row]).tolist()
         else:
             rows = np.flatnonzero(reader.image_idxs // size == current // size)[:MOST_RELATIVES].tolist()
-        lines: dict[int, list[Line]] = {}
+        lines: dict[int, list[QuestionLine]] = {}
         for each in sorted(rows, key=lambda each: int(reader.image_idxs[each])):
             lines.setdefault(int(reader.image_idxs[each]), []).append(self.line(place, each))
         return [

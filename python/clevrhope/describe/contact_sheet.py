@@ -112,7 +112,7 @@ class HopCards:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class ContactSheet:
     """Everything that the page shows."""
 
     seed: str
@@ -128,7 +128,7 @@ class Sheet:
     """The world's materials, for the legend of sketches."""
 
 
-def contact_sheet(sheet: Sheet) -> str:
+def contact_sheet(sheet: ContactSheet) -> str:
     """The page as HTML."""
     cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
     has_sketch = any(card.sketch for card in cards)
@@ -143,7 +143,7 @@ def contact_sheet(sheet: Sheet) -> str:
     )
 
 
-def _title(sheet: Sheet) -> str:
+def _title(sheet: ContactSheet) -> str:
     if len(sheet.hops) == 1:
         return sheet.hops[0].hop.title
     n_pairs = sum(cards.hop.held_out is not None for cards in sheet.hops)

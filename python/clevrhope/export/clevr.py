@@ -22,11 +22,11 @@ from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes images, questions and scenes of all splits."""
     for split in source.splits:
         detokenizer = Detokenizer(split.vocab)

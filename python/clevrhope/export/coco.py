@@ -21,13 +21,13 @@ from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.errors import ConfigError
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 
 LICENCE = {"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org/licenses/by/4.0/"}
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes images and annotations of all splits.
 
     Raises:
@@ -48,7 +48,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
     write_readme(source, out, "coco")
 
 
-def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None:
+def _write_annotations(source: ExportSource, split: SplitSource, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pool = split.reader.pool
     masks = find_passes(source.layout, pool, split.indices, ("mask",))
@@ -83,7 +83,7 @@ def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None
 
 
 def _annotations(
-    source: Source, split: SplitSource, masks: PassesFile, categories: Mapping[str, int]
+    source: ExportSource, split: SplitSource, masks: PassesFile, categories: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     from pycocotools import mask as coco  # from the extra `export`
 

@@ -10,7 +10,7 @@ IMAGE, LABEL = "image", "label"
 
 
 @dataclass(frozen=True)
-class Column:
+class ExportColumn:
     """A column of a table."""
 
     name: str
@@ -22,27 +22,30 @@ class Column:
     """Whether a cell is a list."""
 
 
-def columns_of(split: SplitSource) -> list[Column]:
+def columns_of(split: SplitSource) -> list[ExportColumn]:
     """The columns of a split's table, in order."""
     of_sets = split.kind.of_sets
     if of_sets:
-        images = Column("images", IMAGE, "the images of the set, 8-bit RGB", several=True)
-        masks = Column("masks", IMAGE, f"of each image, {_MASK}", several=True)
+        images = ExportColumn("images", IMAGE, "the images of the set, 8-bit RGB", several=True)
+        masks = ExportColumn("masks", IMAGE, f"of each image, {_MASK}", several=True)
     else:
-        images, masks = Column("image", IMAGE, "the image, 8-bit RGB"), Column("mask", IMAGE, _MASK)
+        images, masks = (
+            ExportColumn("image", IMAGE, "the image, 8-bit RGB"),
+            ExportColumn("mask", IMAGE, _MASK),
+        )
     return [
         *((images,) if split.images is not None else ()),
         *((masks,) if split.masks is not None else ()),
         *_TEXT,
         *map(_column, split.kind.fields),
-        Column("question_index", "int32", "place of the question in its split"),
+        ExportColumn("question_index", "int32", "place of the question in its split"),
         _INDICES if of_sets else _INDEX,
         *map(_column, split.kind.pair_fields),
     ]
 
 
-def _column(field: Field) -> Column:
-    return Column(field.name, field.kind, field.holds)
+def _column(field: Field) -> ExportColumn:
+    return ExportColumn(field.name, field.kind, field.holds)
 
 
 OF_PAIRS = [_column(field) for field in PAIRS.pair_fields]
@@ -51,13 +54,17 @@ OF_PAIRS = [_column(field) for field in PAIRS.pair_fields]
 _MASK = "8-bit: each pixel's object by its place in the scene's list, or 255"
 
 _TEXT = (
-    Column("question", "string", "the question in English"),
-    Column("answer", LABEL, "the answer's number in the dataset's vocabulary; the feature has the names"),
-    Column("program", "string", "functions in prefix order, such as `filter_color[red]`", several=True),
+    ExportColumn("question", "string", "the question in English"),
+    ExportColumn(
+        "answer", LABEL, "the answer's number in the dataset's vocabulary; the feature has the names"
+    ),
+    ExportColumn("program", "string", "functions in prefix order, such as `filter_color[red]`", several=True),
 )
 
-_INDEX = Column("image_index", "int32", "the scene's index in its pool; equal for equal images of a split")
+_INDEX = ExportColumn(
+    "image_index", "int32", "the scene's index in its pool; equal for equal images of a split"
+)
 
-_INDICES = Column(
+_INDICES = ExportColumn(
     "image_indices", "int32", "the scenes' indices in their pool, in the order of the images", several=True
 )

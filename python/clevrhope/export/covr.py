@@ -20,7 +20,7 @@ from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_DEV, covr_file
 
@@ -69,7 +69,7 @@ PROPERTIES: Mapping[str, str] = {
 _ROWS_A_BLOCK = 4_096
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes the questions of all splits, and their images."""
     for split in source.splits:
         folder = out / split.hop
@@ -99,7 +99,7 @@ def _write_images(split: SplitSource, folder: Path) -> None:
             path.write_bytes(split.images.png(index)())
 
 
-def _lines(source: Source, split: SplitSource) -> Iterator[dict[str, Any]]:
+def _lines(source: ExportSource, split: SplitSource) -> Iterator[dict[str, Any]]:
     reader, detokenizer = split.reader, Detokenizer(split.vocab)
     tokens = ProgramTokens(vocabulary_with(source.manifest.world["attributes"]), split.vocab.programs())
     names = [PROPERTIES.get(name) for name in reader.property_names]

@@ -10,9 +10,9 @@ import json
 from typing import Any
 
 from clevrhope.describe.provenance import balancing
-from clevrhope.export.columns import IMAGE, LABEL, Column, columns_of
+from clevrhope.export.columns import IMAGE, LABEL, ExportColumn, columns_of
 from clevrhope.export.readme import TITLE, readme
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.pages import read_page
 from clevrhope.pages.citations import PAPER
 from clevrhope.splits.hops import parse_hop
@@ -21,7 +21,7 @@ _TYPES = {IMAGE: "sc:ImageObject", LABEL: "sc:Integer", "string": "sc:Text", "in
 """Kind of a column -> its type."""
 
 
-def croissant_json(source: Source) -> str:
+def croissant_json(source: ExportSource) -> str:
     """The content of croissant.json."""
     texts = _texts(source)
     content = {
@@ -45,7 +45,7 @@ def croissant_json(source: Source) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def _texts(source: Source) -> dict[str, str | list[str]]:
+def _texts(source: ExportSource) -> dict[str, str | list[str]]:
     """Key -> text or list, from the template exports/croissant.md."""
     attributes = list(source.manifest.world["attributes"].items())
     of_one = {split.split for split in source.splits if split.config == split.hop}
@@ -91,7 +91,7 @@ def _record_set(split: SplitSource) -> dict[str, Any]:
     }
 
 
-def _field(record_set: str, column: Column) -> dict[str, Any]:
+def _field(record_set: str, column: ExportColumn) -> dict[str, Any]:
     name = f"{record_set}/{column.name}"
     transform = {"transform": {"jsonPath": "bytes"}} if column.kind == IMAGE else {}
     return {

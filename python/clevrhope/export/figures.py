@@ -12,7 +12,7 @@ from typing import Any
 from PIL import Image
 
 from clevrhope.describe.plot_files import listed_plots
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 
 FOLDER = "figures"
 """The folder of the figures in an export."""
@@ -21,7 +21,7 @@ COLUMNS, WIDTH_PX, GAP_PX = 4, 240, 4
 """Images in a row of the sheet, the width of each, and the space between them."""
 
 
-def write_figures(source: Source, out: Path) -> dict[str, Any]:
+def write_figures(source: ExportSource, out: Path) -> dict[str, Any]:
     """Writes the figures for which the folder has images or plots.
 
     Returns:

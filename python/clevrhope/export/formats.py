@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.export import clevr, coco, covr, iep, parquet, webdataset
-from clevrhope.export.source import Source
+from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
 
-Write = Callable[[Source, Path, Advance], None]
+Write = Callable[[ExportSource, Path, Advance], None]
 """Writes into an empty folder, and reports the number of questions done since its last report."""
 
 

@@ -18,12 +18,12 @@ from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.images_h5 import create_images
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Source, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes two files for each split (one if there are no images), and the vocabulary."""
     shutil.copyfile(source.layout.vocab, out / "vocab.json")
     for split in source.splits:

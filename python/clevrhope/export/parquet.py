@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.export.columns import IMAGE, LABEL, OF_PAIRS, Column, columns_of
+from clevrhope.export.columns import IMAGE, LABEL, OF_PAIRS, ExportColumn, columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.figures import write_figures
 from clevrhope.export.readme import TITLE, readme
-from clevrhope.export.source import Sample, Source, SplitSource
+from clevrhope.export.source import ExportSource, Sample, SplitSource
 from clevrhope.pages import render_text
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import PRELIM
@@ -55,7 +55,7 @@ class TableSize:
     """Size as Parquet files."""
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all splits, the figures, the card and the Croissant metadata."""
     sizes = [_write_split(split, out / split.config, advance) for split in (*source.splits, *source.suites)]
     figures = write_figures(source, out)
@@ -95,7 +95,7 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
     return TableSize(n_bytes, n_bytes_of_files)
 
 
-def _schema(split: SplitSource, columns: Sequence[Column]) -> "pa.Schema":
+def _schema(split: SplitSource, columns: Sequence[ExportColumn]) -> "pa.Schema":
     """The columns, with the features that `datasets` reads from the metadata."""
     import pyarrow as pa
 
@@ -106,7 +106,7 @@ def _schema(split: SplitSource, columns: Sequence[Column]) -> "pa.Schema":
     )
 
 
-def _type(column: Column) -> "pa.DataType":
+def _type(column: ExportColumn) -> "pa.DataType":
     import pyarrow as pa
 
     if column.kind == IMAGE:
@@ -116,7 +116,7 @@ def _type(column: Column) -> "pa.DataType":
     return pa.list_(kind) if column.several else kind
 
 
-def _feature(column: Column, vocab: Vocab) -> dict[str, Any]:
+def _feature(column: ExportColumn, vocab: Vocab) -> dict[str, Any]:
     feature: dict[str, Any] = {"dtype": column.kind, "_type": "Value"}
     if column.kind == IMAGE:
         feature = {"_type": "Image"}
@@ -125,7 +125,7 @@ def _feature(column: Column, vocab: Vocab) -> dict[str, Any]:
     return {"feature": feature, "_type": "Sequence"} if column.several else feature
 
 
-def _repeated(column: Column) -> list[str]:
+def _repeated(column: ExportColumn) -> list[str]:
     """The paths in the file of a column's dictionary-encoded parts; empty if it has none."""
     path = f"{column.name}.list.element" if column.several else column.name
     if column.kind == IMAGE:
@@ -166,7 +166,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 """Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
 
 
-def dataset_card(source: Source, sizes: Sequence[TableSize], figures: Mapping[str, Any]) -> str:
+def dataset_card(source: ExportSource, sizes: Sequence[TableSize], figures: Mapping[str, Any]) -> str:
     """The card: a YAML header with the columns, sizes and file patterns of each config, then the text.
 
     `sizes` are those of the splits, followed by those of the suites, in order.
@@ -174,7 +174,7 @@ def dataset_card(source: Source, sizes: Sequence[TableSize], figures: Mapping[st
     return f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
 
 
-def _head(source: Source, sizes: Sequence[TableSize]) -> str:
+def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
     n = sum(len(split.reader) for split in (*source.splits, *source.suites))
     rest = iter(sizes)
     return render_text(
@@ -196,7 +196,7 @@ def _head(source: Source, sizes: Sequence[TableSize]) -> str:
     )
 
 
-def _body(source: Source, figures: Mapping[str, Any]) -> str:
+def _body(source: ExportSource, figures: Mapping[str, Any]) -> str:
     of_one = next((each for each in source.splits if not each.kind.of_sets), None)
     of_sets = next((each for each in source.splits if each.kind.of_sets), None)
     return readme(

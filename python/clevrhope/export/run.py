@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import choose, suite_command
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest
+from clevrhope.dataset.manifest import FILES_TABLE, Manifest
 from clevrhope.dataset.passes_h5 import find_passes
 from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, kind_of
 from clevrhope.dataset.question_table import open_split, read_table
@@ -26,7 +27,7 @@ from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import Source, SplitSource, source_json
+from clevrhope.export.source import ExportSource, SplitSource, source_json
 from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.lock import LOCK_FILE, locked
@@ -120,7 +121,8 @@ def export(
         raise ConfigError(
             f"--format {format} holds one HOP, but {len(found)} were chosen ({listed}); name one with --hop"
         )
-    source = _source(layout, names, chosen, train_questions, images, masks)
+    dataset = Folder.open(folder, finished=False)
+    source = _source(dataset, names, chosen, train_questions, images, masks)
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)
@@ -203,14 +205,14 @@ def _check_empty(out: Path) -> None:
 
 
 def _source(
-    layout: Layout,
+    dataset: Folder,
     names: Sequence[tuple[str, str]],
     chosen: Format,
     train_questions: int | None,
     wants_images: bool,
     wants_masks: bool,
-) -> Source:
-    manifest = existing_manifest(layout.manifest)
+) -> ExportSource:
+    layout, manifest = dataset.layout, dataset.manifest
     splits: list[SplitSource] = []
     for hop, split in names:
         limit = train_questions if split in (TRAIN.name, COVR_TRAIN) else None
@@ -238,7 +240,7 @@ def _source(
             "images out with --no-images"
         )
     suites = tuple(_suites(layout, manifest, splits)) if chosen.suites else ()
-    return Source(layout, manifest, tuple(splits), suites)
+    return ExportSource(layout, manifest, tuple(splits), suites)
 
 
 def _images(layout: Layout, manifest: Manifest, pool: str, image_idxs: Ints, chosen: Format) -> Images | None:
@@ -283,7 +285,7 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             yield SplitSource(pairs, images, indices, counts)
 
 
-def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:
+def _write(source: ExportSource, out: Path, name: str, chosen: Format, advance: Advance) -> None:
     temporary = temporary_path(out.absolute())
     _check_own(temporary)
     work = temporary / WORK

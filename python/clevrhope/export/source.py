@@ -213,7 +213,7 @@ def _rows(reader: QuestionTable, order: Ints | None) -> Iterator[tuple[Ints, Int
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """Everything that a format's module receives."""
 
     layout: Layout
@@ -239,7 +239,7 @@ class Source:
         return {name: [*splits] for name, splits in tables}
 
 
-def source_json(source: Source, format_name: str) -> bytes:
+def source_json(source: ExportSource, format_name: str) -> bytes:
     """The `source.json` of an export: the origin of its content, and its size."""
     manifest = source.manifest
     content: dict[str, Any] = {

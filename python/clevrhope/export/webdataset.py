@@ -21,7 +21,7 @@ from typing import Any
 
 from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import Sample, Source, SplitSource
+from clevrhope.export.source import ExportSource, Sample, SplitSource
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
@@ -31,7 +31,7 @@ SETS_A_SHARD = IMAGES_A_SHARD // MAX_IMAGES
 """Number of samples in a shard of sets of images."""
 
 
-def write(source: Source, out: Path, advance: Advance) -> None:
+def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all shards and a list of them."""
     shards: dict[str, dict[str, Any]] = {}
     for split in source.splits:

@@ -15,7 +15,14 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.contact_sheet import (
+    Card,
+    CardQuestion,
+    ContactSheet,
+    HopCards,
+    SplitCards,
+    contact_sheet,
+)
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
@@ -135,9 +142,9 @@ def _pools(
     return pools
 
 
-def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:
+def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> ContactSheet:
     n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
-    return Sheet(
+    return ContactSheet(
         seed=manifest.seed_in_words,
         n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),
         n_images=sum(map(len, used.values())),

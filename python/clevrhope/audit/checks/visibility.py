@@ -4,15 +4,15 @@ Visible pixels are counted again in the raster of object ids. This takes too lon
 dataset, so only a sample is checked, which depends on the dataset's seed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check, Lines
+from clevrhope.audit.report import Lines
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.runtime.progress import Advance
 
@@ -23,6 +23,7 @@ SCENES_A_BATCH = 48
 TYPES = ("size", "color", "material", "shape")
 
 Rows = npt.NDArray[np.int64]
+Scene = Mapping[str, Any]
 
 
 def check_visibility(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
@@ -37,10 +38,18 @@ def check_visibility(folder: AuditFolder, lines: Lines, advance: Advance) -> Non
     chosen = sampled(n_scenes, folder.manifest.seed)
     for pool, places in chosen.items():
         wanted = frozenset(places.tolist())
-        rows = (row for place, row in enumerate(folder.scene_rows(pool)) if place in wanted)
-        while batch := list(islice(rows, SCENES_A_BATCH)):
-            _count(folder, pool, batch, least, check)
-            advance(len(batch))
+        for (scene, _), shown in pixels_shown(folder, pool, _scenes(folder, pool, wanted, advance)):
+            check.n_checked += 1
+            for number, (thing, n_pixels) in enumerate(zip(scene["objects"], shown, strict=True)):
+                stated = thing.get("visible_pixels", n_pixels)
+                problem = ""
+                if n_pixels < least:
+                    problem = f"shows less than {least} pixels"
+                elif stated != n_pixels:
+                    problem = f"does not show {stated} pixels, as its scene states"
+                if problem:
+                    problem = f"object {number}, a {' '.join(str(thing[kind]) for kind in TYPES)}, {problem}"
+                    check.fault(f"scenes/{pool}", scene["image_index"], problem, n_pixels)
     n_all = sum(n_scenes.values())
     if n_all > MOST_SCENES:
         check.notes.append(f"a sample of {MOST_SCENES:,} of {n_all:,} scenes, drawn from the dataset's seed")
@@ -59,27 +68,27 @@ def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
     }
 
 
-def _count(
-    folder: AuditFolder, pool: str, batch: Sequence[tuple[Path, int, bytes]], least: int, check: Check
-) -> None:
-    scenes = [(parse_row(row, path, line), row) for path, line, row in batch]
-    # CLEVR's own scenes have no camera; another check reports other scenes without one.
-    scenes = [(scene, row) for scene, row in scenes if "camera" in scene]
-    if not scenes:
-        return
-    rasters = folder.object_ids(pool, [row for _, row in scenes])
-    for (scene, _), raster in zip(scenes, rasters, strict=True):
-        check.n_checked += 1
-        counts = np.bincount(raster.ravel(), minlength=len(scene["objects"]) + 1)
-        for number, (each, n_pixels) in enumerate(zip(scene["objects"], counts[1:].tolist(), strict=False)):
-            stated = each.get("visible_pixels", n_pixels)
-            problem = ""
-            if n_pixels < least:
-                problem = f"shows less than {least} pixels"
-            elif stated != n_pixels:
-                problem = f"does not show {stated} pixels, as its scene states"
-            if problem:
-                name = " ".join(str(each[kind]) for kind in TYPES)
-                check.fault(
-                    f"scenes/{pool}", scene["image_index"], f"object {number}, a {name}, {problem}", n_pixels
-                )
+def _scenes(
+    folder: AuditFolder, pool: str, wanted: Collection[int], advance: Advance
+) -> Iterator[tuple[Scene, bytes]]:
+    """Scenes at these places of a pool, with their rows, except CLEVR's own, which have no camera.
+
+    Another check reports other scenes without one.
+    """
+    for place, (path, line, row) in enumerate(folder.scene_rows(pool)):
+        if place in wanted:
+            scene = parse_row(row, path, line)
+            advance(1)
+            if "camera" in scene:
+                yield scene, row
+
+
+def pixels_shown(
+    folder: AuditFolder, pool: str, scenes: Iterable[tuple[Scene, bytes]]
+) -> Iterator[tuple[tuple[Scene, bytes], list[int]]]:
+    """Scenes and their rows, each with the number of pixels that each of its objects shows."""
+    left = iter(scenes)
+    while batch := list(islice(left, SCENES_A_BATCH)):
+        rasters = folder.object_ids(pool, [row for _, row in batch])
+        for scene, raster in zip(batch, rasters, strict=True):
+            yield scene, np.bincount(raster.ravel(), minlength=len(scene[0]["objects"]) + 1)[1:].tolist()

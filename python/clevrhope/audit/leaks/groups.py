@@ -32,7 +32,7 @@ N_OBJECTS: Mapping[str, int] = {"places": 1, "groups": 1, "sets": 5}
 
 
 @dataclass(frozen=True)
-class Image:
+class GroupImage:
     """An image of a group, with the values of each object."""
 
     row: int
@@ -41,11 +41,11 @@ class Image:
 
 
 @dataclass(frozen=True)
-class Question:
+class GroupQuestion:
     """A question about an image of a group."""
 
     row: int
-    image: Image
+    image: GroupImage
     words: bytes
     answer: str
 
@@ -82,7 +82,7 @@ def check_groups(
     questions = list(_questions(arrays, pool, images, answers))
     if hop.held_out:
         of_pair = [kinds.index(kind) for kind, _ in hop.held_out]
-        places: dict[Stage, list[Image]] = defaultdict(list)
+        places: dict[Stage, list[GroupImage]] = defaultdict(list)
         for image in images.values():
             places[image.stage].append(image)
         for of_place in places.values():
@@ -94,7 +94,7 @@ def check_groups(
         ood = SPLITS[split].shown == "in one"
         check.add(file, _minimal(hop, questions, of_pair, seen, ood=ood))
     else:
-        groups: dict[Stage, list[Question]] = defaultdict(list)
+        groups: dict[Stage, list[GroupQuestion]] = defaultdict(list)
         for each in questions:
             groups[each.image.stage].append(each)
         for group in groups.values():
@@ -103,7 +103,7 @@ def check_groups(
                 check.fault(file, group[0].row, problem, value)
 
 
-def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[Image]:
+def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[GroupImage]:
     """The images at these rows of a pool."""
     ends = np.cumsum(pool.native.n_objects.astype(np.int64))
     attributes, cameras = pool.native.attributes, pool.native.cameras
@@ -114,20 +114,20 @@ def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[Image]:
                 tuple(values[number] for (_, values), number in zip(pool.types, each, strict=True))
                 for each in attributes[first : ends[row]].tolist()
             )
-            yield Image(int(row), (int(pool.places[row]), cameras[row].tobytes()), looks)
+            yield GroupImage(int(row), (int(pool.places[row]), cameras[row].tobytes()), looks)
 
 
 def _questions(
-    arrays: SplitArrays, pool: PoolScenes, images: Mapping[int, Image], answers: Mapping[int, str]
-) -> Iterator[Question]:
+    arrays: SplitArrays, pool: PoolScenes, images: Mapping[int, GroupImage], answers: Mapping[int, str]
+) -> Iterator[GroupQuestion]:
     words = arrays.tokens("questions", 0, len(arrays))
     rows = pool.rows(arrays.columns["image_idxs"]).tolist()
     for k, (row, answer) in enumerate(zip(rows, arrays.columns["answers"].tolist(), strict=True)):
         if row in images:
-            yield Question(k, images[row], words[k].tobytes(), answers.get(answer, "?"))
+            yield GroupQuestion(k, images[row], words[k].tobytes(), answers.get(answer, "?"))
 
 
-def _place_problem(images: Sequence[Image], kinds: Sequence[int]) -> str:
+def _place_problem(images: Sequence[GroupImage], kinds: Sequence[int]) -> str:
     """The problem with the images of a place, which differ only in the values of these attributes."""
     looks = [each.looks[0] for each in images]
     held = {tuple(values[k] for k in kinds) for values in looks}
@@ -141,14 +141,14 @@ def _place_problem(images: Sequence[Image], kinds: Sequence[int]) -> str:
 
 
 def _minimal(
-    hop: Hop, questions: Sequence[Question], kinds: Sequence[int], seen: Set[Values] | None, *, ood: bool
+    hop: Hop, questions: Sequence[GroupQuestion], kinds: Sequence[int], seen: Set[Values] | None, *, ood: bool
 ) -> Iterator[Found]:
     """A question is asked once about each image of a grid, and is true of one of them.
 
     In distribution, the image that shows the pair, or what a palette does not have, is left out.
     """
     pair = tuple(value for _, value in hop.held_out or ())
-    groups: dict[tuple[Stage, Values, bytes], list[tuple[Values, Question]]] = defaultdict(list)
+    groups: dict[tuple[Stage, Values, bytes], list[tuple[Values, GroupQuestion]]] = defaultdict(list)
     for each in questions:
         (values,) = each.image.looks
         others = tuple(value for k, value in enumerate(values) if k not in kinds)
@@ -177,7 +177,9 @@ def _minimal(
         yield None, f"not exactly {hop.corners - 1} answers in {hop.corners} are no", f"{n_no} of {n}"
 
 
-def _prelim_problem(hop: Hop, split: str, kinds: Sequence[str], group: Sequence[Question]) -> tuple[str, str]:
+def _prelim_problem(
+    hop: Hop, split: str, kinds: Sequence[str], group: Sequence[GroupQuestion]
+) -> tuple[str, str]:
     """The problem with a group of images about one value, and the values that show it; empty if none."""
     ((kind, value),) = hop.target
     at = kinds.index(kind)

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.report import Found
-from clevrhope.audit.suites.pairs import Flags, Pairs
+from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME
 from clevrhope.dataset.native_reader import Ints
 
@@ -19,7 +19,7 @@ IN_WORDS: Mapping[int, str] = {
 }
 
 
-def relations(pairs: Pairs) -> Iterator[Found]:
+def relations(pairs: SuitePairs) -> Iterator[Found]:
     """The answers of a pair go together as its relation says, about the value that its partner asks for."""
     answers, relation, values = pairs.both("answers"), pairs.of_pair("relation"), pairs.of_pair("value")
     for k in np.flatnonzero(_partners(pairs, answers[:, 0], relation, values) != answers[:, 1]).tolist():
@@ -37,7 +37,7 @@ def relations(pairs: Pairs) -> Iterator[Found]:
             yield 2 * k, "the partner's program does not ask for the value", pairs.vocab.answer(value)
 
 
-def offers(pairs: Pairs) -> Iterator[Found]:
+def offers(pairs: SuitePairs) -> Iterator[Found]:
     """The values that a question offers differ, and its answer is one of them."""
     answers, programs = pairs.arrays.columns["answers"], pairs.tokens("programs")
     has_offer, is_offered, is_twice = (np.zeros(len(answers), bool) for _ in range(3))
@@ -53,7 +53,7 @@ def offers(pairs: Pairs) -> Iterator[Found]:
         yield row, problem, pairs.vocab.answer(answers[row])
 
 
-def _partners(pairs: Pairs, given: Ints, relation: Ints, values: Ints) -> npt.NDArray[np.int64]:
+def _partners(pairs: SuitePairs, given: Ints, relation: Ints, values: Ints) -> npt.NDArray[np.int64]:
     """(K,) the partner's answer that follows from the original's (K,); -1 if none does."""
     yes, no = (pairs.vocab.answers.get(name, -1) for name in ("yes", "no"))
     names = [
@@ -79,12 +79,12 @@ def _partners(pairs: Pairs, given: Ints, relation: Ints, values: Ints) -> npt.ND
     )
 
 
-def _kinds(pairs: Pairs) -> Mapping[int, str]:
+def _kinds(pairs: SuitePairs) -> Mapping[int, str]:
     """Attribute type of each answer that is a value."""
     return {pairs.vocab.answers.get(value, -1): kind for kind, value in pairs.vocab.values()}
 
 
-def _functions(pairs: Pairs) -> Mapping[tuple[str, str], list[int]]:
+def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
     kinds = set(_kinds(pairs).values())
     found: dict[tuple[str, str], list[int]] = {}
@@ -101,7 +101,7 @@ Groups = dict[Group, dict[int, Counter[bool]]]
 """Group -> value asked for -> how often it is the answer, or not."""
 
 
-def _uneven(groups: Groups, pairs: Pairs, where: Mapping[Group, str]) -> Iterator[Found]:
+def _uneven(groups: Groups, pairs: SuitePairs, where: Mapping[Group, str]) -> Iterator[Found]:
     """A fault for each value that the questions of a group ask for more often with one answer."""
     for group, of_value in groups.items():
         for value, counts in of_value.items() if group in where else ():
@@ -111,7 +111,7 @@ def _uneven(groups: Groups, pairs: Pairs, where: Mapping[Group, str]) -> Iterato
                 yield None, problem, f"yes {counts[True]}, no {counts[False]} times"
 
 
-def balance(pairs: Pairs) -> Iterator[Found]:
+def balance(pairs: SuitePairs) -> Iterator[Found]:
     """Each value is asked for with yes as often as with no, with and without a mention in the original."""
     kinds, yes, place = _kinds(pairs), pairs.vocab.answers.get("yes", -1), pairs.place
     columns = (pairs.of_pair(name).tolist() for name in ("relation", "value", "test"))
@@ -140,7 +140,7 @@ def balance(pairs: Pairs) -> Iterator[Found]:
     yield from _uneven(groups, pairs, where)
 
 
-def verified(pairs: Pairs) -> Iterator[Found]:
+def verified(pairs: SuitePairs) -> Iterator[Found]:
     """Searched pairs of verify questions ask for each value with yes as often as with no."""
     values = {
         number: pairs.vocab.answers.get(token.rstrip("]").partition("[")[2], -1)
@@ -164,7 +164,7 @@ def verified(pairs: Pairs) -> Iterator[Found]:
     yield from _uneven(groups, pairs, where)
 
 
-def shares(pairs: Pairs) -> Iterator[tuple[str, Counter[bool]]]:
+def shares(pairs: SuitePairs) -> Iterator[tuple[str, Counter[bool]]]:
     """How many originals are answered yes and no, for each test in which a coin decides on the sides."""
     tests, answers = pairs.of_pair("test"), pairs.of_pair("answers")
     for test in np.unique(tests[pairs.swapped]).tolist():

@@ -20,7 +20,7 @@ from clevrhope.audit.json_agreement import (
 from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Found, Line, Lines
 from clevrhope.audit.suites import answers, foils, questions, structure
-from clevrhope.audit.suites.pairs import Pairs, named
+from clevrhope.audit.suites.pairs import SuitePairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
 from clevrhope.dataset.question_kinds import RELATIONS, ROLES, TIERS
@@ -30,7 +30,7 @@ from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime import assets
 from clevrhope.runtime.progress import Advance
 
-Rule = Callable[[Pairs], Iterator[Found]]
+Rule = Callable[[SuitePairs], Iterator[Found]]
 """Finds faults in a file; the function's sentence says what holds."""
 
 
@@ -146,7 +146,7 @@ class _SuiteChecks:
         lines["pairs"].add(folder.layout.relative(place.vocab), found)
         with place.open() as arrays, place.split.open() as split:
             source = self._source(place.suite, arrays.fingerprint)
-            pairs = Pairs(folder, place, arrays, split, vocab, source)
+            pairs = SuitePairs(folder, place, arrays, split, vocab, source)
             families = [*self._families, *(source.places if source else ())]
             rows = arrays.rows if isinstance(arrays, AddedPairs) else None
             if rows is not None:
@@ -174,7 +174,7 @@ class _SuiteChecks:
         for name, note in pairs.notes:
             lines[name].notes += [] if note in lines[name].notes else [note]
 
-    def _compare_files(self, pairs: Pairs, families: Sequence[tuple[str, int]]) -> None:
+    def _compare_files(self, pairs: SuitePairs, families: Sequence[tuple[str, int]]) -> None:
         """Compares a question file with the arrays of its file in HDF5, of which each row is its own."""
         place, check, arrays = pairs.place, self._lines["pair files"], pairs.arrays
         files = Compared(place.json, self._folder.layout.relative(place.json), place.file)
@@ -226,7 +226,7 @@ class _SuiteChecks:
         return self._readers[key]
 
 
-def _keys_of_pairs(pairs: Pairs) -> Iterator[Mapping[str, object]]:
+def _keys_of_pairs(pairs: SuitePairs) -> Iterator[Mapping[str, object]]:
     """The keys of each row that describe its pair, from the columns."""
     arrays = pairs.arrays
     names = ("pair_idxs", "role", "test", "tier", "cell", "orig_idxs", "relation", "value")
@@ -247,7 +247,7 @@ def _keys_of_pairs(pairs: Pairs) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _keys_of_added(pairs: Pairs, arrays: AddedPairs) -> Iterator[Mapping[str, object]]:
+def _keys_of_added(pairs: SuitePairs, arrays: AddedPairs) -> Iterator[Mapping[str, object]]:
     """The keys of each row of a train set with added questions that describe where it is from."""
     columns = arrays.whole
     for test, source in zip(columns["test"].tolist(), columns["source_idxs"].tolist(), strict=True):

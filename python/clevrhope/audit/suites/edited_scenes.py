@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-import numpy as np
-
+from clevrhope.audit.checks.visibility import pixels_shown
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Check
@@ -19,8 +17,6 @@ PIXELS = (*BLURS, "fill", "crop")
 KINDS = ("copy", *PIXELS, "removal", "edit")
 """The kinds of edits of a scene or its image, in the order of a question's images."""
 
-TYPES = ("size", "color", "material", "shape")
-SCENES_A_BATCH = 48
 
 _SEEN = ("visible_pixels", "visible_fraction", "bbox")
 """Keys of objects that are counted again in an edited scene."""
@@ -217,19 +213,15 @@ def _broken_rules(
 
 def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: Check) -> None:
     """Compares each object's visible pixels with those in a raster of the edited scene."""
-    least = int(folder.manifest.world["constraints"]["min_pixels"])
-    rest = iter([each for each in scenes if each.kind in ("removal", "edit")])
-    while batch := list(islice(rest, SCENES_A_BATCH)):
-        rasters = folder.object_ids(pool, [each.row for each in batch])
-        for each, raster in zip(batch, rasters, strict=True):
-            counts = np.bincount(raster.ravel(), minlength=len(each.scene["objects"]) + 1)[1:].tolist()
-            stated = [item["visible_pixels"] for item in each.scene["objects"]]
-            if counts != stated:
-                problem = f"objects do not show {stated} pixels, as the scene states"
-                check.fault(_file(folder, pool), each.index, problem, counts)
-            if min(counts) < least:
-                problem = f"an object shows less than {least} pixels"
-                check.fault(_file(folder, pool), each.index, problem, min(counts))
+    least, file = int(folder.manifest.world["constraints"]["min_pixels"]), _file(folder, pool)
+    changed = ((each.scene, each.row) for each in scenes if each.kind in ("removal", "edit"))
+    for (scene, _), shown in pixels_shown(folder, pool, changed):
+        stated = [thing["visible_pixels"] for thing in scene["objects"]]
+        if shown != stated:
+            problem = f"objects do not show {stated} pixels, as the scene states"
+            check.fault(file, scene["image_index"], problem, shown)
+        if min(shown) < least:
+            check.fault(file, scene["image_index"], f"an object shows less than {least} pixels", min(shown))
 
 
 def _file(folder: AuditFolder, pool: str) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from clevrhope.audit.report import Found
-from clevrhope.audit.suites.pairs import Flags, Pairs, Places
+from clevrhope.audit.suites.pairs import Flags, Places, SuitePairs
 from clevrhope.audit.suites.questions import completed
 from clevrhope.audit.suites.source import SEEN, UNSEEN, SuiteSource, TestRules
 
 
-def cells(pairs: Pairs) -> Iterator[Found]:
+def cells(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs have the cells that their test takes."""
     for name, rules, rows in _tests(pairs):
         if len(rules.cells) < 4:
@@ -21,7 +21,7 @@ def cells(pairs: Pairs) -> Iterator[Found]:
                 yield 2 * k, f"cell is not {wanted}, as {name} wants it", pairs.of_pair("cell")[k]
 
 
-def foils(pairs: Pairs) -> Iterator[Found]:
+def foils(pairs: SuitePairs) -> Iterator[Found]:
     """Crossings ask for the value that completes the pair, and controls beside them for another one."""
     tests = [(name, rules, rows) for name, rules, rows in _tests(pairs) if rules.foils]
     if not tests or pairs.source is None:
@@ -52,7 +52,7 @@ def foils(pairs: Pairs) -> Iterator[Found]:
             yield from _searched(pairs, pairs.source, name, rows, of_test)
 
 
-def _tests(pairs: Pairs) -> Iterator[tuple[str, TestRules, Places]]:
+def _tests(pairs: SuitePairs) -> Iterator[tuple[str, TestRules, Places]]:
     """The tests of the suite's files, with the pairs of each."""
     for name, rules in pairs.source.tests.items() if pairs.source else ():
         number = pairs.arrays.tests.index(name) if name in pairs.arrays.tests else -1
@@ -60,7 +60,7 @@ def _tests(pairs: Pairs) -> Iterator[tuple[str, TestRules, Places]]:
 
 
 def _searched(
-    pairs: Pairs, source: SuiteSource, name: str, rows: Places, of_test: dict[str, Places]
+    pairs: SuitePairs, source: SuiteSource, name: str, rows: Places, of_test: dict[str, Places]
 ) -> Iterator[Found]:
     """An original that was searched for is in one pair of a test, and has the control that it can have."""
     originals, values = pairs.numbers, pairs.of_pair("value")
@@ -77,7 +77,7 @@ def _searched(
                 yield 2 * k, problem, values[k]
 
 
-def _can_have(control: TestRules, pairs: Pairs, rows: Places) -> Flags:
+def _can_have(control: TestRules, pairs: SuitePairs, rows: Places) -> Flags:
     """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
     families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
     n_values = Counter(kind for kind, _ in pairs.vocab.values())
@@ -89,7 +89,7 @@ def _can_have(control: TestRules, pairs: Pairs, rows: Places) -> Flags:
     return found & np.isin(columns["answers"][given], enough)
 
 
-def _groups(pairs: Pairs, rows: Places) -> Iterator[Found]:
+def _groups(pairs: SuitePairs, rows: Places) -> Iterator[Found]:
     """Each original's pairs ask for every value of one attribute once, and one is answered yes."""
     values, answers = pairs.arrays.columns["value"], pairs.arrays.columns["answers"]
     types: dict[str, set[int]] = {}

@@ -35,7 +35,7 @@ class Findings:
     implied: Flags
 
 
-class Pairs:
+class SuitePairs:
     """The K pairs of a file; an odd row at its end belongs to no pair.
 
     Attributes:

@@ -9,7 +9,7 @@ from clevrhope.audit.checks.columns import ColumnCheck, wrong_answers
 from clevrhope.audit.checks.text import PROBLEMS as TEXT_PROBLEMS
 from clevrhope.audit.leaks.report import VIOLATIONS
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import ROWS_A_BATCH, Flags, Pairs
+from clevrhope.audit.suites.pairs import ROWS_A_BATCH, Flags, SuitePairs
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import MISSING
 from clevrhope.splits.kinds import SPLITS
@@ -23,7 +23,7 @@ WITHOUT_EQUIVALENT = ("and", "not", "count_is")
 """The ones among these that have no equivalent in CLEVR's functions."""
 
 
-def programs(pairs: Pairs) -> Iterator[Found]:
+def programs(pairs: SuitePairs) -> Iterator[Found]:
     """Every program gives the stored answer; lengths, padding and needed relations fit it."""
     arrays = pairs.arrays
     problem = f"its scene is not among those of {pairs.pool.name}"
@@ -36,7 +36,7 @@ def programs(pairs: Pairs) -> Iterator[Found]:
         yield from columns.of_rows(arrays, first, pairs.wide(first), pairs.pool, scenes)
 
 
-def equivalents(pairs: Pairs) -> Iterator[Found]:
+def equivalents(pairs: SuitePairs) -> Iterator[Found]:
     """A program with functions that CLEVR lacks has an equivalent in CLEVR's, with the same answer.
 
     There is none if it combines truth values by `and` or `not`, or compares with a number.
@@ -62,7 +62,7 @@ def equivalents(pairs: Pairs) -> Iterator[Found]:
             yield row, problem, pairs.text(row)
 
 
-def mentions(pairs: Pairs) -> Iterator[Found]:
+def mentions(pairs: SuitePairs) -> Iterator[Found]:
     """`cell` and `touches` are what programs and images show; made questions obey the split's rule."""
     place, pair, n = pairs.place, pairs.place.hop.held_out, pairs.n
     found, arrays = pairs.findings, pairs.arrays
@@ -96,7 +96,7 @@ def mentions(pairs: Pairs) -> Iterator[Found]:
             yield row, problem, pairs.text(row)
 
 
-def unseen(pairs: Pairs) -> Iterator[Found]:
+def unseen(pairs: SuitePairs) -> Iterator[Found]:
     """No made question asks for a combination that is not in the palette."""
     reader = pairs.palette.reader(pairs.place.split.name)
     if reader is None or not len(pairs.own):
@@ -109,7 +109,7 @@ def unseen(pairs: Pairs) -> Iterator[Found]:
         yield int(pairs.own[k]), VIOLATIONS[violation][1], pairs.text(int(pairs.own[k]))
 
 
-def completed(pairs: Pairs, values: Ints) -> Flags:
+def completed(pairs: SuitePairs, values: Ints) -> Flags:
     """(K,) whether values complete the held-out pair, given how the split's question describes it.
 
     For a program `query_color unique ...`, a value does so if `filter_color[value] ...` mentions the pair and
@@ -143,7 +143,7 @@ def completed(pairs: Pairs, values: Ints) -> Flags:
     return found
 
 
-def _of_object(pairs: Pairs, tokens: Sequence[int]) -> list[int]:
+def _of_object(pairs: SuitePairs, tokens: Sequence[int]) -> list[int]:
     """The program of a set, without its parts about other objects.
 
     A part that begins with a relation or a likeness to other objects is replaced by the whole scene.
@@ -168,7 +168,7 @@ def _of_object(pairs: Pairs, tokens: Sequence[int]) -> list[int]:
     return kept
 
 
-def _mention(pairs: Pairs, programs: Ints) -> Flags:
+def _mention(pairs: SuitePairs, programs: Ints) -> Flags:
     """(K,) whether programs mention the held-out pair; False for rows without a program."""
     no_words = np.full((len(programs), 2), [START, END], dtype=np.int32)
     no_scenes = np.full(len(programs), MISSING, dtype=np.int64)
@@ -176,7 +176,7 @@ def _mention(pairs: Pairs, programs: Ints) -> Flags:
     return found
 
 
-def texts(pairs: Pairs, reader: TextReader, *, n_families: int) -> Iterator[Found]:
+def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator[Found]:
     """The texts that were made mean their programs, except those of families beyond `n_families`.
 
     Those families come from a suite whose files are unknown.

@@ -6,7 +6,7 @@ import numpy as np
 
 from clevrhope.audit.checks.columns import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import Flags, Pairs, Places, differing, named
+from clevrhope.audit.suites.pairs import Flags, Places, SuitePairs, differing, named
 from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.split_files import AddedPairs
 
@@ -27,7 +27,7 @@ BLOCK = 10
 """Number of train questions before each added one."""
 
 
-def attributes(pairs: Pairs) -> Iterator[Found]:
+def attributes(pairs: SuitePairs) -> Iterator[Found]:
     """A file names its place in the dataset and its tests."""
     place, arrays, source = pairs.place, pairs.arrays, pairs.source
     wanted = {"hop": place.hop.name, "split": place.name, "pool": pairs.pool.name, "suite": place.suite}
@@ -44,7 +44,7 @@ def attributes(pairs: Pairs) -> Iterator[Found]:
             yield None, f"not {len(tests)} tests, as in the suite's files", len(there)
 
 
-def structure(pairs: Pairs) -> Iterator[Found]:
+def structure(pairs: SuitePairs) -> Iterator[Found]:
     """Numbers, roles and sides of pairs."""
     n, arrays = pairs.n, pairs.arrays
     if len(arrays) != 2 * n:
@@ -63,7 +63,7 @@ def structure(pairs: Pairs) -> Iterator[Found]:
     yield from of_ranges(arrays)
 
 
-def order(pairs: Pairs) -> Iterator[Found]:
+def order(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs are sorted by test and original, and only groups repeat an original.
 
     If the suite's files are unknown, the pairs of an original have to ask for different values.
@@ -82,7 +82,7 @@ def order(pairs: Pairs) -> Iterator[Found]:
         yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"
 
 
-def originals(pairs: Pairs) -> Iterator[Found]:
+def originals(pairs: SuitePairs) -> Iterator[Found]:
     """Each original is its row in the split's file, in every array."""
     split, arrays = pairs.split, pairs.arrays
     beyond = (pairs.originals >= 0) & ~pairs.sound
@@ -101,7 +101,7 @@ def originals(pairs: Pairs) -> Iterator[Found]:
             yield int(given[at]), f"{name} is not that of row {rows[at]} of the split", mine[at].tolist()
 
 
-def rules(pairs: Pairs) -> Iterator[Found]:
+def rules(pairs: SuitePairs) -> Iterator[Found]:
     """Tiers, sides and families of sound pairs are those of the suite's own files."""
     if pairs.source is None:
         return
@@ -127,7 +127,7 @@ def rules(pairs: Pairs) -> Iterator[Found]:
                 yield 2 * k, problem, relations[k]
 
 
-def searched(pairs: Pairs) -> Iterator[Found]:
+def searched(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs whose originals were searched for are on images of the split, and each asks something new."""
     arrays, images, tests = pairs.arrays, pairs.of_pair("image_idxs"), pairs.of_pair("test")
     elsewhere = pairs.searched & ~np.isin(images, pairs.split.used)
@@ -157,7 +157,7 @@ def searched(pairs: Pairs) -> Iterator[Found]:
                 yield 2 * k, problem, int(families[2 * k])
 
 
-def quotas(pairs: Pairs) -> Iterator[Found]:
+def quotas(pairs: SuitePairs) -> Iterator[Found]:
     """No search continued in a cell that was full.
 
     A group was searched for in the last cell in which it has a pair. A control is added along with its pair,
@@ -180,7 +180,7 @@ def quotas(pairs: Pairs) -> Iterator[Found]:
             yield None, problem, f"{cell:02b}"
 
 
-def added(pairs: Pairs) -> Iterator[Found]:
+def added(pairs: SuitePairs) -> Iterator[Found]:
     """A train set has its own questions as `train` has them, and after every ten of them an added one.
 
     Rows are those of the whole file.

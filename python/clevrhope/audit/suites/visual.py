@@ -10,7 +10,7 @@ from clevrhope.audit.checks.images import LEAST_PX, without_outlines
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check, Found
 from clevrhope.audit.suites.edited_scenes import BLURS, PIXELS, EditedScene, check_scenes, read_edited
-from clevrhope.audit.suites.pairs import Pairs
+from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.audit.suites.source import FLIP, SAME
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
@@ -23,7 +23,7 @@ TESTS = (*PIXELS, "removal", "edit")
 _SAME = ("questions", "programs", "question_families", "question_lengths", "program_lengths")
 
 
-def check_visual(pairs: Pairs, check: Check) -> None:
+def check_visual(pairs: SuitePairs, check: Check) -> None:
     """Checks the pairs of a file, and the scenes and images that they are about.
 
     Raises:
@@ -41,7 +41,7 @@ def check_visual(pairs: Pairs, check: Check) -> None:
         check.fault("manifest.json", None, f"images of {place.file}: {stated}, not", len(scenes))
 
 
-def _rows(pairs: Pairs, scenes: Mapping[int, EditedScene]) -> Iterator[Found]:
+def _rows(pairs: SuitePairs, scenes: Mapping[int, EditedScene]) -> Iterator[Found]:
     """Both questions of a pair are the same; its images are those of its test and question."""
     if pairs.arrays.tests != TESTS:
         yield None, f"tests are not {', '.join(TESTS)}", ", ".join(pairs.arrays.tests)

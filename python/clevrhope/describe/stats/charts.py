@@ -68,7 +68,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Row:
+class DotRow:
     """A row of a dot chart; there is a gap between groups of rows."""
 
     label: str
@@ -137,7 +137,7 @@ def legend(drawn: Figure, series: Sequence[Series], *, line: bool = False, note:
 
 def dots(
     axes: Axes,
-    rows: Sequence[Row],
+    rows: Sequence[DotRow],
     series: Sequence[Series],
     *,
     label: str,
@@ -289,7 +289,7 @@ def _handle(series: Series, *, line: bool) -> Line2D:
     return handle
 
 
-def _heights(rows: Sequence[Row]) -> npt.NDArray[np.float64]:
+def _heights(rows: Sequence[DotRow]) -> npt.NDArray[np.float64]:
     gaps = [0.0, *(0.8 if a.group != b.group else 0.0 for a, b in pairwise(rows))]
     heights: npt.NDArray[np.float64] = np.arange(len(rows)) + np.cumsum(gaps)
     return heights

@@ -39,7 +39,7 @@ def _in_none(split: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
-class Column:
+class SplitColumn:
     """A split with its label in tables and plots."""
 
     label: str
@@ -51,12 +51,12 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class StatsSheet:
     """The measurements that tables and plots show for a group."""
 
     group: str
     held_out: Sequence[Value]
-    columns: Sequence[Column]
+    columns: Sequence[SplitColumn]
     """Its own splits first, then the other folder's."""
     comparisons: Sequence[Mapping[str, Any]]
     """The distances between its splits, and from the other folder's, as in measured.json."""
@@ -84,7 +84,7 @@ def measure_folder(
     splits: Sequence[str] = (),
     against: Path | None = None,
     progress: Progress,
-) -> list[Sheet]:
+) -> list[StatsSheet]:
     """Measures a folder, or some of its HOPs and splits, and compares it with another folder if given.
 
     Raises:
@@ -100,7 +100,9 @@ def measure_folder(
         for group, names in chosen.items():
             columns = []
             for split in names:
-                columns.append(Column(split, split, source.measure(group, split), of_clevr=group == CLEVR))
+                columns.append(
+                    SplitColumn(split, split, source.measure(group, split), of_clevr=group == CLEVR)
+                )
                 advance(1)
             beside = {} if other is None else other.beside(group, names)
             others = {each.label: each for each in beside.values()}.values()
@@ -110,7 +112,7 @@ def measure_folder(
             suites = {suite: of_splits for suite, of_splits in suites.items() if of_splits}
             covr = _only(measured["covr"], splits or list(measured["covr"]))
             held_out = tuple(measured["held_out"].items())
-            sheets.append(Sheet(group, held_out, [*columns, *others], comparisons, suites, covr))
+            sheets.append(StatsSheet(group, held_out, [*columns, *others], comparisons, suites, covr))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
         raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
@@ -123,11 +125,11 @@ class _OtherFolder:
         self._source, self._other = source, other
         self._measure = cache(other.measure)
 
-    def beside(self, group: str, splits: Sequence[str]) -> dict[str, Column]:
+    def beside(self, group: str, splits: Sequence[str]) -> dict[str, SplitColumn]:
         """Split -> its counterpart; splits without one are left out."""
         found = {split: self._counterpart(group, split) for split in splits}
         return {
-            split: Column(
+            split: SplitColumn(
                 *(self._label(group, *place), place[1], self._measure(*place)),
                 of_clevr=place[0] == CLEVR,
                 other=True,
@@ -166,7 +168,9 @@ def _only(measured: Mapping[str, Any], splits: Sequence[str]) -> dict[str, Any]:
     return {split: of_split for split, of_split in measured.items() if split in splits}
 
 
-def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[dict[str, Any]]:
+def _comparisons(
+    columns: Sequence[SplitColumn], beside: Mapping[str, SplitColumn]
+) -> Iterator[dict[str, Any]]:
     yield from distances_json({column.split: column.measured for column in columns})
     for column in columns:
         if other := beside.get(column.split):
@@ -174,7 +178,7 @@ def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Ite
 
 
 def as_json(
-    root: Path, other_root: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
+    root: Path, other_root: Path | None, sheets: Sequence[StatsSheet], plots: Sequence[Path]
 ) -> dict[str, Any]:
     """The object that `clevrhope stats --json` prints, in which shares are from 0 to 1."""
     return {
@@ -185,7 +189,7 @@ def as_json(
     }
 
 
-def _sheet(sheet: Sheet) -> dict[str, Any]:
+def _sheet(sheet: StatsSheet) -> dict[str, Any]:
     def splits(*, of_other: bool) -> dict[str, Any]:
         return {each.label: _split(each, sheet) for each in sheet.columns if each.other == of_other}
 
@@ -199,5 +203,5 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     }
 
 
-def _split(column: Column, sheet: Sheet) -> dict[str, Any]:
+def _split(column: SplitColumn, sheet: StatsSheet) -> dict[str, Any]:
     return {"split": column.split, **with_baselines(column.measured, sheet.train)}

@@ -14,7 +14,7 @@ import numpy as np
 from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
 from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER
 from clevrhope.describe.stats.charts import (
-    Row,
+    DotRow,
     Series,
     colour_bar,
     colour_table,
@@ -25,7 +25,7 @@ from clevrhope.describe.stats.charts import (
     png,
     strip,
 )
-from clevrhope.describe.stats.comparison import Column, Sheet
+from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
 from clevrhope.describe.stats.tables import family_order, names_of, value_types
 from clevrhope.splits.kinds import SPLITS
 
@@ -40,12 +40,12 @@ _UNKNOWN = ("#444444", "P")
 _MEANS = "Markers at the top: means."
 
 
-def _answers(sheet: Sheet) -> bytes:
+def _answers(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     kind_of = {value: kind for kind, values in value_types(sheet.columns).items() for value in values}
     kind_of |= {"yes": "yes/no", "no": "yes/no"}
     names = names_of(_splits(columns), "answers", VALUE_ORDER)
-    rows = [Row(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
+    rows = [DotRow(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
     series = _shares(columns, lambda split: split["answers"], names)
     types = names_of(_splits(columns), "answer_types", TYPE_ORDER)
     of_types = _shares(columns, lambda split: split["answer_types"], types)
@@ -53,13 +53,13 @@ def _answers(sheet: Sheet) -> bytes:
         left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
         dots(left, rows, series, label="share of the questions, %")
         left.set_title("answers")
-        dots(right, [Row(kind) for kind in types], of_types, label="share of the questions, %")
+        dots(right, [DotRow(kind) for kind in types], of_types, label="share of the questions, %")
         right.set_title("answer types")
         legend(drawn, series)
         return png(drawn)
 
 
-def _families(sheet: Sheet) -> bytes:
+def _families(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     names = family_order(columns)
     series = _shares(columns, by_family, names)
@@ -68,13 +68,13 @@ def _families(sheet: Sheet) -> bytes:
     with figure(f"{sheet.group}: question families", width_in=12.5, height_in=8) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(4, 3 + 0.04 * len(files)))
         strip(above, names, series)
-        dots(below, [Row(file) for file in files], of_files, label="share of the questions, %")
+        dots(below, [DotRow(file) for file in files], of_files, label="share of the questions, %")
         below.set_title("template files")
         legend(drawn, series)
         return png(drawn)
 
 
-def _lengths(sheet: Sheet) -> bytes:
+def _lengths(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     series = [_series(each) for each in columns]
     with figure(f"{sheet.group}: lengths", width_in=11, height_in=4.8) as drawn:
@@ -87,7 +87,7 @@ def _lengths(sheet: Sheet) -> bytes:
         return png(drawn)
 
 
-def _objects(sheet: Sheet) -> bytes:
+def _objects(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     series = [_series(each) for each in columns]
     with figure(f"{sheet.group}: objects", width_in=7.5, height_in=4.8) as drawn:
@@ -98,10 +98,10 @@ def _objects(sheet: Sheet) -> bytes:
         return png(drawn)
 
 
-def _values(sheet: Sheet) -> bytes:
+def _values(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     types = value_types(columns)
-    rows = [Row(value, kind) for kind, values in types.items() for value in values]
+    rows = [DotRow(value, kind) for kind, values in types.items() for value in values]
     even = [100 / len(types[row.group]) for row in rows]
     series = [
         _series(
@@ -120,7 +120,7 @@ def _values(sheet: Sheet) -> bytes:
         return png(drawn)
 
 
-def _pairs(sheet: Sheet) -> bytes:
+def _pairs(sheet: StatsSheet) -> bytes:
     """A triangle of attributes against attributes: the first has no row, the last no column."""
     columns = _scenes(sheet)
     types = value_types(columns)
@@ -159,10 +159,12 @@ def _pairs(sheet: Sheet) -> bytes:
         return png(drawn)
 
 
-def _relations(sheet: Sheet) -> bytes:
+def _relations(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     names = names_of(_splits(columns), "relations", RELATION_ORDER)
-    rows = [Row(name, "spatial" if name in RELATION_ORDER else "same") for name in names] or [Row("none")]
+    rows = [DotRow(name, "spatial" if name in RELATION_ORDER else "same") for name in names] or [
+        DotRow("none")
+    ]
     series = _shares(columns, lambda split: split["relations"], [row.label for row in rows])
     most = max((int(n) for split in _splits(columns) for n in split["relations_a_question"]), default=0)
     chains = _shares(columns, lambda split: split["relations_a_question"], [str(n) for n in range(most + 1)])
@@ -170,13 +172,13 @@ def _relations(sheet: Sheet) -> bytes:
         left, right = drawn.subplots(1, 2)
         dots(left, rows, series, label="share of the questions, %")
         left.set_title("relation")
-        dots(right, [Row(str(n)) for n in range(most + 1)], chains, label="share of the questions, %")
+        dots(right, [DotRow(str(n)) for n in range(most + 1)], chains, label="share of the questions, %")
         right.set_title("left, right, front and behind in one question")
         legend(drawn, series)
         return png(drawn)
 
 
-def _baselines(sheet: Sheet) -> bytes:
+def _baselines(sheet: StatsSheet) -> bytes:
     train = sheet.train
     guesses: dict[str, Callable[[Measured], float | None]] = {
         "most frequent answer\nof the split itself": lambda split: guessed(split, split, of_family=False),
@@ -195,13 +197,13 @@ def _baselines(sheet: Sheet) -> bytes:
     ]
     with figure(f"{sheet.group}: accuracy of guessing", width_in=9, height_in=4.8) as drawn:
         axes = drawn.subplots()
-        rows = [Row(name, str(k // 2)) for k, name in enumerate(guesses)]
+        rows = [DotRow(name, str(k // 2)) for k, name in enumerate(guesses)]
         dots(axes, rows, series, label="correct answers, %", limit=102)
         legend(drawn, series)
         return png(drawn)
 
 
-def _distances(sheet: Sheet) -> bytes | None:
+def _distances(sheet: StatsSheet) -> bytes | None:
     shown = [each for each in sheet.comparisons if SPLITS[each["a"]].drawn != "places"]
     if not shown:
         return None
@@ -219,12 +221,12 @@ def _distances(sheet: Sheet) -> bytes | None:
     with figure(title, width_in=9.5, height_in=2 + 0.52 * len(DISTRIBUTIONS)) as drawn:
         axes = drawn.subplots()
         label = "total variation distance (0: alike, 1: nothing in common)"
-        dots(axes, [Row(name) for name in DISTRIBUTIONS], series, label=label, ticks=chance, limit=1.02)
+        dots(axes, [DotRow(name) for name in DISTRIBUTIONS], series, label=label, ticks=chance, limit=1.02)
         legend(drawn, series, note="Grey strokes: roughly what chance gives at these sizes.")
         return png(drawn)
 
 
-PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
+PLOTS: Mapping[str, Callable[[StatsSheet], bytes | None]] = {
     "answers": _answers,
     "baselines": _baselines,
     "distances": _distances,
@@ -243,29 +245,29 @@ def _numbers(values: Iterable[float | None], scale: float = 1) -> list[float]:
     return [float("nan") if value is None else scale * value for value in values]
 
 
-def _scenes(sheet: Sheet) -> list[Column]:
+def _scenes(sheet: StatsSheet) -> list[SplitColumn]:
     """The columns of all splits but minimal sets; all columns if there are no others."""
     minimal = [name for name, kind in SPLITS.items() if kind.drawn == "places"]
     return [column for column in sheet.columns if column.split not in minimal] or list(sheet.columns)
 
 
-def _splits(columns: Sequence[Column]) -> list[Measured]:
+def _splits(columns: Sequence[SplitColumn]) -> list[Measured]:
     return [column.measured for column in columns]
 
 
-def _numbered(columns: Sequence[Column], histogram: str) -> list[dict[int, int]]:
+def _numbered(columns: Sequence[SplitColumn], histogram: str) -> list[dict[int, int]]:
     """A histogram by number of each split."""
     return [{int(value): n for value, n in split[histogram].items()} for split in _splits(columns)]
 
 
-def _series(column: Column, values: Sequence[float] = ()) -> Series:
+def _series(column: SplitColumn, values: Sequence[float] = ()) -> Series:
     known = _CLEVR if column.of_clevr else _COLOURS
     colour, marker = known.get(column.split, _UNKNOWN)
     return Series(column.label, colour, marker, column.other, values)
 
 
 def _shares(
-    columns: Sequence[Column], histogram: Callable[[Measured], Mapping[_Key, int]], keys: Sequence[_Key]
+    columns: Sequence[SplitColumn], histogram: Callable[[Measured], Mapping[_Key, int]], keys: Sequence[_Key]
 ) -> list[Series]:
     """A series for each column, with each key's share of the column's questions, in per cent."""
     return [

@@ -11,7 +11,7 @@ from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import write_manifest
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.plot_files import KINDS, without_plots
-from clevrhope.describe.stats.comparison import Sheet, measure_folder
+from clevrhope.describe.stats.comparison import StatsSheet, measure_folder
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.extras import check_extra
@@ -43,7 +43,7 @@ def check_outside(plots: Path, dataset: Path) -> None:
         )
 
 
-def kinds_of(sheet: Sheet) -> list[str]:
+def kinds_of(sheet: StatsSheet) -> list[str]:
     """The kinds of plots for a group; there are none if it has only questions over several images."""
     if not sheet.columns:
         return []
@@ -51,7 +51,7 @@ def kinds_of(sheet: Sheet) -> list[str]:
     return [kind for kind in KINDS if not only_values or kind in _OF_VALUES]
 
 
-def write_plots(folder: Path, sheet: Sheet, *, advance: Advance) -> list[Path]:
+def write_plots(folder: Path, sheet: StatsSheet, *, advance: Advance) -> list[Path]:
     """Draws the plots of a group into a folder of its own; returns the files.
 
     `advance` is called after each plot, which takes a few tenths of a second.

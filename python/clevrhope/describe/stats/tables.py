@@ -10,7 +10,7 @@ from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
 from clevrhope.describe.measure import Value
 from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
 from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
-from clevrhope.describe.stats.comparison import Column, Sheet
+from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages.markdown import decimal, mean, number, percent, percentile
 
@@ -19,7 +19,7 @@ Cell = Callable[[Measured], str]
 
 
 @dataclass(frozen=True)
-class Table:
+class StatsTable:
     """A table whose first column names the rows, and whose other columns have numbers."""
 
     title: str
@@ -28,7 +28,7 @@ class Table:
     note: str = ""
 
 
-def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
+def tables(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
     """The tables of all measurements; `full` adds those of families and of pairs of values."""
     if sheet.columns:
         yield from _of_splits(sheet, full=full)
@@ -43,12 +43,12 @@ def tables(sheet: Sheet, *, full: bool) -> Iterator[Table]:
         yield from _of_sets(sheet.covr)
 
 
-def _of_splits(sheet: Sheet, *, full: bool) -> Iterator[Table]:
+def _of_splits(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
     """The tables of questions about one image."""
     head, splits, train = ["", *(column.label for column in sheet.columns)], sheet.splits, sheet.train
 
-    def table(title: str, cells: Mapping[str, Cell], note: str = "") -> Table:
-        return Table(title, head, _rows(splits, cells), note)
+    def table(title: str, cells: Mapping[str, Cell], note: str = "") -> StatsTable:
+        return StatsTable(title, head, _rows(splits, cells), note)
 
     yield table(
         "What is in it",
@@ -111,7 +111,7 @@ def names_of(splits: Iterable[Measured], histogram: str, order: Sequence[str]) -
     return ordered((name for split in splits for name in split[histogram]), order)
 
 
-def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
+def value_types(columns: Sequence[SplitColumn]) -> dict[str, list[str]]:
     """Attribute -> its values in the images of the splits, in display order."""
     values: dict[str, set[str]] = {}
     for column in columns:
@@ -121,7 +121,7 @@ def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
     return {kind: ordered(values[kind], VALUE_ORDER) for kind in ordered(values, TYPE_ORDER)}
 
 
-def family_order(columns: Sequence[Column]) -> list[tuple[str, int]]:
+def family_order(columns: Sequence[SplitColumn]) -> list[tuple[str, int]]:
     """The families that occur in some split, by `question_family_index`."""
     index = {
         (family["file"], family["place"]): family["question_family_index"]
@@ -206,12 +206,12 @@ GUESSES: Mapping[str, Cell] = {
 }
 
 
-def _distances(sheet: Sheet) -> Table:
+def _distances(sheet: StatsSheet) -> StatsTable:
     rows = []
     for each in sheet.comparisons:
         rows.append([f"{each['a']} / {each['b']}", *map(decimal, each["total_variation"].values())])
         rows.append(["- roughly, by chance", *map(decimal, each["by_chance"].values())])
-    return Table(
+    return StatsTable(
         "Distances: total variation (0: alike, 1: nothing in common)",
         ["", *DISTRIBUTIONS],
         rows,
@@ -219,7 +219,7 @@ def _distances(sheet: Sheet) -> Table:
     )
 
 
-def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool) -> Table:
+def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool) -> StatsTable:
     """The table of a suite's tests; cells without pairs are left out."""
     tests = suite["tests"]
     cells = [cell for cell in CELLS if has_pair and any(test["cells"].get(cell) for test in tests.values())]
@@ -239,7 +239,7 @@ def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool)
                 "Columns 00 to 11: pairs by who mentions the held-out pair, first the original, then the "
                 "partner."
             )
-    return Table(
+    return StatsTable(
         f"Paired tests: {name}, {number(suite['pairs'])} pairs of {number(suite['originals'])} questions",
         ["", "tier", "answers", "pairs", *cells, "yes"],
         rows,
@@ -247,7 +247,7 @@ def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool)
     )
 
 
-def _of_sets(splits: Mapping[str, Measured]) -> Iterator[Table]:
+def _of_sets(splits: Mapping[str, Measured]) -> Iterator[StatsTable]:
     """The tables of questions over several images."""
     title, head, measured = "Questions over several images", ["", *splits], list(splits.values())
     cells: dict[str, Cell] = {
@@ -263,23 +263,23 @@ def _of_sets(splits: Mapping[str, Measured]) -> Iterator[Table]:
     if any(split["baselines"]["maj"] is not None for split in measured):
         cells["Maj of train: accuracy"] = lambda split: percent(split["baselines"]["maj"])
         cells["MajTempl of train: accuracy"] = lambda split: percent(split["baselines"]["maj_templ"])
-    yield Table(title, head, _rows(measured, cells))
+    yield StatsTable(title, head, _rows(measured, cells))
     answers = dict.fromkeys(answer for split in measured for answer in split["answers"])
     rows = _rows(measured, _shares("answers", answers))
-    yield Table(f"{title}: answers, share of the questions", head, rows)
+    yield StatsTable(f"{title}: answers, share of the questions", head, rows)
     rows = _rows(measured, _shares("properties", measured[0]["properties"]))
     rows = [[*row, percent(FILTERED[row[0]] / N_TRAIN) if row[0] in FILTERED else ""] for row in rows]
-    yield Table(f"{title}: properties of COVR, share of the questions", [*head, "COVR"], rows)
+    yield StatsTable(f"{title}: properties of COVR, share of the questions", [*head, "COVR"], rows)
     yield _cuts(splits)
 
 
-def _cuts(splits: Mapping[str, Measured]) -> Table:
+def _cuts(splits: Mapping[str, Measured]) -> StatsTable:
     rows = []
     for name in dict.fromkeys(name for split in splits.values() for name in split["templates"]):
         templates = [split["templates"].get(name) for split in splits.values()]
         rows.append([name, *(number(template["questions"] if template else 0) for template in templates)])
         rows.append(["- last object needed", *(percent(_needed(template)) for template in templates)])
-    return Table(
+    return StatsTable(
         "Templates over several images: questions, and whether the last object is needed",
         ["", *splits],
         rows,
