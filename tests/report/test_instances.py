@@ -20,8 +20,8 @@ from clevrhope.metrics.suites.rights import Rights, rights
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
-from clevrhope.report.instances import FEATURES, HALVES, Instance, measure_instances, regression_blocks
-from clevrhope.report.page import Figure, Table
+from clevrhope.report.instances import FEATURES, HALVES, Instance, measure_instances, regressions
+from clevrhope.report.page import Figure
 from clevrhope.report.results import Result, measure
 from clevrhope.report.runs import Source, find_sources
 from clevrhope.splits.kinds import IID, OOD
@@ -90,19 +90,22 @@ def simulated(n: int = 45, *, drops: bool = False, seed: int = 1) -> list[Instan
     return found
 
 
-def rows_of(instances: list[Instance], title: str) -> dict[tuple[str, str, str], list[str]]:
+def rows_of(instances: list[Instance], table: str) -> dict[tuple[str, str, str], list[str]]:
     """Predicted, instances and features -> the other cells of their row."""
-    (table,) = (
-        each for each in regression_blocks(instances) if isinstance(each, Table) and title in each.title
-    )
-    rows = [list(row) for row in table.rows]
-    return {(row[0], row[1], row[3]): [row[2], *row[4:]] for row in rows}
+    (found,) = regressions(instances)
+    return {(row[0], row[1], row[3]): [row[2], *row[4:]] for row in found[table].rows}
+
+
+def figures_of(instances: list[Instance], *, draws: bool = True) -> list[Figure]:
+    (found,) = regressions(instances, draws=draws)
+    figures: list[Figure] = found["figures"]
+    return figures
 
 
 def test_what_follows_from_rad_alone_is_predicted_by_rad_alone() -> None:
     name = "pairs, train sizes and seeds"
-    unseen = rows_of(simulated(), "questions changed in another way")
-    gaps = rows_of(simulated(), "held-out pair")
+    unseen = rows_of(simulated(), "unseen")
+    gaps = rows_of(simulated(), "gaps")
     for rows, predicted in ((unseen, "accuracy on the target set"), (gaps, "OOD accuracy")):
         found = {features: rows[predicted, name, features] for features in FEATURES}
         assert {cells[0] for cells in found.values()} == {"45"}
@@ -140,7 +143,7 @@ def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
         fit = least_squares(np.array(rad)[:, None], target, intercept=True)
         assert fit.r2 is not None
         found.append(fit.r2)
-    rows = rows_of(runs, "questions changed in another way")
+    rows = rows_of(runs, "unseen")
     shown = rows["accuracy on the target set", "pairs, train sizes and seeds", "RAD(D,D')"][1]
     assert shown == f"{np.mean(found):.3f} \N{PLUS-MINUS SIGN} {np.std(found, ddof=1):.3f}"
     assert np.std(found) > 0.01
@@ -152,14 +155,14 @@ def test_an_r2_that_is_not_there_leaves_no_mean() -> None:
     for each in runs:
         (pairs,) = each.pairs[IID]
         pairs.right[1::2][pairs.questions.test[1::2] == TESTS.index("rephrase")] = False
-    rows = rows_of(runs, "questions changed in another way")
+    rows = rows_of(runs, "unseen")
     for features in FEATURES:
         cells = rows["accuracy on the target set", "pairs, train sizes and seeds", features]
         assert cells == ["45", "", "", ""]
 
 
 def test_published_r2_stand_beside() -> None:
-    unseen = rows_of(simulated(), "questions changed in another way")
+    unseen = rows_of(simulated(), "unseen")
     assert unseen["accuracy on the target set", "published: LMH (VQA-CP)", "RAD(D,D')"][:2] == [
         "45",
         "0.899 \N{PLUS-MINUS SIGN} 0.133",
@@ -167,7 +170,7 @@ def test_published_r2_stand_beside() -> None:
 
 
 def test_instances_that_dropped_questions_are_a_group_of_their_own() -> None:
-    rows = rows_of([*simulated(20), *simulated(15, drops=True, seed=2)], "held-out pair")
+    rows = rows_of([*simulated(20), *simulated(15, drops=True, seed=2)], "gaps")
     n = {name: cells[0] for (predicted, name, _), cells in rows.items() if predicted == "OOD accuracy"}
     assert n == {"train questions of a type dropped": "15", "pairs, train sizes and seeds": "20", "all": "35"}
 
@@ -176,24 +179,24 @@ def test_instances_that_dropped_questions_are_a_group_of_their_own() -> None:
 def test_the_figure_has_a_marker_for_each_run() -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
     both = [*simulated(20), *simulated(15, drops=True, seed=2)]
-    (drawn,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    (drawn,) = figures_of(both)
     assert drawn.png.startswith(b"\x89PNG")
     assert drawn.name == "instances_film"
-    (again,) = (each for each in regression_blocks(both, draws=True) if isinstance(each, Figure))
+    (again,) = figures_of(both)
     assert again.png == drawn.png
-    (fewer,) = (each for each in regression_blocks(both[:34], draws=True) if isinstance(each, Figure))
+    (fewer,) = figures_of(both[:34])
     assert fewer.png != drawn.png
-    assert not any(isinstance(each, Figure) for each in regression_blocks(both))
+    assert figures_of(both, draws=False) == []
 
 
 def test_too_few_instances_make_no_section() -> None:
-    assert list(regression_blocks(simulated(11))) == []
-    assert list(regression_blocks(simulated(12))) != []
+    assert regressions(simulated(11)) == []
+    assert regressions(simulated(12)) != []
 
 
 def test_a_run_that_has_nothing_right_is_left_out() -> None:
     hopeless = instance(99, iid=0.3, ood=0.2, original=0.0, both=0.0, partner=0.0)
-    rows = rows_of([*simulated(14), hopeless], "held-out pair")
+    rows = rows_of([*simulated(14), hopeless], "gaps")
     assert {cells[0] for cells in rows.values()} == {"14"}
 
 

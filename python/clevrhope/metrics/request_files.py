@@ -105,8 +105,8 @@ def write_requests(
     trained = next((name for name in splits if name in KINDS and KINDS[name].role == "train"), None)
     if trained is not None:
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
-    there = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
-    chosen = [each for each in there if each[1] in splits or SPLITS[each[1]].is_test_set]
+    made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
+    chosen = [place for place in made if place[1] in splits or SPLITS[place[1]].is_test_set]
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
         requests = _requests(layout, out, chosen, suite, limit, seed, advance)
         n = write_predictions(out, requests, marked_by="answers")
@@ -135,47 +135,40 @@ def _requests(
     draw = {} if limit is None else {"seed": seed}
     attributes = existing_manifest(layout.manifest).world["attributes"]
     for hop, split in chosen:
-        vocab = read_vocab(layout.vocab_of(split))
-        answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
+        place: dict[str, Any] = {"hop": hop, "split": split}
         if suite is None:
-            reader = open_split(layout, hop, split, vocab=vocab)
-            place, rows = {"hop": hop, "split": split, **draw}, [*range(len(reader))]
-            tests = np.zeros(len(reader), dtype=np.int16)
-            name = f"{hop}/{split}"
+            vocab = read_vocab(layout.vocab_of(split))
+            table = open_split(layout, hop, split, vocab=vocab)
+            rows, tests = np.arange(len(table)), np.zeros(len(table), dtype=np.int16)
         else:
             vocab = read_vocab(layout.suite_vocab(hop, suite))
-            reader, of_file, _ = open_suite(layout, hop, suite, split, vocab=vocab)
-            of_suite = suite_columns(suite, layout.suite_h5(hop, suite, split))
-            place, rows = {"hop": hop, "split": split, **of_suite, **draw}, of_file.tolist()
-            tests = reader.test
-            name = f"{hop}/{suite}/{split}"
-        detokenizer = Detokenizer(vocab)
-        if not rows:  # a suite may lack pairs on a split
-            advance(1)
-            continue
-        first_images = reader.image_idxs.reshape(len(tests), -1)[:, 0]
-        chosen_rows = drawn_in_turn(tests, first_images, limit, seed=seed)
-        image_idxs = reader.image_idxs[chosen_rows]
-        path_of = _image_paths(layout, reader, image_idxs[image_idxs >= 0], out)
-        for first, questions, programs in reader.blocks():
-            inside = (first <= chosen_rows) & (chosen_rows < first + len(questions))
-            for k in chosen_rows[inside].tolist():
-                about: dict[str, Any] = {}
-                if is_covr(split):
-                    indices = [index for index in reader.image_idxs[k].tolist() if index >= 0]
-                    program = detokenizer.program(programs[k - first], int(reader.program_lengths[k]))
-                    about["images"] = [str(path_of(index)) for index in indices]
-                    about["asked"] = asked_answers(program, answers, attributes)
-                else:
-                    about["image"] = str(path_of(int(reader.image_idxs[k])))
-                yield {
-                    "id": f"{name}/{rows[k]}",
-                    **about,
-                    "question": detokenizer.question(questions[k - first], int(reader.question_lengths[k])),
-                    "answers": answers,
-                    **place,
-                    "question_index": rows[k],
-                }
+            table, rows, _ = open_suite(layout, hop, suite, split, vocab=vocab)
+            place |= suite_columns(suite, layout.suite_h5(hop, suite, split))
+            tests = table.test
+        if len(rows):  # a suite may lack pairs on a split
+            answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
+            first_images = table.image_idxs.reshape(len(tests), -1)[:, 0]
+            drawn = drawn_in_turn(tests, first_images, limit, seed=seed)
+            indices = table.image_idxs[drawn]
+            path_of = _image_paths(layout, table, indices[indices >= 0], out)
+            spoken = Detokenizer(vocab)
+            name = "/".join(filter(None, (hop, suite, split)))
+            for first, questions, programs in table.blocks():
+                for k in drawn[(first <= drawn) & (drawn < first + len(questions))].tolist():
+                    paths = [str(path_of(index)) for index in table.images_of(k)]
+                    about: dict[str, Any] = {"image": paths[0]}
+                    if table.kind.of_sets:
+                        program = spoken.program(programs[k - first], int(table.program_lengths[k]))
+                        about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
+                    yield {
+                        "id": f"{name}/{rows[k]}",
+                        **about,
+                        "question": spoken.question(questions[k - first], int(table.question_lengths[k])),
+                        "answers": answers,
+                        **place,
+                        **draw,
+                        "question_index": int(rows[k]),
+                    }
         advance(1)
 
 

@@ -6,6 +6,7 @@ Source: RAD's section 4; the fits on held-out pairs are this project's.
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle, product
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
 from clevrhope.metrics.pairs.relations import Flags
 from clevrhope.metrics.suites.rights import Rights, rights
-from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
+from clevrhope.report.page import Figure, Table, file_name
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.setups import dropped
 from clevrhope.report.tables import MINUS
@@ -46,17 +47,6 @@ _MARKERS = "o^sDPvX"
 """Of each group in a figure, in Okabe and Ito's colours; they begin anew after the last."""
 
 _HEAD = ["predicted", "instances", "n", "from", "R\N{SUPERSCRIPT TWO}", "left out", "without intercept"]
-
-_LEGEND = (
-    f"An instance is a trained run. Its features are Accuracy(D), RAD(D,D') and RAD(D',D) on pairs of {IID} "
-    "whose images have even numbers; what is predicted is measured on other images. Only pairs "
-    "in the dataset's own words and functions count. The fits are least squares with an intercept. "
-    "R\N{SUPERSCRIPT TWO} is the share of the variance between instances that a fit gives back. It never "
-    "falls with one more feature, so the column left out has the same of instances that were left out of "
-    "the fit one by one; that is below 0 where the prediction is worse than the others' mean. Without an "
-    "intercept, R\N{SUPERSCRIPT TWO} is about 0 and not about the mean, and cannot be compared with the "
-    "others; RAD's equations show no intercept."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,43 +132,22 @@ def _in_half(images: Ints, half: int | None) -> Flags:
     return chosen
 
 
-def regression_blocks(instances: Sequence[Instance], *, draws: bool = False) -> Iterator[Block]:
-    """A section with two tables and, if it `draws`, a figure, for models with enough instances."""
-    models = grouped(instances, lambda each: each.model).items()
-    blocks = [block for model, own in models for block in _of_model(model, own, draws=draws)]
-    if blocks:
-        yield Heading("Does RAD predict accuracy?")
-        yield Text(_LEGEND)
-        yield from blocks
-
-
-def _of_model(model: str, own: Sequence[Instance], *, draws: bool) -> Iterator[Block]:
-    groups = _groups(own)
-    unseen = [row for name, group in groups.items() for row in _unseen(name, group)]
-    gaps = [row for name, group in groups.items() for row in _gaps(name, group)]
-    if unseen:
-        kinds = ", ".join(_kinds(own))
-        yield Table(
-            title=f"Accuracy of {model} on questions changed in another way",
-            head=_HEAD,
-            rows=[*unseen, *_published()],
-            note="In each configuration one of the sets of pairs is the target: the accuracy on its changed "
-            f"questions is predicted from D and D' of all other sets ({kinds}). Mean \N{PLUS-MINUS SIGN} "
-            "deviation over configurations (ddof 1). Source: Rosenberg et al., section 4. The published rows "
-            "are of photographs, and their instances differ in dropped questions alone.",
-        )
-    if gaps:
-        if draws:
-            yield _figure(_held_out_points(own), model)
-        yield Table(
-            title=f"Accuracy of {model} on the held-out pair",
-            head=_HEAD,
-            rows=gaps,
-            note=f"Accuracy(D) is here the accuracy on {IID}, and D and D' of RAD are all sets of "
-            f"pairs on {IID} together. The gap is OOD minus IID accuracy. It contains IID accuracy "
-            "with a minus sign, so what predicts the gap may still say nothing about OOD accuracy: read "
-            "both.",
-        )
+def regressions(instances: Sequence[Instance], *, draws: bool = False) -> list[dict[str, Any]]:
+    """Of each model with enough instances: tables of what is predicted, and if it `draws`, a figure."""
+    found = []
+    for model, own in grouped(instances, lambda run: run.model).items():
+        groups = _groups(own)
+        unseen = [row for name, group in groups.items() for row in _unseen(name, group)]
+        gaps = [row for name, group in groups.items() for row in _gaps(name, group)]
+        if unseen or gaps:
+            found.append({
+                "model": model,
+                "kinds": ", ".join(_kinds(own)),
+                "unseen": Table(_HEAD, [*unseen, *_published()] if unseen else []),
+                "gaps": Table(_HEAD, gaps),
+                "figures": [_figure(_held_out_points(own), model)] if gaps and draws else [],
+            })  # fmt: skip
+    return found
 
 
 def _groups(own: Sequence[Instance]) -> dict[str, Sequence[Instance]]:

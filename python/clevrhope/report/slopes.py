@@ -14,7 +14,7 @@ import numpy as np
 
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.paper import size_name
-from clevrhope.report.page import Block, Figure, Heading, Table, Text, file_name
+from clevrhope.report.page import Figure, Table, file_name
 from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.runs import REACHED_FILE
 from clevrhope.report.summary import Group, estimate_text
@@ -82,36 +82,32 @@ def sections_of(results: Sequence[Result]) -> list[Section]:
     return found
 
 
-def slope_sentences(sections: Sequence[Section]) -> Iterator[str]:
+def slope_answers(sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
     """What the primary analysis of each model says; nothing of models that read the question alone."""
     for title, model, (primary, *_) in sections:
         if len(primary.palettes) > 1 and model not in FLOORS:
-            found, digits = _mean_slope(primary), primary.digits
-            yield (
-                f"{title}: on the same questions about the held-out pair, the slope of accuracy is "
-                f"{estimate_text(found, points=True, digits=digits)} points for each doubling of the "
-                f"combinations seen ({_listed(primary.diversities)}; mean over {len(primary.palettes)} "
-                f"palettes, 95% t interval; sign-flip test p {_p_value(found.p_value)}). A slope of "
-                f"{found.detectable:.{digits}f} would be found in about 80% of such experiments."
-            )
+            slope, digits = _mean_slope(primary), primary.digits
+            yield {
+                "title": title,
+                "slope": estimate_text(slope, points=True, digits=digits),
+                "diversities": _listed(primary.diversities),
+                "n_palettes": len(primary.palettes),
+                "p_value": _p_value(slope.p_value),
+                "detectable": f"{slope.detectable:.{digits}f}",
+            }
 
 
-def slope_blocks(sections: Sequence[Section], *, draws: bool) -> Iterator[Block]:
-    """The part of a report about slopes on diversity."""
-    if not sections:
-        return
-    yield Heading("Accuracy over diversity")
-    yield Text(
-        "A palette is an order of combinations, drawn with its dataset's seed; the first K are seen. For "
-        "each palette, a line is fitted to a figure on log2 K by least squares; its slope is what each "
-        "doubling of K adds. The slopes of the palettes are tested, by a t interval of their mean and by the "
-        "exact sign-flip test. The detectable effect is the mean slope that a two-sided t test at 5% would "
-        "find in about 80% of experiments as large as this one."
-    )
-    for title, _, curves in sections:
-        if draws and any(each.palettes for each in curves):
-            yield _figure(curves, title)
-        yield _slopes_table(curves, title)
+def slopes(sections: Sequence[Section], *, draws: bool) -> list[dict[str, Any]]:
+    """The table of each section, and if it `draws`, a figure."""
+    return [
+        {
+            "title": title,
+            "diversities": _listed(curves[0].diversities),
+            "table": _slopes_table(curves),
+            "figures": [_figure(curves, title)] if draws and any(each.palettes for each in curves) else [],
+        }
+        for title, _, curves in sections
+    ]
 
 
 def _figure(curves: Sequence[Curves], title: str) -> Figure:
@@ -236,7 +232,7 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
     return found, percents.pop() if len(percents) == 1 else None, n_censored
 
 
-def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
+def _slopes_table(curves: Sequence[Curves]) -> Table:
     rows = []
     for each in curves:
         palettes = str(len(each.palettes))
@@ -244,21 +240,13 @@ def _slopes_table(curves: Sequence[Curves], title: str) -> Table:
         palettes += f"; {each.n_censored} runs censored" if each.n_censored else ""
         cells = ["", "", "", ""]
         if len(each.palettes) > 1:
-            found = _mean_slope(each)
-            slope = estimate_text(found, points=True, digits=each.digits)
-            p_value, detectable = _p_value(found.p_value).lstrip("= "), f"{found.detectable:.{each.digits}f}"
-            slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(found.slopes))
-            cells = [slope, p_value, detectable, slopes]
+            mean = _mean_slope(each)
+            slopes = ", ".join(with_sign(slope, each.digits) for slope in sorted(mean.slopes))
+            slope = estimate_text(mean, points=True, digits=each.digits)
+            cells = [slope, _p_value(mean.p_value).lstrip("= "), f"{mean.detectable:.{each.digits}f}", slopes]
         rows.append([each.name, palettes, *cells])
-    return Table(
-        title=f"Slopes of {title}, over K = {_listed(curves[0].diversities)}",
-        head=["figure on log2 K", "palettes", "mean slope [95% t interval]", "p, sign flips",
-              "detectable", "slope of each palette"],
-        rows=rows,
-        note="Palettes that lack the figure at some K have no slope, and are named. Censored runs never "
-        "reached the accuracy. The first row is the primary analysis: the same questions for all K, which "
-        "models of other K answer by clevrhope evaluate --hop.",
-    )  # fmt: skip
+    heads = ["mean slope [95% t interval]", "p, sign flips", "detectable", "slope of each palette"]
+    return Table(["figure on log2 K", "palettes", *heads], rows)
 
 
 def _mean_slope(curves: Curves) -> "MeanSlope":

@@ -19,7 +19,7 @@ from clevrhope.metrics.suites.tables import ALL_PAIRS
 from clevrhope.pages import render_text
 from clevrhope.report.covr import covr_rows, covr_tables, measure_covr
 from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
-from clevrhope.report.instances import Instance, measure_instances, regression_blocks
+from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
     DIGEST_LETTERS,
@@ -33,7 +33,7 @@ from clevrhope.report.remarks import (
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.report.setups import dropped
-from clevrhope.report.slopes import sections_of, slope_blocks, slope_sentences
+from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suite_tables import suite_tables
 from clevrhope.report.suites import SuiteResult, count, measure_suites
 from clevrhope.report.summary import (
@@ -199,18 +199,18 @@ def _page(
         results=results,
         groups=groups,
         headlines=headlines(groups),
-        slope_sentences=slope_sentences(sections),
+        slope_answers=slope_answers(sections),
         has_papers_models=bool(models),
         remarks=remarks(results),
         not_trained=NOT_TRAINED,
         least_denominator=f"{LEAST_DENOMINATOR:g}",
-        slopes=slope_blocks(sections, draws=draws),
+        slopes=slopes(sections, draws=draws),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
         covr=[covr_tables(scores) for scores in measured.covr],
         suites=suite_tables(
             [paired for paired in measured.paired if paired.result in shown], measured.instances
         ),
-        regression=regression_blocks(measured.instances, draws=draws),
+        regressions=regressions(measured.instances, draws=draws),
         failures=failures_table([] if draws_wrong else wrong),
         failures_figure=[failures_figure(wrong)] if draws_wrong else [],
         how_failures=HOW,

@@ -9,10 +9,11 @@ them for all models.
 """
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 _KINDS = ("size", "material", "shape")
 """Attributes whose counterpart in RAD is the question what kind a thing is."""
@@ -68,19 +69,13 @@ class ReferenceRow:
 @cache
 def reference_results() -> tuple[ReferenceRow, ...]:
     """All figures, ordered by paper and table."""
+    numbers: Mapping[str, Callable[[str], Any]] = {
+        "table": lambda text: int(text) if text else None,
+        "value": float,
+        "deviation": lambda text: float(text) if text else None,
+    }
     text = (files(__package__) / "reference_results.csv").read_text("utf-8")
     return tuple(
-        ReferenceRow(
-            paper=row["paper"],
-            table=int(row["table"]) if row["table"] else None,
-            model=row["model"],
-            dataset=row["dataset"],
-            test=row["test"],
-            part=row["part"],
-            measure=row["measure"],
-            value=float(row["value"]),
-            deviation=float(row["deviation"]) if row["deviation"] else None,
-            note=row["note"],
-        )
+        ReferenceRow(**{name: numbers.get(name, str)(value) for name, value in row.items()})
         for row in csv.DictReader(text.splitlines())
     )
