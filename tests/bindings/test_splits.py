@@ -85,7 +85,7 @@ sys.stdout.buffer.write(batch.to_json(split="train"))
         [sys.executable, "-c", script],
         check=True,
         capture_output=True,
-        env={"RAYON_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={"RAYON_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)},
     )
     assert alone.stdout == stream(pool_scenes, templates).next(2).to_json(split="train")
 
