@@ -87,13 +87,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(_GAP)
         legend(drawn, looks_of(diversities) | _of_the_paper(has_paper, linestyle="--"))
-        return Figure(
-            name=f"gap_{file_name(model)}",
-            title=f"Gap of {model} by diversity and train size",
-            png=png(drawn),
-            note="Means over the pairs of a diversity of the means over runs, with 95% intervals over pairs, "
-            "or over the images of a single one. The paper's values are over the same pairs.",
-        )
+        return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", png(drawn))
 
 
 def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
@@ -125,13 +119,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
         panels[0].set_ylabel("accuracy, %")
         looks = looks_of(sorted({each.diversity for each in own}, reverse=True))
         legend(drawn, looks | _of_the_paper(has_paper, linestyle="--"))
-        return Figure(
-            name=f"pairs_{file_name(model)}",
-            title=f"Accuracy of {model} on every held-out pair",
-            png=png(drawn),
-            note="Each line is a pair's mean over its runs, coloured by the diversity of its two types. The "
-            "paper's values are of the same pairs.",
-        )
+        return Figure(f"pairs_{file_name(model)}", f"Accuracy of {model} on every held-out pair", png(drawn))
 
 
 def box_plots(own: Sequence[Result], model: str) -> Figure | None:
@@ -173,11 +161,9 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         if has_paper:
             legend(drawn, _of_the_paper(True, ", of the same pairs and size", **_NO_LINE))
         return Figure(
-            name=f"boxes_{file_name(model)}",
-            title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
-            png=png(drawn),
-            note="Each dot is a pair's mean over its runs; boxes, for three pairs or more, show the median "
-            "and the middle half.",
+            f"boxes_{file_name(model)}",
+            f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
+            png(drawn),
         )
 
 
@@ -228,11 +214,9 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
             drawn.legend(handles=[Line2D([], [], linestyle="none", label="in brackets: the paper's")],
                          handlelength=0, loc="outside lower left")  # fmt: skip
         return Figure(
-            name=f"types_{file_name(model)}",
-            title=f"Gap of {model} by attribute types, trained on {_questions(largest)}",
-            png=png(drawn),
-            note="Means over all pairs of the two types and all runs; orange is a drop on held-out pairs. "
-            "The paper's values are of the same pairs at the same size.",
+            f"types_{file_name(model)}",
+            f"Gap of {model} by attribute types, trained on {_questions(largest)}",
+            png(drawn),
         )
 
 
@@ -263,12 +247,7 @@ def overview(groups: Sequence[Group]) -> Figure:
         axes.set_xlabel("accuracy, %")
         axes.grid(axis="x", color=GRID, linewidth=0.8)
         legend(drawn, {name: look | _NO_LINE for name, look in looks.items()}, n_columns=3)
-        return Figure(
-            name="overview",
-            title="All models, in and out of distribution",
-            png=png(drawn),
-            note="Means over pairs or palettes with 95% intervals, at each model's largest train size.",
-        )
+        return Figure("overview", "All models, in and out of distribution", png(drawn))
 
 
 def diversity_plots(groups: Sequence[Group]) -> Iterator[Figure]:
@@ -307,11 +286,9 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
         looks = zip(map(", ".join, lines), cycle(_LINES), strict=False)
         legend(drawn, {label: look | {"linewidth": 2} for label, look in looks}, n_columns=3)
         return Figure(
-            name=f"diversity_{size or 'unknown'}",
-            title=f"Controlled diversity, trained on {_questions(size or 0)}",
-            png=png(drawn),
-            note="Means over palettes with 95% intervals. A transfer of 1 means that the image adds as many "
-            "points to the question alone OOD as IID, 0 that it adds none OOD.",
+            f"diversity_{size or 'unknown'}",
+            f"Controlled diversity, trained on {_questions(size or 0)}",
+            png(drawn),
         )
 
 
@@ -328,11 +305,7 @@ def _plot_estimates(axes: Axes, points: Iterable[tuple[float, Estimate | None]],
 
 def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
     """All figures of a model on plain pairs."""
-    own = [
-        each
-        for each in results
-        if each.model == model and each.diversity and any(each.gap(kind) is not None for kind in KINDS)
-    ]
+    own = [each for each in results if each.model == model and each.diversity and _kinds([each])]
     for draw in (gap_curves, hop_curves, box_plots, type_triangle):
         found = draw(own, model)
         if found is not None:

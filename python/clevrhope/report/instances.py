@@ -295,9 +295,7 @@ def _figure(points: Mapping[Instance, Sequence[float]], model: str) -> Figure:
             axes.set_xlabel(f"{label} on {IID}, %")
         drawn.legend(loc="outside lower center", ncols=3)
         return Figure(
-            name=f"instances_{file_name(model)}",
-            title=f"Runs of {model}: the held-out pair and what is known in distribution",
-            png=png(drawn),
-            note="A marker is a run. Accuracy and RAD are of images with even numbers; the gap's IID "
-            "accuracy is of the others.",
+            f"instances_{file_name(model)}",
+            f"Runs of {model}: the held-out pair and what is known in distribution",
+            png(drawn),
         )

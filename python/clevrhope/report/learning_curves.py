@@ -43,13 +43,7 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
         diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
         if diversities:
             legend(drawn, looks_of(sorted(diversities)))
-        return Figure(
-            name="learning_curves",
-            title="Learning curves",
-            png=png(drawn),
-            note="A line for each run: accuracy on the set for tuning, or the training loss of models that "
-            "were not tuned.",
-        )
+        return Figure("learning_curves", "Learning curves", png(drawn))
 
 
 def _curve(path: Path) -> tuple[str, list[tuple[int, float]]]:

@@ -6,7 +6,7 @@ needs neither server nor network; the Markdown is GitHub's, with images as files
 
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
@@ -81,6 +81,13 @@ class Page:
     """The blocks of a page, which the template of its words adds in their order."""
 
     blocks: list[Block] = field(default_factory=list)
+    notes: dict[str, str] = field(default_factory=dict)
+    """The beginning of a figure's name, up to "_" -> how to read it."""
+
+    def explain(self, notes: Mapping[str, str]) -> str:
+        """Says how to read the figures that are added from now on."""
+        self.notes |= {name: _joined(note) for name, note in notes.items()}
+        return ""
 
     def heading(self, text: str, level: int = 2) -> str:
         """Adds a heading."""
@@ -88,18 +95,25 @@ class Page:
 
     def text(self, words: str = "", caller: Callable[[], str] | None = None) -> str:
         """Adds a paragraph, whose lines a template may break anywhere; nothing if it is empty."""
-        words = re.sub(r"[ \n]+", " ", caller()).strip() if caller else words
+        words = _joined(caller()) if caller else words
         return self.add([Text(words)] if words else [])
 
     def table(self, table: Table, title: str, note: str = "") -> str:
         """Adds a table with its title, and a note whose lines may be broken; nothing if it has no rows."""
-        note = re.sub(r"[ \n]+", " ", note).strip()
-        return self.add([replace(table, title=title, note=note)] if table.rows else [])
+        return self.add([replace(table, title=title, note=_joined(note))] if table.rows else [])
 
     def add(self, blocks: Iterable[Block]) -> str:
-        """Adds blocks, and prints nothing into the template."""
-        self.blocks += blocks
+        """Adds blocks, figures with their notes, and prints nothing into the template."""
+        for block in blocks:
+            if isinstance(block, Figure) and not block.note:
+                block = replace(block, note=self.notes.get(block.name.partition("_")[0], ""))
+            self.blocks.append(block)
         return ""
+
+
+def _joined(text: str) -> str:
+    """A text that a template broke into lines, in one line."""
+    return re.sub(r"[ \n]+", " ", text).strip()
 
 
 def html(blocks: Sequence[Block]) -> str:

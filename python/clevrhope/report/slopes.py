@@ -138,12 +138,7 @@ def _figure(curves: Sequence[Curves], title: str) -> Figure:
         limits = [limit for axes in of_percent for limit in axes.get_ylim()]
         for axes in of_percent:
             axes.set_ylim(max(min(limits), 0), min(max(limits), 101))
-        return Figure(
-            name=f"slopes_{file_name(title)}",
-            title=f"Accuracy over diversity: {title}",
-            png=png(drawn),
-            note="A thin line for each palette; the thick one is their mean, with its 95% t interval.",
-        )
+        return Figure(f"slopes_{file_name(title)}", f"Accuracy over diversity: {title}", png(drawn))
 
 
 def curves_of(results: Sequence[Result]) -> list[Curves]:
