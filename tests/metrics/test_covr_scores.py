@@ -91,6 +91,18 @@ def held_out(role: str = "split", **columns: Any) -> dict[str, Any]:
     return {"covr_role": role, "covr_split": PREDICATE, "shots": 4, **columns}
 
 
+def three_runs(folder: Path, out: Path, *, text: int, model: int = 2, same: int = 3) -> list[Path]:
+    """Files of a model without the property, of the text alone, and of one on as many questions.
+
+    Each is right on so many of every four questions.
+    """
+    return [
+        answered(folder, out / "model.jsonl", lambda row: row % 4 < model, **held_out()),
+        answered(folder, out / "text.jsonl", lambda row: row % 4 < text, **held_out(model="question_only")),
+        answered(folder, out / "same.jsonl", lambda row: row % 4 < same, **held_out("iid_size")),
+    ]
+
+
 def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> None:
     file = answered(folder, tmp_path / "a.jsonl", lambda row: row % 3 == 0)
     (condition,) = score_covr(folder, [file], predicates=[PREDICATE], **SEED).conditions
@@ -133,9 +145,7 @@ def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> No
 
 def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path) -> None:
     files = [
-        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
-        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 1, **held_out(model="question_only")),
-        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 3, **held_out("iid_size")),
+        *three_runs(folder, tmp_path, text=1),
         answered(folder, tmp_path / "all.jsonl", lambda row: True),
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
@@ -168,9 +178,7 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
 
 def test_a_score_that_is_not_defined_is_a_dash_with_its_reason(folder: Path, tmp_path: Path) -> None:
     files = [
-        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
-        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 2, **held_out(model="question_only")),
-        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 2, **held_out("iid_size")),
+        *three_runs(folder, tmp_path, text=2, same=2),
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
     lines = list(scores_lines(score_covr(folder, files, **SEED)))
@@ -241,22 +249,9 @@ def test_a_folder_without_such_questions(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = [
-        answered(folder, tmp_path / "model.jsonl", lambda row: row % 4 < 2, **held_out()),
-        answered(folder, tmp_path / "text.jsonl", lambda row: row % 4 < 1, **held_out(model="question_only")),
-        answered(folder, tmp_path / "same.jsonl", lambda row: row % 4 < 3, **held_out("iid_size")),
-    ]
-    command = [
-        "score",
-        str(folder),
-        *map(str, files),
-        "--covr",
-        "--seed",
-        "1",
-        "--bootstrap",
-        "20",
-        "--quiet",
-    ]
+    files = three_runs(folder, tmp_path, text=1)
+    options = ["--covr", "--seed", "1", "--bootstrap", "20", "--quiet"]
+    command = ["score", str(folder), *map(str, files), *options]
     assert run_command(command) == 0
     shown = capsys.readouterr().out
     for words in (

@@ -268,19 +268,8 @@ def test_families_have_numbers_without_measurements(tmp_path: Path) -> None:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A real folder: two pairs and none."""
     out = tmp_path_factory.mktemp("built") / "data"
-    arguments = [
-        "--hop",
-        HOP,
-        "--hop",
-        "cyan_cylinder",
-        "--hop",
-        "none",
-        "--seed",
-        "4",
-        "--no-render",
-        "--quiet",
-    ]
-    assert run_command(["build", *arguments, "--out", str(out)]) == 0
+    hops = ["--hop", HOP, "--hop", "cyan_cylinder", "--hop", "none"]
+    assert run_command(["build", *hops, "--seed", "4", "--no-render", "--quiet", "--out", str(out)]) == 0
     return out
 
 

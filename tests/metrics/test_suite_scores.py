@@ -462,18 +462,8 @@ def test_the_command_prints_tables_or_one_object(
     built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: "yes"))
-    ask = [
-        "score",
-        str(built),
-        str(given),
-        "--suite",
-        "carets",
-        "--seed",
-        "9",
-        "--bootstrap",
-        "20",
-        "--quiet",
-    ]
+    options = ["--suite", "carets", "--seed", "9", "--bootstrap", "20", "--quiet"]
+    ask = ["score", str(built), str(given), *options]
     assert run_command([*ask, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["suite"], told["tier"], told["seed"], told["n_missing"]) == ("carets", "both", 9, 0)
