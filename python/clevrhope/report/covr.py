@@ -1,6 +1,6 @@
 """The report's section on questions about sets of images: splits by predicates, test sets, templates."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from clevrhope.metrics.results import Condition, Results
 from clevrhope.metrics.text_tables import text_with_interval, value_text
 from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, check_dataset
-from clevrhope.report.runs import LAST, Source
+from clevrhope.report.runs import Source
 from clevrhope.runtime.progress import Progress
 
 SEED = 0
@@ -103,37 +103,3 @@ def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
 
 def _name(condition: Condition) -> list[str]:
     return [condition.model, condition.hop, described(condition.training)]
-
-
-def covr_rows(scores: Sequence[Results]) -> Iterator[dict[str, str | int | None]]:
-    """Rows of results.csv: accuracies of test sets and of their parts, and generalisation scores."""
-    for each in scores:
-        for condition in each.conditions:
-            yield from _condition_rows(condition)
-        for row in each.predicates:
-            if row.generalisation is not None:
-                score = row.generalisation["generalisation_score"].value
-                yield {
-                    **{"model": row.model, "metric": "generalisation_score", "split": row.split},
-                    **{"hop": row.hop, "train_size": row.train_size, "n": row.n_questions},
-                    **{"by": "predicate", "part": row.predicate, "cell": f"{row.shots} shots"},
-                    "mean_percent": "" if score is None else f"{score:.4f}",
-                    "note": "" if score is not None else WHY_NO_SCORE,
-                }
-
-
-def _condition_rows(condition: Condition) -> Iterator[dict[str, str | int | None]]:
-    first = {
-        "model": condition.model,
-        "metric": "accuracy",
-        "hop": condition.hop,
-        "train_size": condition.train_size,
-        "checkpoint": LAST,
-        "run": "+".join(filter(None, condition.runs)),
-        "note": f"trained {described(condition.training)}",
-    }
-    for split, found in condition.splits.items():
-        for part, scored in found.parts.items():
-            accuracy, n = scored.mean["accuracy"], scored.mean.counts["n_questions"]
-            of_part = {"split": split, "by": part.by, "part": part.name}
-            yield {**first, **of_part, "mean_percent": f"{accuracy.value:.4f}", "n": n}

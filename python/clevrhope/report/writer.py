@@ -1,7 +1,5 @@
 """Writing a report: HTML, Markdown with figures, and all results as CSV."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +13,8 @@ from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
 from clevrhope.metrics.results import Results
-from clevrhope.metrics.suites.tables import ALL_PAIRS
 from clevrhope.pages import render_text
-from clevrhope.report.covr import covr_rows, covr_tables, measure_covr
+from clevrhope.report.covr import covr_tables, measure_covr
 from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
 from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
@@ -30,12 +27,13 @@ from clevrhope.report.remarks import (
     setup_tables,
     unanswered_table,
 )
-from clevrhope.report.results import KINDS, Result, measure
+from clevrhope.report.results import Result, measure
+from clevrhope.report.rows import results_csv
 from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suite_tables import suite_tables
-from clevrhope.report.suites import SuiteResult, count, measure_suites
+from clevrhope.report.suites import SuiteResult, measure_suites
 from clevrhope.report.summary import (
     Group,
     at_largest,
@@ -52,13 +50,8 @@ from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.version import software_version
 
-_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n")
-"""Columns of results.csv that are left out if they are empty in all rows."""
-
 PAGES = ("results.csv", "report.md", "report.html")
 """Files of a report, without figures."""
-
-_COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 
 
 @dataclass(frozen=True)
@@ -143,7 +136,7 @@ def report(
         advance(1)
     no_figures = _why_missing("matplotlib", "plots need")
     figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
-    pages = (_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
+    pages = (results_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
@@ -279,71 +272,3 @@ def _why_missing(module: str, need: str) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[Results]) -> bytes:
-    text = io.StringIO()
-    rows = [row for each in results for row in _rows(each)] + [row for each in paired for row in _pairs(each)]
-    rows += covr_rows(covr)
-    if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
-        rows = [{**row, "dataset": ""} for row in rows]
-    more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
-    writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
-
-
-def _rows(result: Result) -> list[dict[str, Any]]:
-    """A row for each accuracy, then for each gap, with the columns of the paper's results."""
-    gaps = [("gap", kind, result.gap(kind)) for kind in KINDS]
-    return [
-        {**_row(result, "accuracy", split, each.value), "unanswered": result.n_unanswered.get(split, 0)}
-        for split, each in result.accuracies.items()
-    ] + [
-        _row(result, metric, kind, gap.value)
-        for metric, kind, gap in (*gaps, ("matched_gap", "complex", result.figure("matched_gap", "complex")))
-        if gap is not None
-    ]
-
-
-def _pairs(paired: SuiteResult) -> list[dict[str, Any]]:
-    """A row for each part and measure that is defined, by the names of `score --suite --json`.
-
-    Accuracy is `pair_accuracy`, since `accuracy` is that of a split.
-    """
-    rows = []
-    for part, scores in paired.scores.items():
-        numbers = {name: measure.value for name, measure in scores.measures.items()}
-        if part.by == "test" and not part.cell and part.name in paired.scored.constants:
-            numbers["constant"] = paired.scored.constants[part.name].percent
-        for name, value in numbers.items():
-            if value is not None:
-                row = _row(paired.result, name, paired.split, value)
-                if name == "accuracy":
-                    row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
-                row |= {
-                    "suite": paired.suite,
-                    "by": part.by,
-                    "part": part.name or ALL_PAIRS,
-                    "cell": part.cell,
-                }
-                rows.append(row | {"n": count(scores)})
-    return rows
-
-
-def _row(result: Result, metric: str, split: str, number: float) -> dict[str, Any]:
-    return {
-        "model": result.model,
-        "metric": metric,
-        "split": split,
-        "hop": result.hop,
-        "diversity": result.diversity,
-        "train_size": result.size,
-        "run": result.run,
-        "checkpoint": result.checkpoint,
-        "dataset": result.source.dataset.resolve().name,
-        "trained_on": result.source.hop if result.is_elsewhere else "",
-        "mean_percent": f"{number:.4f}",
-        "note": result.note,
-    }

@@ -1,0 +1,122 @@
+"""All results as long rows, one number each: results.csv, whose columns docs/report.md describes."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from clevrhope.metrics.covr.tables import WHY_NO_SCORE, described
+from clevrhope.metrics.results import Part, PredicateScores, Results
+from clevrhope.metrics.suites.tables import ALL_PAIRS
+from clevrhope.report.results import KINDS, Result
+from clevrhope.report.runs import LAST
+from clevrhope.report.suites import SuiteResult, count
+
+Row = dict[str, Any]
+"""Column -> value of a row of results.csv."""
+
+_COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
+_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n")
+"""Columns that are left out if they are empty in all rows."""
+
+
+def results_csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[Results]) -> bytes:
+    """The rows of all results, of those on paired tests and of those on sets of images, as a file."""
+    rows = [row for result in results for row in _of_result(result)]
+    rows += [row for result in paired for row in _of_pairs(result)]
+    rows += [row for scores in covr for row in _of_sets(scores)]
+    if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
+        rows = [{**row, "dataset": ""} for row in rows]
+    more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _row(result: Result, metric: str, split: str, number: float) -> Row:
+    return {
+        "model": result.model,
+        "metric": metric,
+        "split": split,
+        "hop": result.hop,
+        "diversity": result.diversity,
+        "train_size": result.size,
+        "run": result.run,
+        "checkpoint": result.checkpoint,
+        "dataset": result.source.dataset.resolve().name,
+        "trained_on": result.source.hop if result.is_elsewhere else "",
+        "mean_percent": f"{number:.4f}",
+        "note": result.note,
+    }
+
+
+def _of_result(result: Result) -> Iterator[Row]:
+    """A row for each accuracy, then for each gap, with the columns of the paper's results."""
+    for split, accuracy in result.accuracies.items():
+        yield {
+            **_row(result, "accuracy", split, accuracy.value),
+            "unanswered": result.n_unanswered.get(split, 0),
+        }
+    for measure, kind in (*(("gap", kind) for kind in KINDS), ("matched_gap", "complex")):
+        gap = result.figure(measure, kind)
+        if gap is not None:
+            yield _row(result, measure, kind, gap.value)
+
+
+def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
+    """A row for each part and measure that is defined, by the names of `score --suite --json`.
+
+    Accuracy is `pair_accuracy`, since `accuracy` is that of a split.
+    """
+    for part, scores in paired.scores.items():
+        numbers = {name: measure.value for name, measure in scores.measures.items()}
+        if part.by == "test" and not part.cell and part.name in paired.scored.constants:
+            numbers["constant"] = paired.scored.constants[part.name].percent
+        of_part = {"suite": paired.suite, "by": part.by, "part": part.name or ALL_PAIRS, "cell": part.cell}
+        for name, value in numbers.items():
+            if value is not None:
+                row = _row(paired.result, name, paired.split, value)
+                if name == "accuracy":
+                    row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
+                yield {**row, **of_part, "n": count(scores)}
+
+
+def _of_sets(scores: Results) -> Iterator[Row]:
+    """Accuracies of test sets and of their parts, and generalisation scores."""
+    for condition in scores.conditions:
+        of_condition = {
+            "model": condition.model,
+            "metric": "accuracy",
+            "hop": condition.hop,
+            "train_size": condition.train_size,
+            "checkpoint": LAST,
+            "run": "+".join(filter(None, condition.runs)),
+            "note": f"trained {described(condition.training)}",
+        }
+        for split, of_split in condition.splits.items():
+            for part, scored in of_split.parts.items():
+                percent, n = f"{scored.mean['accuracy'].value:.4f}", scored.mean.counts["n_questions"]
+                yield {**of_condition, **_of_part(part), "split": split, "mean_percent": percent, "n": n}
+    for row in scores.predicates:
+        if row.generalisation is not None:
+            yield _of_predicate(row, row.generalisation["generalisation_score"].value)
+
+
+def _of_predicate(row: PredicateScores, score: float | None) -> Row:
+    return {
+        "model": row.model,
+        "metric": "generalisation_score",
+        "split": row.split,
+        "hop": row.hop,
+        "train_size": row.train_size,
+        **_of_part(Part("predicate", row.predicate, f"{row.shots} shots")),
+        "n": row.n_questions,
+        "mean_percent": "" if score is None else f"{score:.4f}",
+        "note": "" if score is not None else WHY_NO_SCORE,
+    }
+
+
+def _of_part(part: Part) -> Row:
+    return {"by": part.by, "part": part.name, "cell": part.cell}
