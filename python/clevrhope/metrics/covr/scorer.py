@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.offered_answers import offered_answers
-from clevrhope.dataset.question_kinds import SETS
+from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import DatasetError, PredictionsError, shown
 from clevrhope.metrics.accuracies import answers_of_runs, question_condition
@@ -20,6 +19,7 @@ from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
+from clevrhope.metrics.pairs.relations import Flags as Booleans
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
     Condition,
@@ -43,6 +43,9 @@ from clevrhope.splits.covr.selection import Predicate, resolved_predicate
 
 TEXT_MODEL = "question_only"
 """The text-only model that the generalisation score needs."""
+
+_Right = tuple[Booleans, Booleans]
+"""(R, M) whether R runs are right about the M questions that all answered; (N,) which these are."""
 
 ROLES = ("split", "iid_size")
 """Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
@@ -170,7 +173,7 @@ class _Scorer:
             lambda number: Part(names[number], text),
         )
 
-    def _train_counts(self, model: Model) -> npt.NDArray[np.integer[Any]]:
+    def _train_counts(self, model: Model) -> Numbers:
         """(T, A) answers of the first questions of covr_train that the model was trained on."""
         train = self.key.train_set(model.hop, COVR_TRAIN)
         rows = slice(model.train_size)
@@ -182,9 +185,7 @@ class _Scorer:
             n_answers=n_answers,
         )
 
-    def _with_baselines(
-        self, hop: str, split: str, scores: SplitScores, counts: npt.NDArray[np.integer[Any]]
-    ) -> SplitScores:
+    def _with_baselines(self, hop: str, split: str, scores: SplitScores, counts: Numbers) -> SplitScores:
         questions = self.key.test_set(hop, split)
         offered = offered_answers(questions.programs, self.key.functions, self.key.answers)
         baselines = {
@@ -225,7 +226,7 @@ class _Scorer:
             "iid_size": (condition.model, Training("iid_size", training.predicate, training.shots)),
             "iid": (condition.model, Training()),
         }
-        right: dict[str, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]] = {}
+        right: dict[str, _Right] = {}
         for name, model in models.items():
             answers = answers_of_runs(
                 self.key, self.given.get(model, {}), Model(hop, condition.train_size), split
@@ -259,11 +260,7 @@ class _Scorer:
             return int(predicate.holds(_description(train))[: condition.train_size].sum())
         return None
 
-    def _generalisation(
-        self,
-        right: Mapping[str, tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]],
-        images: npt.NDArray[np.integer[Any]],
-    ) -> Scores | None:
+    def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""
         names = ("held_out", "text", "iid_size")
         if not right.keys() >= {*names}:
@@ -279,19 +276,16 @@ class _Scorer:
             flags[name] = of_runs.sum(axis=0, keepdims=True) * (unit // len(of_runs))
         return self._scores(flags, GENERALISATION, images[common])
 
-    def _scores(
-        self, flags: Mapping[str, Flags], measures: Measures, images: npt.NDArray[np.integer[Any]]
-    ) -> Scores:
+    def _scores(self, flags: Mapping[str, Flags], measures: Measures, images: Numbers) -> Scores:
         """The means over runs of measures of N questions, from (R, N) flags."""
         draws = {"bootstrap": self.draws["bootstrap"], "seed": (self.draws["seed"], *b"covr")}
         whole = {"": np.zeros(len(images), dtype=np.int32)}
-        scores = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)[""][
-            0
-        ].scores()
-        return Scores(scores.measures, {"n_questions": len(images), "n_images": len(np.unique(images))})
+        groups = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)
+        measured = groups[""][0].scores().measures
+        return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
 
 
 def _description(questions: QuestionTable) -> Description:
     """The properties and terms of questions, on which predicates are defined."""
-    table = questions
-    return Description(table.split, table.properties, table.terms, table.property_names, table.term_names)
+    names = (questions.property_names, questions.term_names)
+    return Description(questions.split, questions.properties, questions.terms, *names)
