@@ -18,7 +18,7 @@ import numpy as np
 from clevrhope.audit.checks.clevr_scenes import clevr_scenes
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.palette import seen_values
-from clevrhope.audit.question_files import SplitFile
+from clevrhope.audit.question_files import PairFile, SplitFile
 from clevrhope.audit.report import Check, Found, Lines
 from clevrhope.audit.suites.pairs import named
 from clevrhope.dataset.measured import read_measured, read_measured_folder
@@ -27,7 +27,7 @@ from clevrhope.dataset.split_files import AddedPairs, PairArrays
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 GROUPS_OF_A_PAIR = 960
 """Maximum number of places for a pair in a minimal set of the paper's size, which has whole copies."""
@@ -217,33 +217,32 @@ def _differences(place: str, wanted: Numbers, stated: Numbers) -> Iterator[Found
 
 def _of_hop(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, Any]]:
     """The numbers of a sub-dataset's splits, suites, and splits over several images."""
-    splits: dict[str, Any] = {each.name: None for each in folder.all_splits if each.hop == hop}
-    covr: dict[str, Any] = {each.name: None for each in folder.all_sets if each.hop == hop}
-    suites: dict[str, dict[str, Any]] = {}
+    sections: dict[str, dict[str, Any]] = {"splits": {}, "suites": {}, "covr": {}}
+    readable = (*folder.splits, *folder.sets, *folder.pairs)
+    for split in (*folder.all_splits, *folder.all_sets):
+        if split.hop == hop:
+            of_kind = sections[split.kind.listed]
+            of_kind[split.name] = _of_split(folder, split) if split in readable else None
     for place in folder.all_pairs:
         if place.hop == hop:
-            suites.setdefault(place.suite, {})[place.name] = None
-    for split in folder.splits:
-        if split.hop == hop:
-            with split.open() as arrays:
-                numbers = {"pool": arrays.pool, "questions": len(arrays), "images": len(arrays.used)}
-                if "clevr" in folder.manifest.world and SPLITS[split.name].role == "train":
-                    ours = list(clevr_scenes(folder, arrays.pool))
-                    numbers["images_from_clevr"] = int(np.isin(arrays.used, ours).sum())
-            splits[split.name] = numbers
-    for several in folder.sets:
-        if several.hop == hop:
-            with several.open() as sets:
-                covr[several.name] = {"questions": len(sets), "images": len(sets.used)}
-    for place in folder.pairs:
-        if place.hop == hop:
-            with place.open() as pairs:
-                suites[place.suite][place.name] = {
-                    "pairs": len(pairs) // 2,
-                    "originals": pairs.n_originals,
-                    "tests": _of_tests(folder, pairs),
-                }
-    return {"splits": splits, "suites": suites, "covr": covr}
+            of_suite = sections["suites"].setdefault(place.suite, {})
+            of_suite[place.name] = _of_pairs(folder, place) if place in readable else None
+    return sections
+
+
+def _of_split(folder: AuditFolder, split: SplitFile) -> Numbers:
+    with split.open() as arrays:
+        numbers = {"pool": arrays.pool, "questions": len(arrays), "images": len(arrays.used)}
+        if "clevr" in folder.manifest.world and split.name == TRAIN.name:
+            ours = list(clevr_scenes(folder, arrays.pool))
+            numbers["images_from_clevr"] = int(np.isin(arrays.used, ours).sum())
+    return numbers
+
+
+def _of_pairs(folder: AuditFolder, place: PairFile) -> Numbers:
+    with place.open() as pairs:
+        tests = _of_tests(folder, pairs)
+        return {"pairs": len(pairs) // 2, "originals": pairs.n_originals, "tests": tests}
 
 
 def _of_tests(folder: AuditFolder, pairs: PairArrays) -> dict[str, Any]:
