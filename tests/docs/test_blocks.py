@@ -255,6 +255,6 @@ def test_blocks_without_a_language_or_with_other_remarks_are_refused(tmp_path: P
 def test_a_command_that_does_not_exist_is_found() -> None:
     check_command(["render", "--images", "16"], benchmarks)
     with pytest.raises(click.NoSuchOption):
-        check_command(["render", "--images", "16"], benchmarks)
+        check_command(["render", "--photos", "16"], benchmarks)
     with pytest.raises(click.UsageError, match="No such command"):
         check_command(["biuld"])
