@@ -32,7 +32,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
     phrasings = read_phrasings(world.vocabulary)
     kind = COVR_KINDS[COVR_TRAIN]
     new_stream = partial(
-        _core.SetStream,
+        _core.QuestionStream.about_sets,
         _core.PoolScenes(world, seed=SEED, pool="bench"),
         phrasings,
         split=kind.name,
@@ -56,7 +56,7 @@ def set_rates(world: _core.World, *, windows: int, executions: int, repetitions:
         rows, _ = questions.program_tokens(tokens, phrasings.program_width)
         made.append(len(questions) / (time.perf_counter() - began))
     programs = _core.Programs.from_tokens(tokens, rows)
-    image_idxs = questions.image_idxs
+    image_idxs = questions.column("image_idxs")
     indices = np.arange(image_idxs.max() + 1, dtype=np.uint64)
     scenes = _core.sample_scenes(world, seed=SEED, pool="bench", indices=indices)
     sets = _core.SceneSets(scenes.graphs, image_idxs)

@@ -35,7 +35,7 @@ from clevrhope.images.renderer import parse_device
 from clevrhope.questions import read_templates
 from clevrhope.runtime.resources import available_cores
 from clevrhope.scenes import read_world
-from clevrhope.splits import PoolScenes, SplitStream
+from clevrhope.splits import PoolScenes, QuestionStream
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind
 
 SEED = 0
@@ -213,7 +213,7 @@ def _measured_split(
 ) -> tuple[dict[str, float], _core.QuestionBatch]:
     """The numbers of a split by their names in `ROWS`, and its questions; scenes are sampled once."""
     new_stream = partial(
-        SplitStream,
+        QuestionStream.about_images,
         pool_scenes,
         templates,
         split=kind.name,

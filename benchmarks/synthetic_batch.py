@@ -68,7 +68,7 @@ def synthetic_batch(
     questions, question_lengths = batch.question_tokens(vocab.questions(), templates.question_width)
     tokens = _core.ProgramTokens(world.vocabulary, vocab.programs())
     programs, program_lengths = batch.program_tokens(tokens, templates.program_width)
-    answers = [vocab.answer_token_to_idx[world.answers[number]] for number in batch.answers]
+    answers = [vocab.answer_token_to_idx[world.answers[number]] for number in batch.column("answers")]
     features = noise(n_scenes, kind, height, width, seed=seed)
     kept = np.flatnonzero(program_lengths <= (longest or templates.program_width))
     n_words, n_tokens = (int(lengths[kept].max()) for lengths in (question_lengths, program_lengths))
@@ -78,9 +78,9 @@ def synthetic_batch(
         programs=_long(programs[kept, :n_tokens]),
         program_lengths=_long(program_lengths[kept]),
         answers=torch.tensor(answers)[kept],
-        families=_long(batch.question_families[kept]),
+        families=_long(batch.column("question_families")[kept]),
         rows=torch.arange(len(kept)),
-        features={name: array[batch.image_idxs[kept]] for name, array in features.items()},
+        features={name: array[batch.column("image_idxs")[kept]] for name, array in features.items()},
     )
 
 

@@ -32,7 +32,7 @@ def test_every_public_name_is_documented() -> None:
 def test_arguments_show_in_help() -> None:
     assert str(inspect.signature(_core.sample_scenes)) == "(world, *, seed, pool, indices)"
     assert str(inspect.signature(_core.CountingPool)) == "(world, *, value)"
-    assert str(inspect.signature(_core.SplitStream.next)) == "(self, /, n_windows)"
+    assert str(inspect.signature(_core.QuestionStream.next)) == "(self, /, n_windows)"
 
 
 def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:

@@ -12,7 +12,8 @@ import pytest
 from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
 from clevrhope.programs import answer_text
 from clevrhope.questions import read_templates
-from clevrhope.splits import MinimalPool, PoolScenes, SplitStream
+from clevrhope.runtime.assets import question_templates
+from clevrhope.splits import MinimalPool, PoolScenes, QuestionStream
 
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
 SPECIAL = ["<NULL>", "<START>", "<END>", "<UNK>"]
@@ -28,7 +29,7 @@ def pool_scenes(world: _core.World) -> PoolScenes:
     return PoolScenes(world, seed=7, pool="train")
 
 
-def stream(pool_scenes: PoolScenes, templates: _core.Templates, **changes: Any) -> SplitStream:
+def stream(pool_scenes: PoolScenes, templates: _core.Templates, **changes: Any) -> QuestionStream:
     settings: dict[str, Any] = {
         "split": "train",
         "held_out": PAIR,
@@ -36,7 +37,7 @@ def stream(pool_scenes: PoolScenes, templates: _core.Templates, **changes: Any) 
         "questions": "without",
         "questions_per_scene": 9,
     }
-    return SplitStream(pool_scenes, templates, **{**settings, **changes})
+    return QuestionStream.about_images(pool_scenes, templates, **{**settings, **changes})
 
 
 def rows(batch: _core.QuestionBatch) -> list[dict[str, Any]]:
@@ -108,10 +109,10 @@ def test_answers_are_those_of_the_executor(
     world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
 ) -> None:
     batch = stream(pool_scenes, templates).next(1)
-    indices = np.unique(batch.image_idxs).astype(np.uint64)
+    indices = np.unique(batch.column("image_idxs")).astype(np.uint64)
     sampled = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
     scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
-    for row, number in zip(rows(batch), batch.answers, strict=True):
+    for row, number in zip(rows(batch), batch.column("answers"), strict=True):
         scene = scenes[row["image_index"]]
         assert answer_text(execute(row, scene)) == row["answer"] == world.answers[number]
         assert row["image_filename"] == scene["image_filename"]
@@ -145,10 +146,10 @@ def test_rows_columns_and_tokens_say_the_same(
     assert len(batch) == 300
     questions = rows(batch)
     assert [row["question"] for row in questions] == batch.texts
-    assert [row["question_family_index"] for row in questions] == batch.question_families.tolist()
+    assert [row["question_family_index"] for row in questions] == batch.column("question_families").tolist()
     assert [row["question_index"] for row in questions] == list(range(300))
     families = {index: (file, place) for file, place, index in templates.families}
-    for row, needed in zip(questions, batch.relation_needed(), strict=True):
+    for row, needed in zip(questions, batch.column("relation_needed"), strict=True):
         assert families[row["question_family_index"]] == (row["template_filename"], row["template_index"])
         relations = [node for node in row["program"] if node["function"] == "relate"]
         assert row["relation_needed"] == [bool(n) for n in needed if n >= 0]
@@ -172,10 +173,36 @@ def test_what_does_not_fit_a_row_is_named(pool_scenes: PoolScenes, templates: _c
         batch.question_tokens(SPECIAL, templates.question_width)
     with pytest.raises(TemplateError, match="the row has room for 5"):
         batch.question_tokens(SPECIAL + templates.words, 5)
-    with pytest.raises(ValueError, match="the row has room for 1"):
-        batch.relation_needed(1)
+    with pytest.raises(KeyError, match="known: answers, image_idxs"):
+        batch.column("answer_idxs")
     with pytest.raises(IndexError):
         batch.take(1, len(batch) + 1)
+
+
+def test_a_question_of_four_relations_does_not_fit_a_row(
+    tmp_path: Path, world: _core.World, pool_scenes: PoolScenes
+) -> None:
+    family = json.loads((question_templates() / "three_hop.json").read_text())[0]
+    family["nodes"].insert(
+        -1,
+        {
+            "type": "relate_filter_unique",
+            "inputs": [3],
+            "side_inputs": ["<R4>", "<Z5>", "<C5>", "<M5>", "<S5>"],
+        },
+    )
+    family["nodes"][-1]["inputs"] = [4]
+    family["params"] += [{"type": "Relation", "name": "<R4>"}]
+    family["params"] += [{**each, "name": each["name"].replace("4", "5")} for each in family["params"][-5:-1]]
+    family["text"] = [
+        "How many <Z4> <C4> <M4> <S4>s lie <R3> the <Z5> <C5> <M5> <S5> <R4> the <Z3> <C3> <M3> <S3>?"
+    ]
+    family["text"][0] = family["text"][0][:-1] + " <R2> the <Z2> <C2> <M2> <S2> <R> the <Z> <C> <M> <S>?"
+    (tmp_path / "four_hop.json").write_text(json.dumps([family]))
+    (tmp_path / "families.json").write_text('{"files": ["four_hop.json"]}')
+    batch = stream(pool_scenes, read_templates(world, tmp_path)).next(1)
+    with pytest.raises(ValueError, match="has 4 relations, the row has room for 3"):
+        batch.column("relation_needed")
 
 
 def test_minimal_sets_have_the_papers_numbers(world: _core.World, templates: _core.Templates) -> None:
@@ -184,8 +211,8 @@ def test_minimal_sets_have_the_papers_numbers(world: _core.World, templates: _co
     ood = pool.questions(templates, seed=1, kind="ood", places=places)
     iid = pool.questions(templates, seed=1, kind="iid", places=places)
     assert (len(ood), len(iid)) == (2_560, 10_880)
-    assert (len(set(ood.image_idxs)), len(set(iid.image_idxs))) == (2_560, 3_200)
-    assert (ood.answers == 1).mean() == 0.75  # no
+    assert (len(set(ood.column("image_idxs"))), len(set(iid.column("image_idxs")))) == (2_560, 3_200)
+    assert (ood.column("answers") == 1).mean() == 0.75  # no
     assert sum(map(pool.has_held_out, range(pool.n_places))) == 640
 
 
@@ -220,7 +247,7 @@ def test_templates_of_others_load_and_ask(
     theirs = read_templates(world, test_data / folder)
     assert theirs.n_families == n_families
     batch = stream(pool_scenes, theirs).next(2)
-    assert set(batch.question_families) > set(range(0, n_families, 10))
+    assert set(batch.column("question_families")) > set(range(0, n_families, 10))
 
 
 def test_a_folder_without_templates_is_named(world: _core.World, tmp_path: Path) -> None:

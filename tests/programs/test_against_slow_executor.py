@@ -165,7 +165,7 @@ def test_questions_of_a_split_have_the_slow_executors_answers() -> None:
         questions="without",
     )
     questions = json.loads(batch.to_json(split="train"))
-    indices = np.unique(batch.image_idxs).astype(np.uint64)
+    indices = np.unique(batch.column("image_idxs")).astype(np.uint64)
     sampled = _core.sample_scenes(world, seed=3, pool="train", indices=indices)
     scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
     assert len({question["question_family_index"] for question in questions}) == 90

@@ -5,12 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope._core import ProgramTokens, QuestionBatch, SetQuestions, Vocabulary
+from clevrhope._core import ProgramTokens, QuestionBatch, Vocabulary
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import Vocab, extended_vocab
-
-RELATIONS = 3
-"""The most relations in a question of CLEVR's templates; files have at least as many columns for them."""
 
 
 class Encoder:
@@ -41,8 +38,8 @@ class Encoder:
         self.answers: Ints = np.asarray([numbers[text] for text in answers], dtype=np.int32)
         """The number in the vocabulary of each of the native module's answers."""
 
-    def text(self, batch: QuestionBatch | SetQuestions, widths: tuple[int, int]) -> dict[str, Any]:
-        """The columns of tokens and answers; `widths` are those of rows of questions and of programs."""
+    def columns(self, batch: QuestionBatch, widths: tuple[int, int]) -> dict[str, Any]:
+        """The columns of a question file; `widths` are those of rows of questions and of programs."""
         questions, question_lengths = batch.question_tokens(self.words, widths[0])
         programs, program_lengths = batch.program_tokens(self.tokens, widths[1])
         return {
@@ -50,14 +47,6 @@ class Encoder:
             "question_lengths": question_lengths,
             "programs": programs,
             "program_lengths": program_lengths,
-            "answers": self.answers[batch.answers],
-        }
-
-    def columns(self, batch: QuestionBatch, widths: tuple[int, int]) -> dict[str, Any]:
-        """The columns that all questions about one image have; `widths` as in `text`."""
-        return {
-            **self.text(batch, widths),
-            "image_idxs": batch.image_idxs.astype(np.int32),
-            "question_families": batch.question_families,
-            "relation_needed": batch.relation_needed(RELATIONS),
+            **{name: batch.column(name) for name in batch.columns},
+            "answers": self.answers[batch.column("answers")],
         }

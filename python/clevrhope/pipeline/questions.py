@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clevrhope._core import QuestionBatch, SetStream, SplitStream, covr_template_names
+from clevrhope._core import QuestionBatch, QuestionStream, covr_template_names
 from clevrhope.config.presets import WINDOW
 from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.question_table import QuestionTable
@@ -77,7 +77,7 @@ def _encoded(batches: Iterator[QuestionBatch], job: Job, engine: Engine) -> Iter
 def _of_stream(job: Job, kind: SplitKind, engine: Engine) -> Iterator[QuestionBatch]:
     held_out = job.hop.held_out
     rule = kind.rule if held_out else "any"
-    stream = SplitStream(
+    stream = QuestionStream.about_images(
         engine.pool_scenes(job.pool),
         engine.templates,
         split=job.split,
@@ -118,7 +118,7 @@ def _of_counting(job: Job, kind: SplitKind, engine: Engine) -> Iterator[Question
 def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[Batch]:
     """The questions of a split over several images."""
     held_out, config, sets = job.hop.held_out, engine.config, engine.sets
-    stream = SetStream(
+    stream = QuestionStream.about_sets(
         engine.pool_scenes(job.pool),
         sets.phrasings,
         split=kind.questions,
@@ -137,14 +137,8 @@ def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[Batch]:
         made = stream.next(min(WINDOWS_OF_SETS_A_BATCH, n_windows))
         batch = made.take(0, min(len(made), job.goal - done))
         columns = {
-            **sets.encoder.text(batch, widths),
-            "image_idxs": batch.image_idxs,
-            "question_families": batch.templates,
+            **sets.encoder.columns(batch, widths),
             "orig_idxs": np.arange(done, done + len(batch), dtype=np.int32),
-            **{
-                name: getattr(batch, name)
-                for name in ("structures", "sources", "cut", "pair_places", "properties", "terms")
-            },
         }
         rows = batch.json_rows(split=job.split, start_index=done) if job.question_json else []
         skipped = np.asarray([stream.skipped[name] for name in covr_template_names()], dtype=np.int64)

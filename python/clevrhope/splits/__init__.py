@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Literal, TypeAlias
 
-from clevrhope._core import MinimalPool, PoolScenes, QuestionBatch, SplitStream, Templates, World
+from clevrhope._core import MinimalPool, PoolScenes, QuestionBatch, QuestionStream, Templates, World
 
-__all__ = ["MinimalPool", "PoolScenes", "QuestionBatch", "SplitStream", "select_split"]
+__all__ = ["MinimalPool", "PoolScenes", "QuestionBatch", "QuestionStream", "select_split"]
 
 Pair: TypeAlias = Sequence[tuple[str, str]]
 Rule: TypeAlias = Literal["any", "without", "with"]
@@ -58,7 +58,7 @@ def select_split(
         SplitError: a bounded search could not fill the split; says which predicate excludes too much.
         SceneError: a scene could not meet the constraints.
     """
-    stream = SplitStream(
+    stream = QuestionStream.about_images(
         pool_scenes or PoolScenes(world, seed=seed, pool=pool),
         templates,
         split=split,

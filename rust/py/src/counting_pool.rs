@@ -75,7 +75,7 @@ impl PyCountingPool {
         let (templates, sets) = (templates.templates.clone(), first..first.saturating_add(n));
         let made = py.detach(|| self.pool.questions(&templates, seed, self.value, sets));
         let images = Images::OfPool(self.pool.name().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
+        Ok(PyQuestionBatch::of_images(self.vocab.clone(), templates, images, made.map_err(to_python)?))
     }
 
     fn __repr__(&self) -> String {

@@ -18,6 +18,7 @@ mod questions;
 mod scenes;
 mod set_reader;
 mod splits;
+mod streams;
 mod studio;
 mod suites;
 mod templates;
@@ -56,7 +57,7 @@ mod _core {
     #[pymodule_export]
     use super::counting_pool::PyCountingPool;
     #[pymodule_export]
-    use super::covr::{PyPhrasings, PySetQuestions, PySetStream};
+    use super::covr::PyPhrasings;
     #[pymodule_export]
     use super::covr_properties::{covr_properties, covr_property_names, covr_template_names, covr_term_names};
     #[pymodule_export]
@@ -72,7 +73,9 @@ mod _core {
     #[pymodule_export]
     use super::set_reader::{PyAuditSetFindings, PyAuditSetReader, PyAuditSetRows};
     #[pymodule_export]
-    use super::splits::{PyMinimalPool, PyPoolScenes, PySplitStream};
+    use super::splits::{PyMinimalPool, PyPoolScenes};
+    #[pymodule_export]
+    use super::streams::PyQuestionStream;
     #[pymodule_export]
     use super::studio::{PyNativeStudio, encode_png};
     #[pymodule_export]

@@ -8,6 +8,7 @@ use crate::programs::PyProgramTokens;
 use crate::scenes::PySceneBatch;
 use crate::templates::PyTemplates;
 use clevrhope_core::message::shown;
+use clevrhope_core::program::Program;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::generator::QuestionGenerator;
@@ -17,8 +18,8 @@ use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::QuestionVocabulary;
 use clevrhope_core::scene::image_filename;
 use clevrhope_core::vocab::Vocabulary;
-use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use numpy::PyArray1;
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -29,16 +30,6 @@ use std::sync::Arc;
 
 /// The number of windows in the first piece: some milliseconds of work.
 pub const FIRST_WINDOWS: usize = 2;
-
-/// A batch of questions about scenes of one pool, in order.
-#[pyclass(name = "QuestionBatch", module = "clevrhope._core", frozen)]
-pub struct PyQuestionBatch {
-    vocab: Arc<Vocabulary>,
-    templates: Arc<TemplateSet>,
-    images: Images,
-    questions: Arc<Vec<Question>>,
-    range: Range<usize>,
-}
 
 /// The names of the scenes' images, by the scenes' indices.
 #[derive(Clone)]
@@ -56,29 +47,123 @@ impl Images {
     }
 }
 
+/// Questions of one kind, and what a file of them says about each.
+pub trait QuestionRows: Send + Sync {
+    /// The columns that `column` knows, by their names in question files.
+    fn columns(&self) -> &'static [&'static str];
+    /// A column's numbers for a range of rows.
+    fn column<'py>(&self, py: Python<'py>, name: &str, rows: Range<usize>) -> PyResult<Bound<'py, PyAny>>;
+    fn text(&self, row: usize) -> Cow<'_, str>;
+    fn program(&self, row: usize) -> &Program;
+    /// Appends a row as a JSON object.
+    fn write_json(&self, row: usize, split: &str, index: u64, json: &mut Vec<u8>);
+}
+
+/// A column of numbers, one for each row.
+pub fn numbers<'py, R, T: numpy::Element>(py: Python<'py>, rows: &[R], of: impl Fn(&R) -> T) -> Bound<'py, PyAny> {
+    PyArray1::from_iter(py, rows.iter().map(of)).into_any()
+}
+
+/// The error for a column that a kind of questions does not have.
+pub fn no_column(name: &str, known: &[&str]) -> PyErr {
+    PyKeyError::new_err(format!("no column \"{}\"; known: {}", shown(name), known.join(", ")))
+}
+
+/// Number of relations in a row of `relation_needed`.
+const RELATIONS: usize = 3;
+
+/// Questions about single images.
+pub struct ImageQuestions {
+    pub vocab: Arc<Vocabulary>,
+    pub templates: Arc<TemplateSet>,
+    pub images: Images,
+    pub questions: Vec<Question>,
+}
+
+impl QuestionRows for ImageQuestions {
+    fn columns(&self) -> &'static [&'static str] {
+        &["answers", "image_idxs", "question_families", "relation_needed"]
+    }
+
+    fn column<'py>(&self, py: Python<'py>, name: &str, rows: Range<usize>) -> PyResult<Bound<'py, PyAny>> {
+        let rows = &self.questions[rows];
+        Ok(match name {
+            "answers" => numbers(py, rows, |row| self.vocab.answer_index(row.answer).map_or(-1, i32::from)),
+            "image_idxs" => numbers(py, rows, |row| row.scene as i32),
+            "question_families" => numbers(py, rows, |row| i32::from(row.family)),
+            "relation_needed" => {
+                let mut needed = conversion::matrix_of(-1, rows.len(), RELATIONS)?;
+                for (question, needed) in rows.iter().zip(needed.chunks_exact_mut(RELATIONS)) {
+                    let count = usize::from(question.n_relations);
+                    if count > RELATIONS {
+                        let text = shown(&question.text);
+                        let message = format!("\"{text}\" has {count} relations, the row has room for {RELATIONS}");
+                        return Err(PyValueError::new_err(message));
+                    }
+                    (0..count).for_each(|i| needed[i] = (question.relation_needed >> i & 1) as i8);
+                }
+                conversion::to_matrix(py, needed, RELATIONS)?.into_any()
+            }
+            _ => return Err(no_column(name, self.columns())),
+        })
+    }
+
+    fn text(&self, row: usize) -> Cow<'_, str> {
+        self.questions[row].text.as_str().into()
+    }
+
+    fn program(&self, row: usize) -> &Program {
+        &self.questions[row].program
+    }
+
+    fn write_json(&self, row: usize, split: &str, index: u64, json: &mut Vec<u8>) {
+        let question = &self.questions[row];
+        let filename = self.images.filename(question.scene);
+        let place = Place { split, question_index: index, image_filename: &filename };
+        write_question(question, place, &self.templates, &self.vocab, json);
+    }
+}
+
+/// A batch of questions in order: about scenes of one pool, or about sets of them.
+#[pyclass(name = "QuestionBatch", module = "clevrhope._core", frozen)]
+pub struct PyQuestionBatch {
+    questions: Arc<dyn QuestionRows>,
+    range: Range<usize>,
+}
+
 impl PyQuestionBatch {
-    pub fn new(vocab: Arc<Vocabulary>, templates: Arc<TemplateSet>, images: Images, questions: Vec<Question>) -> Self {
-        let range = 0..questions.len();
-        Self { vocab, templates, images, questions: Arc::new(questions), range }
+    pub fn new(questions: Arc<dyn QuestionRows>, n: usize) -> Self {
+        Self { questions, range: 0..n }
     }
 
-    fn rows(&self) -> &[Question] {
-        &self.questions[self.range.clone()]
+    pub fn of_images(
+        vocab: Arc<Vocabulary>,
+        templates: Arc<TemplateSet>,
+        images: Images,
+        questions: Vec<Question>,
+    ) -> Self {
+        let n = questions.len();
+        Self::new(Arc::new(ImageQuestions { vocab, templates, images, questions }), n)
     }
 
-    fn column<'py, T: numpy::Element>(&self, py: Python<'py>, of: impl Fn(&Question) -> T) -> Bound<'py, PyArray1<T>> {
-        PyArray1::from_iter(py, self.rows().iter().map(of))
+    /// Encodes each question into a row of tokens.
+    fn token_rows<'py>(
+        &self,
+        py: Python<'py>,
+        width: usize,
+        encode: impl Fn(usize, &mut [i32]) -> PyResult<usize> + Sync + Send,
+    ) -> PyResult<TokenRows<'py>> {
+        let rows: Vec<usize> = self.range.clone().collect();
+        conversion::token_rows(py, &rows, width, |_, &row, tokens: &mut [i32]| encode(row, tokens))
     }
 
     fn write(&self, py: Python<'_>, split: &str, first: u64) -> Vec<Vec<u8>> {
-        let row = |(number, question): (usize, &Question)| {
-            let filename = self.images.filename(question.scene);
-            let place = Place { split, question_index: first + number as u64, image_filename: &filename };
+        let row = |row: usize| {
             let mut json = Vec::with_capacity(1024);
-            write_question(question, place, &self.templates, &self.vocab, &mut json);
+            self.questions.write_json(row, split, first + (row - self.range.start) as u64, &mut json);
             json
         };
-        py.detach(|| self.rows().par_iter().enumerate().map(row).collect())
+        py.detach(|| self.range.clone().into_par_iter().map(row).collect())
     }
 }
 
@@ -97,51 +182,32 @@ impl PyQuestionBatch {
             return Err(PyIndexError::new_err(format!("questions {start} to {stop}, of {}", self.range.len())));
         }
         let range = self.range.start + start..self.range.start + stop;
-        let (vocab, templates) = (self.vocab.clone(), self.templates.clone());
-        Ok(Self { vocab, templates, images: self.images.clone(), questions: self.questions.clone(), range })
+        Ok(Self { questions: self.questions.clone(), range })
     }
 
-    /// (N,) the pool index of each question's scene.
+    /// The names of the columns that this kind of questions has, apart from tokens.
     #[getter]
-    fn image_idxs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.column(py, |question| question.scene as i64)
+    fn columns(&self) -> Vec<&'static str> {
+        self.questions.columns().to_vec()
     }
 
-    /// (N,) the answers, as indices into `Vocabulary.answers`.
-    #[getter]
-    fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.column(py, |question| self.vocab.answer_index(question.answer).map_or(-1, i32::from))
-    }
-
-    /// (N,) the global index of each question's family.
-    #[getter]
-    fn question_families<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
-        self.column(py, |question| i32::from(question.family))
-    }
-
-    /// (N, width) for each `relate` of the program, 1 if the answer needs it and 0 if not; padded with -1.
+    /// A column as in question files, but with answers as indices into `Vocabulary.answers`.
+    ///
+    /// For questions about sets of images, answers are indices into `Vocabulary.set_answers`, and `image_idxs` is
+    /// (N, 5), padded with -1.
     ///
     /// Raises:
-    ///     ValueError: a question has more relations than `width`.
-    #[pyo3(signature = (width = 3))]
-    fn relation_needed<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let mut needed = conversion::matrix_of(-1, self.range.len(), width)?;
-        for (question, row) in self.rows().iter().zip(needed.chunks_exact_mut(width.max(1))) {
-            let count = usize::from(question.n_relations);
-            if count > row.len() {
-                let text = shown(&question.text);
-                let message = format!("\"{text}\" has {count} relations, the row has room for {}", row.len());
-                return Err(PyValueError::new_err(message));
-            }
-            (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);
-        }
-        conversion::to_matrix(py, needed, width)
+    ///     KeyError: this kind of questions has no such column.
+    ///     ValueError: a question has more relations than a row has room for.
+    ///     VocabularyError: there are more terms than a mask of 64 bits has room for.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.questions.column(py, name, self.range.clone())
     }
 
     /// The questions in English.
     #[getter]
-    fn texts(&self) -> Vec<&str> {
-        self.rows().iter().map(|question| question.text.as_str()).collect()
+    fn texts(&self) -> Vec<Cow<'_, str>> {
+        self.range.clone().map(|row| self.questions.text(row)).collect()
     }
 
     /// (N, width) question tokens as indices into `names`, padded with 0; and (N,) the number of tokens of each.
@@ -150,20 +216,19 @@ impl PyQuestionBatch {
     ///     TemplateError: a word is not in `names`, or a question has more than `width` tokens.
     fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenRows<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
-        let encode =
-            |_, question: &Question, row: &mut [i32]| words.encode_into(&question.text, row).map_err(to_python);
-        conversion::token_rows(py, self.rows(), width, encode)
+        self.token_rows(py, width, |row, tokens| {
+            words.encode_into(&self.questions.text(row), tokens).map_err(to_python)
+        })
     }
 
     /// (N, width) program tokens in prefix order, padded with 0; and (N,) the number of tokens of each.
     ///
     /// Raises:
     ///     ProgramError: a program has more than `width` tokens, or a function has no token.
-    fn program_tokens<'py>(&self, py: Python<'py>, tokens: &PyProgramTokens, width: usize) -> PyResult<TokenRows<'py>> {
-        let encode = |_, question: &Question, row: &mut [i32]| {
-            tokens.tokens.encode_into(&question.program, row).map_err(to_python)
-        };
-        conversion::token_rows(py, self.rows(), width, encode)
+    fn program_tokens<'py>(&self, py: Python<'py>, names: &PyProgramTokens, width: usize) -> PyResult<TokenRows<'py>> {
+        self.token_rows(py, width, |row, tokens| {
+            names.tokens.encode_into(self.questions.program(row), tokens).map_err(to_python)
+        })
     }
 
     /// (N, width) tokens as in `program_tokens`, for equivalent programs that use only CLEVR's functions.
@@ -175,17 +240,19 @@ impl PyQuestionBatch {
     fn clevr_program_tokens<'py>(
         &self,
         py: Python<'py>,
-        tokens: &PyProgramTokens,
+        names: &PyProgramTokens,
         width: usize,
     ) -> PyResult<TokenRows<'py>> {
-        let encode = |_, question: &Question, row: &mut [i32]| match question.program.in_clevr() {
-            Some(program) if program != question.program => tokens.tokens.encode_into(&program, row).map_err(to_python),
-            _ => Ok(0),
-        };
-        conversion::token_rows(py, self.rows(), width, encode)
+        self.token_rows(py, width, |row, tokens| {
+            let own = self.questions.program(row);
+            match own.in_clevr() {
+                Some(program) if program != *own => names.tokens.encode_into(&program, tokens).map_err(to_python),
+                _ => Ok(0),
+            }
+        })
     }
 
-    /// Each question as a JSON object in one line: CLEVR's keys, and its template, index and needed relations.
+    /// Each question as a JSON object in one line: CLEVR's keys, and those of its kind.
     ///
     /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]
@@ -200,7 +267,8 @@ impl PyQuestionBatch {
     }
 
     fn __repr__(&self) -> String {
-        let first = self.rows().first().map(|question| format!(", the first \"{}\"", shown(&question.text)));
+        let first =
+            self.range.clone().next().map(|row| format!(", the first \"{}\"", shown(&self.questions.text(row))));
         format!("<QuestionBatch of {} questions{}>", self.range.len(), first.unwrap_or_default())
     }
 }
@@ -235,5 +303,5 @@ pub fn instantiate_questions(
         Ok(())
     })?;
     let names = scenes.scenes.iter().map(|scene| (scene.index, scene.image_filename())).collect();
-    Ok(PyQuestionBatch::new(vocab.clone(), templates.clone(), Images::Listed(Arc::new(names)), made))
+    Ok(PyQuestionBatch::of_images(vocab.clone(), templates.clone(), Images::Listed(Arc::new(names)), made))
 }

@@ -1,34 +1,22 @@
-//! Handles of splits of a pool, and of the pool of one-object images.
+//! Handles of a pool's scenes, and of the pool of one-object images.
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
-use crate::questions::{FIRST_WINDOWS, Images, PyQuestionBatch};
+use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::{FIRST_PIECE, PySceneBatch};
+use crate::streams::find_windows;
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
 use clevrhope_core::question::balance::WINDOW;
-use clevrhope_core::question::search::{QuestionRule, SearchStats};
-use clevrhope_core::split::{
-    EligibleScenes, MinimalKind, MinimalPool, PoolScenes, SceneRule, SplitRule, SplitStream, Windows,
-};
+use clevrhope_core::split::{EligibleScenes, MinimalKind, MinimalPool, PoolScenes, SceneRule};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-
-/// The clock of benchmarks.
-#[allow(clippy::disallowed_methods)] // Results do not depend on it.
-fn nanoseconds() -> u64 {
-    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGAN.elapsed().as_nanos() as u64
-}
+use std::sync::Arc;
 
 /// The scenes of a pool that splits ask about, each placed once for all splits of the pool.
 #[pyclass(name = "PoolScenes", module = "clevrhope._core", frozen)]
@@ -98,148 +86,6 @@ impl PyPoolScenes {
     fn __repr__(&self) -> String {
         let (pool, seed, n_kept) = (shown(self.inner.pool()), self.inner.seed(), self.inner.n_kept());
         format!("<PoolScenes of pool {pool}, seed {seed}, {n_kept} scenes kept>")
-    }
-}
-
-/// The questions of a split of a pool, made in windows of 250 eligible scenes.
-///
-/// Args:
-///     pool_scenes: the scenes of the pool.
-///     templates: templates with the same vocabulary.
-///     split: the split's name, a part of the key of the draws.
-///     held_out: the held-out values, if any.
-///     scenes: which scenes are eligible: "any", or those "without" or "with" an object that has these values.
-///     questions: which questions are asked: "any", those "without" a mention of the values, those that do not imply
-///         them by likenesses either ("unimplied"), or those "with" a mention.
-///     questions_per_scene: the number of questions wanted about each scene; some scenes give fewer.
-///     in_chains: whether only a chain of filters mentions the values, not a description that passes through a union
-///         or an intersection.
-///
-/// Raises:
-///     SplitError: questions must mention the values, but no template can.
-#[pyclass(name = "SplitStream", module = "clevrhope._core", frozen)]
-pub struct PySplitStream {
-    pool_scenes: Arc<PoolScenes>,
-    templates: PyTemplates,
-    vocab: Arc<Vocabulary>,
-    name: String,
-    state: Mutex<State>,
-}
-
-struct State {
-    stream: SplitStream,
-    n_scenes: usize,
-    work: SearchStats,
-}
-
-impl PySplitStream {
-    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks about the next windows piece by piece, and passes each piece to `keep`.
-    fn ask(&self, py: Python<'_>, n_windows: usize, mut keep: impl FnMut(Windows) + Send) -> PyResult<()> {
-        let mut state = self.state(py);
-        let State { stream, n_scenes, work } = &mut *state;
-        find_windows(py, &mut stream.scenes, n_windows)?;
-        in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
-            let windows = stream.ask(piece.len()).map_err(to_python)?;
-            *n_scenes += windows.scenes;
-            work.add(windows.stats);
-            keep(windows);
-            Ok(())
-        })
-    }
-}
-
-/// Finds the scenes of `n_windows` windows.
-pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usize) -> PyResult<()> {
-    while scenes.waiting_windows() < n_windows {
-        py.detach(|| scenes.find_window()).map_err(to_python)?;
-        py.check_signals()?;
-    }
-    Ok(())
-}
-
-#[pymethods]
-impl PySplitStream {
-    #[new]
-    #[pyo3(signature = (pool_scenes, templates, *, split, held_out, scenes, questions, questions_per_scene, in_chains = false))]
-    #[allow(clippy::too_many_arguments)] // All but two are keyword arguments.
-    fn new(
-        pool_scenes: &PyPoolScenes,
-        templates: &PyTemplates,
-        split: String,
-        held_out: Option<Values>,
-        scenes: Choice<SceneRule>,
-        questions: Choice<QuestionRule>,
-        questions_per_scene: u32,
-        in_chains: bool,
-    ) -> PyResult<Self> {
-        conversion::same_vocabulary(&pool_scenes.vocab, &templates.vocab)?;
-        let (vocab, pool_scenes) = (pool_scenes.vocab.clone(), pool_scenes.inner.clone());
-        let holdout = held_out.map(|values| conversion::holdout(&vocab, &values)).transpose()?;
-        let holdout = holdout.map(|holdout| if in_chains { holdout.in_chains() } else { holdout });
-        let rule =
-            SplitRule { name: split.clone(), scenes: scenes.0, questions: questions.0, per_scene: questions_per_scene };
-        let stream =
-            SplitStream::new(pool_scenes.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
-        let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
-        Ok(Self { pool_scenes, templates: templates.clone(), vocab, name: split, state })
-    }
-
-    /// The questions of the next windows. The stream cannot be used after an error or Ctrl-C.
-    ///
-    /// Raises:
-    ///     SplitError: hardly any scene of some number of objects is eligible, or they give no questions; says which
-    ///         predicate starves the split.
-    ///     SceneError: a scene could not meet the constraints.
-    fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
-        let mut questions = Vec::new();
-        self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
-        let images = Images::OfPool(self.pool_scenes.pool().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), images, questions))
-    }
-
-    /// Nanoseconds for each attempt at a question in the next windows, whether kept or not; for benchmarks.
-    fn time_attempts<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.state(py).stream.time_attempts(nanoseconds);
-        let mut attempt_ns = Vec::new();
-        self.ask(py, n_windows, |windows| attempt_ns.extend(windows.attempt_ns))?;
-        Ok(PyArray1::from_vec(py, attempt_ns))
-    }
-
-    /// Finds and places the scenes of the next windows, so that `next` only has to make questions about them.
-    ///
-    /// Raises:
-    ///     SplitError: hardly any scene of some number of objects is eligible.
-    ///     SceneError: a scene could not meet the constraints.
-    fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
-        let mut state = self.state(py);
-        let scenes = &mut state.stream.scenes;
-        find_windows(py, scenes, n_windows)?;
-        in_pieces(py, n_windows, 1, |mut windows| {
-            windows.try_for_each(|window| scenes.place_window(window)).map_err(to_python)
-        })
-    }
-
-    /// Counts so far: scenes (with questions made about them), attempts, states, options, found, exhausted.
-    #[getter]
-    fn work(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
-        let state = self.state(py);
-        let SearchStats { attempts, states, options, found, exhausted } = state.work;
-        BTreeMap::from([
-            ("scenes", state.n_scenes as u64),
-            ("attempts", attempts),
-            ("states", states),
-            ("options", options),
-            ("found", found),
-            ("exhausted", exhausted),
-        ])
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<SplitStream of split {}, pool {}>", shown(&self.name), shown(self.pool_scenes.pool()))
     }
 }
 
@@ -341,7 +187,7 @@ impl PyMinimalPool {
         let templates = templates.templates.clone();
         let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind.0, &places));
         let images = Images::OfPool(self.pool.name().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
+        Ok(PyQuestionBatch::of_images(self.vocab.clone(), templates, images, made.map_err(to_python)?))
     }
 
     fn __repr__(&self) -> String {

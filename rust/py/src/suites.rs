@@ -3,19 +3,17 @@
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::errors::{SplitError, TemplateError, raise, to_python};
-use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::PySceneGraphs;
 use crate::templates::PyTemplates;
 use clevrhope_core::message::shown;
-use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::Palette;
 use clevrhope_core::suite::{
-    Augmentation, KnownQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult,
-    SearchTask, Skip, Suite, TestSearch, Tier, question,
+    FileQuestions, OriginalReader, OriginalRows, Pair, PairMaker, Pairs, Relation, SearchResult, Skip, Stop, Suite,
+    Tier,
 };
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -163,76 +161,24 @@ impl PySuite {
         let seed = seed.to_le_bytes();
         let key = [b"suite", self.suite.name.as_bytes(), &seed, hop.as_bytes(), split.as_bytes()];
         let maker = PairMaker::new(&self.suite, vocab, rule.0, holdout.as_ref(), StreamKey::new(&key));
-        let texts = py.detach(|| maker.texts(&originals));
-        if let Some(every) = every.map(NonZeroUsize::get) {
-            let mut added = Augmentation::new(&maker, &originals, &texts, every);
-            in_pieces(py, added.n_blocks(), 64, |mut blocks| {
-                blocks.try_for_each(|_| added.add()).map_err(raise::<TemplateError>)
+        let file = FileQuestions { originals: &originals, images };
+        let check = || Python::attach(|py| py.check_signals());
+        let (made, questions) = py
+            .detach(|| match every {
+                Some(every) => maker.added_pairs(file, every.get(), check),
+                None => maker.file_pairs(file, per_cell, search, check),
+            })
+            .map_err(|stop| match stop {
+                Stop::Fault(fault) => raise::<TemplateError>(fault),
+                Stop::Stopped(error) => error,
             })?;
-            let made = Pairs { pairs: added.pairs, ..Default::default() };
-            let at = |row: usize| (originals[row].1, images[row] as u64);
-            let with_partner = |(row, text): (usize, &String)| {
-                let (scene, index) = at(row);
-                let own = question(&originals[row].0, text, scene, index, vocab);
-                let ends_block = (row + 1) % every == 0;
-                let pair = made.pairs.get(row / every).filter(|_| ends_block);
-                let partner = pair.map(|pair| {
-                    let (scene, index) = at(pair.original);
-                    pair.partner(scene, index, vocab)
-                });
-                std::iter::once(own).chain(partner)
-            };
-            let questions = py.detach(|| texts.iter().enumerate().flat_map(with_partner).collect());
-            return self.made(py, pool, questions, made);
-        }
-        let mut made = Pairs::default();
-        let shown: BTreeMap<u64, _> =
-            originals.iter().zip(images).map(|((_, view), &image)| (image as u64, *view)).collect();
-        let shown: Vec<_> = shown.into_iter().collect();
-        let plans = self.suite.plans(vocab);
-        let task = SearchTask { images: &shown, plans: &plans, per_cell, of_dataset: search };
-        let known = if search {
-            KnownQuestions::new(originals.iter().zip(images).map(|((original, _), &image)| (original, image as u64)))
-        } else {
-            KnownQuestions::default()
-        };
-        let tests = 0..self.suite.tests.len() as u16;
-        for test in tests.clone() {
-            py.detach(|| maker.make_test(test, &originals, &texts, &mut made)).map_err(raise::<TemplateError>)?;
-            py.check_signals()?;
-        }
-        let mut searches = Vec::with_capacity(tests.len());
-        for test in tests {
-            let mut search = TestSearch::new(&maker, task, &known, test, &made);
-            while py.detach(|| search.step(&mut made)).map_err(raise::<TemplateError>)? {
-                py.check_signals()?;
-            }
-            searches.push(search);
-        }
-        made.searches = searches.iter().map(|search| search.result(&made)).collect();
-        made.sort();
-        py.detach(|| self.suite.check_texts(&made.pairs)).map_err(raise::<TemplateError>)?;
-        let both = |pair: &Pair| match &pair.found {
-            Some(found) => pair.questions((&found.0, shown[found.1].1), shown[found.1].0, vocab),
-            None => {
-                let (original, view) = &originals[pair.original];
-                pair.questions((original, *view), images[pair.original] as u64, vocab)
-            }
-        };
-        let questions = py.detach(|| made.pairs.iter().flat_map(both).collect());
-        self.made(py, pool, questions, made)
+        let (vocab, templates) = (vocab.clone(), self.suite.templates.clone());
+        let batch = PyQuestionBatch::of_images(vocab.clone(), templates, Images::OfPool(pool.into()), questions);
+        Ok(PyPairs { vocab, batch: Py::new(py, batch)?, made })
     }
 
     fn __repr__(&self) -> String {
         format!("<Suite {} of {} tests>", self.suite.name, self.suite.tests.len())
-    }
-}
-
-impl PySuite {
-    fn made(&self, py: Python<'_>, pool: &str, questions: Vec<Question>, made: Pairs) -> PyResult<PyPairs> {
-        let (vocab, templates) = (self.base.vocab.clone(), self.suite.templates.clone());
-        let batch = PyQuestionBatch::new(vocab.clone(), templates, Images::OfPool(pool.into()), questions);
-        Ok(PyPairs { vocab, batch: Py::new(py, batch)?, made })
     }
 }
 

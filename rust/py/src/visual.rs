@@ -222,7 +222,7 @@ impl PySplitQuestions {
         let asked: Vec<_> = asked.into_iter().zip(images).map(view).collect();
         let made = py.detach(|| questions_on(&self.templates, &self.vocab, &asked));
         let images = Images::OfPool(pool.into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.clone(), images, made.map_err(unanswered)?))
+        Ok(PyQuestionBatch::of_images(self.vocab.clone(), self.templates.clone(), images, made.map_err(unanswered)?))
     }
 
     fn __repr__(&self) -> String {

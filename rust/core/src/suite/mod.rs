@@ -2,8 +2,8 @@
 //!
 //! A suite is a list of tests (`entry`), each prepared for the families that it applies to (`test`). An original is a
 //! question whose parameters were read back from its text; its partner is made by substitution (`partner`). The pairs
-//! of a test on a whole file are balanced (`balance`) and executed before they are returned (`pairs`). Visual tests ask
-//! the same question about an edited image (`visual`).
+//! of a test on a whole file are balanced (`balance`) and executed before they are returned (`pairs`, and `file_pairs` for
+//! all tests). Visual tests ask the same question about an edited image (`visual`).
 
 mod augmentation;
 mod balance;
@@ -13,6 +13,7 @@ mod condition;
 mod entry;
 mod error;
 mod expression;
+mod file_pairs;
 mod form;
 mod original;
 mod own_family;
@@ -28,8 +29,9 @@ pub use augmentation::Augmentation;
 pub use cells::SearchResult;
 pub use entry::Tier;
 pub use error::{Refutation, SuiteError};
+pub use file_pairs::{FileQuestions, Stop};
 pub use original::{Original, OriginalError, OriginalReader, OriginalRows};
-pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches, question};
+pub use pairs::{Pair, PairMaker, Pairs, SkipCounts, Touches};
 pub use partner::Skip;
 pub use relation::Relation;
 pub use search::{KnownQuestions, SearchTask, TestSearch};
