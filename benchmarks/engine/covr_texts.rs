@@ -5,8 +5,8 @@
 #![allow(clippy::expect_used)]
 
 use clevrhope_core::covr::{
-    Bound, Comparison, Condition, Connective, Counted, Meaning, Object, Phrasings, Quantifier, Relation, Structure,
-    Subgraph,
+    Ask, Bound, Comparison, Condition, Connective, Counted, Meaning, Object, Phrasings, Quantifier, Relation,
+    Structure, Subgraph,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
@@ -23,21 +23,21 @@ fn meanings() -> Vec<Meaning> {
     let condition = Condition::Related(Relation::Same(1), g.objects[2], None);
     let relation = Relation::Spatial(3);
     vec![
-        Meaning::VerifyAttr { g, kind: 1, value: 0 },
-        Meaning::ChooseAttr { g, kind: 1, values: [0, 1] },
-        Meaning::QueryAttr { g, kind: 1 },
-        Meaning::CompareCount { g, g2, counted: Counted::Images, comparison: Comparison::More },
-        Meaning::Count { g, counted },
-        Meaning::VerifyCount { g, counted, bound, number: 1 },
-        Meaning::CountGroupBy { g, of_image },
-        Meaning::VerifyCountGroupBy { g, of_image, bound, number: 3 },
-        Meaning::VerifyLogic { g, g2, connective: Connective::Or },
-        Meaning::VerifyQuantifier { g, quantifier: Quantifier::All, condition },
-        Meaning::VerifyQuantifierAttr { g, kind: 1 },
-        Meaning::VerifySameAttr { g, g2, kind: 1 },
-        Meaning::QueryObject { g, relation },
-        Meaning::ChooseObject { g, relation, shapes: [0, 1] },
-        Meaning::ChooseRelation { g, object: g.objects[2], relation: 3 },
+        Ask::VerifyAttr { kind: 1, value: 0 }.of(g),
+        Ask::ChooseAttr { kind: 1, values: [0, 1] }.of(g),
+        Ask::QueryAttr { kind: 1 }.of(g),
+        Ask::CompareCount { g2, counted: Counted::Images, comparison: Comparison::More }.of(g),
+        Ask::Count { counted }.of(g),
+        Ask::VerifyCount { counted, bound, number: 1 }.of(g),
+        Ask::CountGroupBy { of_image }.of(g),
+        Ask::VerifyCountGroupBy { of_image, bound, number: 3 }.of(g),
+        Ask::VerifyLogic { g2, connective: Connective::Or }.of(g),
+        Ask::VerifyQuantifier { quantifier: Quantifier::All, condition }.of(g),
+        Ask::VerifyQuantifierAttr { kind: 1 }.of(g),
+        Ask::VerifySameAttr { g2, kind: 1 }.of(g),
+        Ask::QueryObject { relation }.of(g),
+        Ask::ChooseObject { relation, shapes: [0, 1] }.of(g),
+        Ask::ChooseRelation { object: g.objects[2], relation: 3 }.of(g),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use super::distractors::{Distractors, ImageSet, Kinds};
 use super::matching::Pattern;
-use super::meaning::{Bound, Comparison, Connective, Counted, Meaning};
+use super::meaning::{Ask, Bound, Comparison, Connective, Counted, Meaning};
 use super::pairs::{Attempt, SetQuestion, add};
 use super::sample::{self, edited};
 use super::schedule::MOST_COUNTED;
@@ -26,7 +26,7 @@ impl Attempt<'_, '_> {
         counted: Counted,
         answers: [u8; 2],
     ) -> Option<[SetQuestion; 2]> {
-        self.counted(structure, counted, answers, |g| Meaning::Count { g, counted })
+        self.counted(structure, counted, answers, |g| Ask::Count { counted }.of(g))
     }
 
     pub(super) fn verify_count(
@@ -36,7 +36,7 @@ impl Attempt<'_, '_> {
         (bound, number): (Bound, u8),
         counts: [u8; 2],
     ) -> Option<[SetQuestion; 2]> {
-        self.counted(structure, counted, counts, |g| Meaning::VerifyCount { g, counted, bound, number })
+        self.counted(structure, counted, counts, |g| Ask::VerifyCount { counted, bound, number }.of(g))
     }
 
     fn counted(
@@ -68,8 +68,8 @@ impl Attempt<'_, '_> {
         counts: [u8; 2],
     ) -> Option<[SetQuestion; 2]> {
         let meaning = |g| match verified {
-            None => Meaning::CountGroupBy { g, of_image },
-            Some((bound, number)) => Meaning::VerifyCountGroupBy { g, of_image, bound, number },
+            None => Ask::CountGroupBy { of_image }.of(g),
+            Some((bound, number)) => Ask::VerifyCountGroupBy { of_image, bound, number }.of(g),
         };
         let found = self.found(structure, &meaning)?;
         let distractors = self.distractors_of(&[&found]);
@@ -94,7 +94,7 @@ impl Attempt<'_, '_> {
         counted: Counted,
         comparison: Comparison,
     ) -> Option<[SetQuestion; 2]> {
-        let (a, b) = self.two(structure, |g, g2| Meaning::CompareCount { g, g2, counted, comparison })?;
+        let (a, b) = self.two(structure, |g, g2| Ask::CompareCount { g2, counted, comparison }.of(g))?;
         let distractors = self.distractors_of(&[&a, &b]);
         let lists = self.shared_out(&a, &b);
         let count = |numbers: &[u8], set: &ImageSet| {
@@ -104,7 +104,7 @@ impl Attempt<'_, '_> {
                 Counted::Images => numbers.filter(|&n| n > 0).count() as u32,
             }
         };
-        let meaning = Meaning::CompareCount { g: a.g, g2: b.g, counted, comparison };
+        let meaning = Ask::CompareCount { g2: b.g, counted, comparison }.of(a.g);
         self.finish(meaning, &distractors, false, |rng, n, question| {
             (0..COMPARISONS).find_map(|_| {
                 let mut set = ImageSet::default();
@@ -124,10 +124,10 @@ impl Attempt<'_, '_> {
     }
 
     pub(super) fn logic(&mut self, structure: Structure, connective: Connective) -> Option<[SetQuestion; 2]> {
-        let (a, b) = self.two(structure, |g, g2| Meaning::VerifyLogic { g, g2, connective })?;
+        let (a, b) = self.two(structure, |g, g2| Ask::VerifyLogic { g2, connective }.of(g))?;
         let distractors = self.distractors_of(&[&a, &b]);
         let [only_a, only_b, _] = self.shared_out(&a, &b);
-        let meaning = Meaning::VerifyLogic { g: a.g, g2: b.g, connective };
+        let meaning = Ask::VerifyLogic { g2: b.g, connective }.of(a.g);
         self.finish(meaning, &distractors, false, |rng, _, question| {
             let mut set = ImageSet::default();
             // The set shows both subgraphs, one of the two, or neither.

@@ -61,139 +61,135 @@ pub enum Condition {
     Related(Relation, Object, Option<(Relation, Object)>),
 }
 
-/// A question without its wording: the template and its arguments. `g` and `g2` are the first and second subgraph.
+/// A question without its wording: what it describes, and what it asks about that.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Meaning {
+pub struct Meaning {
+    /// The first subgraph.
+    pub g: Subgraph,
+    pub ask: Ask,
+}
+
+/// What a question asks about the objects that its subgraph `g` describes: its template and arguments. `g2` is a second
+/// subgraph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Ask {
     /// Whether the only object that `g` describes (below: the only `g`) has a value.
     VerifyAttr {
-        g: Subgraph,
         kind: u8,
         value: u8,
     },
     /// Which of two values the only `g` has.
     ChooseAttr {
-        g: Subgraph,
         kind: u8,
         values: [u8; 2],
     },
     /// The value of the only `g`.
     QueryAttr {
-        g: Subgraph,
         kind: u8,
     },
     /// Whether there are more, fewer or as many `g` as `g2`, or images with them.
     CompareCount {
-        g: Subgraph,
         g2: Subgraph,
         counted: Counted,
         comparison: Comparison,
     },
     Count {
-        g: Subgraph,
         counted: Counted,
     },
     VerifyCount {
-        g: Subgraph,
         counted: Counted,
         bound: Bound,
         number: u8,
     },
     /// The number of images whose number of `g` is within the bound `of_image`.
     CountGroupBy {
-        g: Subgraph,
         of_image: (Bound, u8),
     },
     /// Whether the number of these images is within a bound.
     VerifyCountGroupBy {
-        g: Subgraph,
         of_image: (Bound, u8),
         bound: Bound,
         number: u8,
     },
     /// Whether there is a `g` and a `g2`, or either.
     VerifyLogic {
-        g: Subgraph,
         g2: Subgraph,
         connective: Connective,
     },
     /// Whether all, some or none of the `g` meet a condition.
     VerifyQuantifier {
-        g: Subgraph,
         quantifier: Quantifier,
         condition: Condition,
     },
     /// Whether all `g` have the same value of a type.
     VerifyQuantifierAttr {
-        g: Subgraph,
         kind: u8,
     },
     /// Whether the only `g` and the only `g2` have the same value of a type.
     VerifySameAttr {
-        g: Subgraph,
         g2: Subgraph,
         kind: u8,
     },
     /// The shape of the only object to which the only `g` has a relation.
     QueryObject {
-        g: Subgraph,
         relation: Relation,
     },
     /// Which of two shapes that object has.
     ChooseObject {
-        g: Subgraph,
         relation: Relation,
         shapes: [u8; 2],
     },
     /// Whether the only `g` has a relation or its converse to the only `object` of its image.
     ChooseRelation {
-        g: Subgraph,
         object: Object,
         relation: u8,
     },
 }
 
+impl Ask {
+    /// The question that asks this about a subgraph.
+    pub fn of(self, g: Subgraph) -> Meaning {
+        Meaning { g, ask: self }
+    }
+}
+
 impl Meaning {
     pub fn template(&self) -> Template {
-        match self {
-            Self::VerifyAttr { .. } => Template::VerifyAttr,
-            Self::ChooseAttr { .. } => Template::ChooseAttr,
-            Self::QueryAttr { .. } => Template::QueryAttr,
-            Self::CompareCount { .. } => Template::CompareCount,
-            Self::Count { .. } => Template::Count,
-            Self::VerifyCount { .. } => Template::VerifyCount,
-            Self::CountGroupBy { .. } => Template::CountGroupBy,
-            Self::VerifyCountGroupBy { .. } => Template::VerifyCountGroupBy,
-            Self::VerifyLogic { .. } => Template::VerifyLogic,
-            Self::VerifyQuantifier { .. } => Template::VerifyQuantifier,
-            Self::VerifyQuantifierAttr { .. } => Template::VerifyQuantifierAttr,
-            Self::VerifySameAttr { .. } => Template::VerifySameAttr,
-            Self::QueryObject { .. } => Template::QueryObject,
-            Self::ChooseObject { .. } => Template::ChooseObject,
-            Self::ChooseRelation { .. } => Template::ChooseRelation,
+        match self.ask {
+            Ask::VerifyAttr { .. } => Template::VerifyAttr,
+            Ask::ChooseAttr { .. } => Template::ChooseAttr,
+            Ask::QueryAttr { .. } => Template::QueryAttr,
+            Ask::CompareCount { .. } => Template::CompareCount,
+            Ask::Count { .. } => Template::Count,
+            Ask::VerifyCount { .. } => Template::VerifyCount,
+            Ask::CountGroupBy { .. } => Template::CountGroupBy,
+            Ask::VerifyCountGroupBy { .. } => Template::VerifyCountGroupBy,
+            Ask::VerifyLogic { .. } => Template::VerifyLogic,
+            Ask::VerifyQuantifier { .. } => Template::VerifyQuantifier,
+            Ask::VerifyQuantifierAttr { .. } => Template::VerifyQuantifierAttr,
+            Ask::VerifySameAttr { .. } => Template::VerifySameAttr,
+            Ask::QueryObject { .. } => Template::QueryObject,
+            Ask::ChooseObject { .. } => Template::ChooseObject,
+            Ask::ChooseRelation { .. } => Template::ChooseRelation,
         }
     }
 
     /// The structure of everything that the question describes: its subgraph, and the objects outside related to it.
     pub fn structure(&self) -> Structure {
-        let with_edge = |g: &Subgraph| if g.structure == Structure::Single { Structure::Edge } else { Structure::V };
-        match self {
-            Self::VerifyQuantifier { g, condition: Condition::Related(_, _, further), .. } => match further {
-                Some(_) => Structure::Chain,
-                None => with_edge(g),
-            },
-            Self::QueryObject { g, .. } | Self::ChooseObject { g, .. } | Self::ChooseRelation { g, .. } => with_edge(g),
-            Self::VerifyAttr { g, .. }
-            | Self::ChooseAttr { g, .. }
-            | Self::QueryAttr { g, .. }
-            | Self::CompareCount { g, .. }
-            | Self::Count { g, .. }
-            | Self::VerifyCount { g, .. }
-            | Self::CountGroupBy { g, .. }
-            | Self::VerifyCountGroupBy { g, .. }
-            | Self::VerifyLogic { g, .. }
-            | Self::VerifyQuantifier { g, .. }
-            | Self::VerifyQuantifierAttr { g, .. }
-            | Self::VerifySameAttr { g, .. } => g.structure,
+        let own = self.g.structure;
+        match self.ask {
+            Ask::VerifyQuantifier { condition: Condition::Related(_, _, Some(_)), .. } => Structure::Chain,
+            Ask::VerifyQuantifier { condition: Condition::Related(..), .. }
+            | Ask::QueryObject { .. }
+            | Ask::ChooseObject { .. }
+            | Ask::ChooseRelation { .. } => {
+                if own == Structure::Single {
+                    Structure::Edge
+                } else {
+                    Structure::V
+                }
+            }
+            _ => own,
         }
     }
 }

@@ -9,6 +9,7 @@ mod distractors;
 pub mod json;
 mod matching;
 pub mod meaning;
+mod named;
 mod pairs;
 pub mod phrasing;
 mod program;
@@ -23,7 +24,7 @@ pub mod template;
 mod unique;
 mod window;
 
-pub use meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
+pub use meaning::{Ask, Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 pub use pairs::SetQuestion;
 pub use phrasing::{Phrasings, PhrasingsError};
 pub use program::{PROGRAM_WIDTH, functions};

@@ -1,6 +1,6 @@
 //! Builds the program of a question from its meaning.
 
-use super::meaning::{Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
+use super::meaning::{Ask, Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
 use crate::program::{Function, Origin, Program, Step};
 use crate::scene::world::SHAPE;
@@ -32,37 +32,29 @@ impl Meaning {
     /// be a question.
     pub(super) fn cut(&self) -> Option<Self> {
         let mut cut = *self;
-        match &mut cut {
-            Self::CompareCount { g, g2, .. } | Self::VerifyLogic { g, g2, .. } | Self::VerifySameAttr { g, g2, .. } => {
-                (*g, *g2) = (g.cut()?, g2.cut()?);
+        match &mut cut.ask {
+            Ask::VerifyQuantifier { condition: Condition::Related(_, _, further @ Some(_)), .. } => {
+                *further = None;
+                return Some(cut);
             }
-            Self::VerifyQuantifier { condition: Condition::Related(_, _, further @ Some(_)), .. } => *further = None,
-            Self::VerifyQuantifier { condition: Condition::Related(_, _, None), .. } => return None,
-            Self::VerifyAttr { g, .. }
-            | Self::ChooseAttr { g, .. }
-            | Self::QueryAttr { g, .. }
-            | Self::Count { g, .. }
-            | Self::VerifyCount { g, .. }
-            | Self::CountGroupBy { g, .. }
-            | Self::VerifyCountGroupBy { g, .. }
-            | Self::VerifyQuantifier { g, .. }
-            | Self::VerifyQuantifierAttr { g, .. }
-            | Self::QueryObject { g, .. }
-            | Self::ChooseObject { g, .. }
-            | Self::ChooseRelation { g, .. } => *g = g.cut()?,
+            Ask::VerifyQuantifier { condition: Condition::Related(_, _, None), .. } => return None,
+            Ask::CompareCount { g2, .. } | Ask::VerifyLogic { g2, .. } | Ask::VerifySameAttr { g2, .. } => {
+                *g2 = g2.cut()?;
+            }
+            _ => {}
         }
+        cut.g = cut.g.cut()?;
         Some(cut)
     }
 
     /// The questions for the numbers on which the answer depends; none for questions without numbers.
     pub(super) fn counts(&self) -> [Option<Self>; 2] {
-        match *self {
-            Self::CompareCount { g, g2, counted, .. } => [g, g2].map(|g| Some(Self::Count { g, counted })),
-            Self::Count { g, counted } | Self::VerifyCount { g, counted, .. } => {
-                [Some(Self::Count { g, counted }), None]
-            }
-            Self::CountGroupBy { g, of_image } | Self::VerifyCountGroupBy { g, of_image, .. } => {
-                [Some(Self::CountGroupBy { g, of_image }), None]
+        let g = self.g;
+        match self.ask {
+            Ask::CompareCount { g2, counted, .. } => [g, g2].map(|g| Some(Ask::Count { counted }.of(g))),
+            Ask::Count { counted } | Ask::VerifyCount { counted, .. } => [Some(Ask::Count { counted }.of(g)), None],
+            Ask::CountGroupBy { of_image } | Ask::VerifyCountGroupBy { of_image, .. } => {
+                [Some(Ask::CountGroupBy { of_image }.of(g)), None]
             }
             _ => [None; 2],
         }
@@ -81,17 +73,18 @@ impl Builder {
     }
 
     fn question(&mut self, meaning: &Meaning) -> u8 {
-        match *meaning {
-            Meaning::VerifyAttr { g, kind, value } => {
+        let g = meaning.g;
+        match meaning.ask {
+            Ask::VerifyAttr { kind, value } => {
                 let object = self.unique(&g);
                 self.push(F::Verify(kind), value, &[object])
             }
-            Meaning::ChooseAttr { g, kind, values } => {
+            Ask::ChooseAttr { kind, values } => {
                 let object = self.unique(&g);
                 self.choose(kind, values, object)
             }
-            Meaning::QueryAttr { g, kind } => self.query(&g, kind),
-            Meaning::CompareCount { g, g2, counted, comparison } => {
+            Ask::QueryAttr { kind } => self.query(&g, kind),
+            Ask::CompareCount { g2, counted, comparison } => {
                 let numbers = [self.count(&g, counted), self.count(&g2, counted)];
                 let function = match comparison {
                     Comparison::More => F::GreaterThan,
@@ -100,17 +93,17 @@ impl Builder {
                 };
                 self.push(function, 0, &numbers)
             }
-            Meaning::Count { g, counted } => self.count(&g, counted),
-            Meaning::VerifyCount { g, counted, bound, number } => {
+            Ask::Count { counted } => self.count(&g, counted),
+            Ask::VerifyCount { counted, bound, number } => {
                 let count = self.count(&g, counted);
                 self.bounded(bound, number, count)
             }
-            Meaning::CountGroupBy { g, of_image } => self.count_groups(&g, of_image),
-            Meaning::VerifyCountGroupBy { g, of_image, bound, number } => {
+            Ask::CountGroupBy { of_image } => self.count_groups(&g, of_image),
+            Ask::VerifyCountGroupBy { of_image, bound, number } => {
                 let count = self.count_groups(&g, of_image);
                 self.bounded(bound, number, count)
             }
-            Meaning::VerifyLogic { g, g2, connective } => {
+            Ask::VerifyLogic { g2, connective } => {
                 let truths = [&g, &g2].map(|g| {
                     let set = self.subgraph(g);
                     self.push(F::Exist, 0, &[set])
@@ -121,7 +114,7 @@ impl Builder {
                 };
                 self.push(function, 0, &truths)
             }
-            Meaning::VerifyQuantifier { g, quantifier, condition } => {
+            Ask::VerifyQuantifier { quantifier, condition } => {
                 let sets = [self.subgraph(&g), self.condition(condition)];
                 let function = match quantifier {
                     Quantifier::All => F::All,
@@ -130,23 +123,23 @@ impl Builder {
                 };
                 self.push(function, 0, &sets)
             }
-            Meaning::VerifyQuantifierAttr { g, kind } => {
+            Ask::VerifyQuantifierAttr { kind } => {
                 let set = self.subgraph(&g);
                 self.push(F::AllSame(kind), 0, &[set])
             }
-            Meaning::VerifySameAttr { g, g2, kind } => {
+            Ask::VerifySameAttr { g2, kind } => {
                 let values = [self.query(&g, kind), self.query(&g2, kind)];
                 self.push(F::Equal(kind), 0, &values)
             }
-            Meaning::QueryObject { g, relation } => {
+            Ask::QueryObject { relation } => {
                 let object = self.reached(&g, relation);
                 self.push(F::Query(SHAPE as u8), 0, &[object])
             }
-            Meaning::ChooseObject { g, relation, shapes } => {
+            Ask::ChooseObject { relation, shapes } => {
                 let object = self.reached(&g, relation);
                 self.choose(SHAPE as u8, shapes, object)
             }
-            Meaning::ChooseRelation { g, object, relation } => {
+            Ask::ChooseRelation { object, relation } => {
                 let (object_of, set) = (self.unique(&g), self.object(object));
                 self.push(F::ChooseRelation, relation, &[object_of, set])
             }

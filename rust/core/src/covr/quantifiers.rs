@@ -2,7 +2,7 @@
 
 use super::distractors::{ImageSet, Kinds};
 use super::matching::Pattern;
-use super::meaning::{Condition, Meaning, Quantifier};
+use super::meaning::{Ask, Condition, Quantifier};
 use super::pairs::{Attempt, SetQuestion, add};
 use super::sample::{self, pick};
 use super::subgraph::{Object, Relation, Structure, Subgraph};
@@ -38,7 +38,7 @@ impl Attempt<'_, '_> {
             let (scope, condition) = divided(&whole)?;
             (whole, scope, condition)
         };
-        let meaning = Meaning::VerifyQuantifier { g: scope, quantifier, condition };
+        let meaning = Ask::VerifyQuantifier { quantifier, condition }.of(scope);
         if !self.may_ask(&meaning) {
             return None;
         }
@@ -79,7 +79,7 @@ impl Attempt<'_, '_> {
         let view = self.view(first);
         let wanted = self.wanted(structure, Some(kind));
         let g = sample::subgraph(&mut self.rng, vocab, view, view.everything(), wanted)?;
-        let meaning = Meaning::VerifyQuantifierAttr { g, kind };
+        let meaning = Ask::VerifyQuantifierAttr { kind }.of(g);
         if !self.may_ask(&meaning) {
             return None;
         }

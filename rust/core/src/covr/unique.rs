@@ -2,7 +2,7 @@
 
 use super::distractors::{ImageSet, Kinds};
 use super::matching::{Pattern, members};
-use super::meaning::Meaning;
+use super::meaning::Ask;
 use super::pairs::{Attempt, SetQuestion, add, some};
 use super::sample::{self, edited, pick};
 use super::subgraph::{Relation, Structure};
@@ -30,12 +30,12 @@ impl Attempt<'_, '_> {
         let (view, wanted) = (self.view(first), self.wanted(structure, Some(kind)));
         let g = sample::subgraph(&mut self.rng, self.maker.vocab, view, having(view, a), wanted)?;
         let meaning = match template {
-            Template::VerifyAttr => Meaning::VerifyAttr { g, kind, value: values[0] },
+            Template::VerifyAttr => Ask::VerifyAttr { kind, value: values[0] }.of(g),
             Template::ChooseAttr => {
                 let values = if self.rng.coin() { [a, b] } else { [b, a] };
-                Meaning::ChooseAttr { g, kind, values }
+                Ask::ChooseAttr { kind, values }.of(g)
             }
-            _ => Meaning::QueryAttr { g, kind },
+            _ => Ask::QueryAttr { kind }.of(g),
         };
         let pattern = Pattern::new(self.maker.vocab, &g);
         if pattern.members(view, &rows).count_ones() != 1 || !self.may_ask(&meaning) {
@@ -80,10 +80,10 @@ impl Attempt<'_, '_> {
             return None;
         }
         let meaning = match template {
-            Template::QueryObject => Meaning::QueryObject { g, relation },
+            Template::QueryObject => Ask::QueryObject { relation }.of(g),
             _ => {
                 let shapes = if self.rng.coin() { [a, b] } else { [b, a] };
-                Meaning::ChooseObject { g, relation, shapes }
+                Ask::ChooseObject { relation, shapes }.of(g)
             }
         };
         let pattern = Pattern::new(self.maker.vocab, &g);
@@ -130,7 +130,7 @@ impl Attempt<'_, '_> {
             return None;
         }
         let relations = if self.rng.coin() { relation } else { converse };
-        let meaning = Meaning::ChooseRelation { g, object, relation: relations };
+        let meaning = Ask::ChooseRelation { object, relation: relations }.of(g);
         let (pattern, other) = (Pattern::new(vocab, &g), Pattern::new(vocab, &super::Subgraph::single(object)));
         let is_only = |view: SceneView<'_>, set: u32, relation: u8| {
             let others = other.members(view, &rows);
@@ -166,7 +166,7 @@ impl Attempt<'_, '_> {
         }
         let part = g.parts().nth(self.rng.below(g.parts().count() as u32) as usize)?;
         let g2 = edited(&mut self.rng, vocab, &g, part)?;
-        let meaning = Meaning::VerifySameAttr { g, g2, kind };
+        let meaning = Ask::VerifySameAttr { g2, kind }.of(g);
         if !self.may_ask(&meaning) {
             return None;
         }

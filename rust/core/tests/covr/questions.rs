@@ -2,7 +2,7 @@
 
 use crate::assets;
 use clevrhope_core::covr::{
-    DistractorChoice, Meaning, PROGRAM_WIDTH, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream,
+    Ask, DistractorChoice, Meaning, PROGRAM_WIDTH, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream,
     Structure, Template,
 };
 use clevrhope_core::holdout::Holdout;
@@ -145,7 +145,7 @@ fn the_source_alone_shows_what_is_unique_and_another_image_nearly_does() {
         assert_eq!(scenes.shown(question), 1 << question.source, "{question:?}");
         // A reader who only uses the shape could take another object for it: in some other image, an object has
         // another value.
-        if let Meaning::QueryAttr { g, kind } = question.meaning {
+        if let Meaning { g, ask: Ask::QueryAttr { kind } } = question.meaning {
             let Answer::Value(_, answer) = question.answer else { panic!("{question:?}") };
             let others =
                 question.indices().iter().enumerate().filter(|(place, _)| *place != usize::from(question.source));

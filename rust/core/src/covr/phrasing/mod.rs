@@ -65,6 +65,6 @@ impl Phrasings {
     }
 
     fn of(&self, meaning: &Meaning) -> &[Sentence] {
-        &self.sentences[meaning.template() as usize][variant::number(meaning)]
+        &self.sentences[meaning.template() as usize][variant::number(&meaning.ask)]
     }
 }

@@ -1,7 +1,7 @@
 //! Random questions, for tests.
 
 use crate::covr::{
-    Bound, Comparison, Condition, Connective, Counted, Meaning, Object, Quantifier, Relation, Structure, Subgraph,
+    Ask, Bound, Comparison, Condition, Connective, Counted, Meaning, Object, Quantifier, Relation, Structure, Subgraph,
     Template,
 };
 use crate::rng::{StreamKey, StreamRng};
@@ -32,40 +32,40 @@ impl<'a> Sampler<'a> {
         let g = self.subgraph(structure);
         let (kind, value) = self.value(N_TYPES);
         match template {
-            Template::VerifyAttr => Meaning::VerifyAttr { g, kind, value },
-            Template::ChooseAttr => Meaning::ChooseAttr { g, kind, values: [value, self.value_of(kind)] },
-            Template::QueryAttr => Meaning::QueryAttr { g, kind },
+            Template::VerifyAttr => Ask::VerifyAttr { kind, value }.of(g),
+            Template::ChooseAttr => Ask::ChooseAttr { kind, values: [value, self.value_of(kind)] }.of(g),
+            Template::QueryAttr => Ask::QueryAttr { kind }.of(g),
             Template::CompareCount => {
                 let comparison = self.any(&[Comparison::More, Comparison::Fewer, Comparison::AsMany]);
-                Meaning::CompareCount { g, g2: self.subgraph(structure), counted: self.counted(), comparison }
+                Ask::CompareCount { g2: self.subgraph(structure), counted: self.counted(), comparison }.of(g)
             }
-            Template::Count => Meaning::Count { g, counted: self.counted() },
+            Template::Count => Ask::Count { counted: self.counted() }.of(g),
             Template::VerifyCount => {
                 let (bound, number) = self.number();
-                Meaning::VerifyCount { g, counted: self.counted(), bound, number }
+                Ask::VerifyCount { counted: self.counted(), bound, number }.of(g)
             }
-            Template::CountGroupBy => Meaning::CountGroupBy { g, of_image: self.number() },
+            Template::CountGroupBy => Ask::CountGroupBy { of_image: self.number() }.of(g),
             Template::VerifyCountGroupBy => {
                 let (bound, number) = self.number();
-                Meaning::VerifyCountGroupBy { g, of_image: self.number(), bound, number }
+                Ask::VerifyCountGroupBy { of_image: self.number(), bound, number }.of(g)
             }
             Template::VerifyLogic => {
                 let connective = self.any(&[Connective::And, Connective::Or]);
-                Meaning::VerifyLogic { g, g2: self.subgraph(structure), connective }
+                Ask::VerifyLogic { g2: self.subgraph(structure), connective }.of(g)
             }
             Template::VerifyQuantifier => {
                 let quantifier = self.any(&[Quantifier::All, Quantifier::Some, Quantifier::None]);
-                Meaning::VerifyQuantifier { g, quantifier, condition: self.condition() }
+                Ask::VerifyQuantifier { quantifier, condition: self.condition() }.of(g)
             }
-            Template::VerifyQuantifierAttr => Meaning::VerifyQuantifierAttr { g, kind },
-            Template::VerifySameAttr => Meaning::VerifySameAttr { g, g2: self.subgraph(structure), kind },
-            Template::QueryObject => Meaning::QueryObject { g, relation: self.relation() },
+            Template::VerifyQuantifierAttr => Ask::VerifyQuantifierAttr { kind }.of(g),
+            Template::VerifySameAttr => Ask::VerifySameAttr { g2: self.subgraph(structure), kind }.of(g),
+            Template::QueryObject => Ask::QueryObject { relation: self.relation() }.of(g),
             Template::ChooseObject => {
                 let shapes = [self.value_of(SHAPE as u8), self.value_of(SHAPE as u8)];
-                Meaning::ChooseObject { g, relation: self.relation(), shapes }
+                Ask::ChooseObject { relation: self.relation(), shapes }.of(g)
             }
             Template::ChooseRelation => {
-                Meaning::ChooseRelation { g, object: self.object(), relation: self.rng.below(4) as u8 }
+                Ask::ChooseRelation { object: self.object(), relation: self.rng.below(4) as u8 }.of(g)
             }
         }
     }

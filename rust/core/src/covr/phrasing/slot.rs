@@ -1,83 +1,33 @@
 //! The slots of sentences, and how questions fill them.
 
 use super::noun::{Form, Nouns, SHAPE, push_relation};
-use crate::covr::{Bound, Condition, Meaning, Object, Relation, Subgraph};
+use crate::covr::named::named;
+use crate::covr::{Ask, Bound, Condition, Meaning, Object, Relation, Subgraph};
 use crate::vocab::{CONVERSE, TYPE_NAMES};
 
-/// A place in a sentence for a part of the question.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Slot {
-    A,
-    As,
-    APerNumber,
-    B,
-    Bs,
-    Type,
-    Value,
-    Value2,
-    Values,
-    Name,
-    Name2,
-    Number,
-    NumberOfAs,
-    IsRelated,
-    AreRelated,
-    Target,
-    ItsTarget,
-    Relation,
-    Converse,
-}
-
-impl Slot {
-    pub const ALL: [Self; 19] = [
-        Self::A,
-        Self::As,
-        Self::APerNumber,
-        Self::B,
-        Self::Bs,
-        Self::Type,
-        Self::Value,
-        Self::Value2,
-        Self::Values,
-        Self::Name,
-        Self::Name2,
-        Self::Number,
-        Self::NumberOfAs,
-        Self::IsRelated,
-        Self::AreRelated,
-        Self::Target,
-        Self::ItsTarget,
-        Self::Relation,
-        Self::Converse,
-    ];
-
-    /// The slot as written in sentences.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::A => "<A>",
-            Self::As => "<As>",
-            Self::APerNumber => "<A|As>",
-            Self::B => "<B>",
-            Self::Bs => "<Bs>",
-            Self::Type => "<type>",
-            Self::Value => "<value>",
-            Self::Value2 => "<value2>",
-            Self::Values => "<values>",
-            Self::Name => "<name>",
-            Self::Name2 => "<name2>",
-            Self::Number => "<number>",
-            Self::NumberOfAs => "<n As>",
-            Self::IsRelated => "<is related>",
-            Self::AreRelated => "<are related>",
-            Self::Target => "<target>",
-            Self::ItsTarget => "<its target>",
-            Self::Relation => "<relation>",
-            Self::Converse => "<relation2>",
-        }
-    }
-
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|slot| slot.name() == name)
+named! {
+    /// A place in a sentence for a part of the question, as written in sentences.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(super) enum Slot {
+        A = "<A>",
+        As = "<As>",
+        APerNumber = "<A|As>",
+        B = "<B>",
+        Bs = "<Bs>",
+        Type = "<type>",
+        Value = "<value>",
+        Value2 = "<value2>",
+        Values = "<values>",
+        Name = "<name>",
+        Name2 = "<name2>",
+        Number = "<number>",
+        NumberOfAs = "<n As>",
+        IsRelated = "<is related>",
+        AreRelated = "<are related>",
+        Target = "<target>",
+        ItsTarget = "<its target>",
+        Relation = "<relation>",
+        Converse = "<relation2>",
     }
 }
 
@@ -97,29 +47,28 @@ pub(super) struct Content {
 
 impl Content {
     pub fn new(meaning: &Meaning) -> Self {
-        match *meaning {
-            Meaning::VerifyAttr { g, kind, value } => Self { kind, values: [(kind, value); 2], ..Self::of(g) },
-            Meaning::ChooseAttr { g, kind, values } => {
-                Self { kind, values: values.map(|value| (kind, value)), ..Self::of(g) }
-            }
-            Meaning::QueryAttr { g, kind } | Meaning::VerifyQuantifierAttr { g, kind } => Self { kind, ..Self::of(g) },
-            Meaning::CompareCount { g, g2, .. } | Meaning::VerifyLogic { g, g2, .. } => Self { g2, ..Self::of(g) },
-            Meaning::Count { g, .. } => Self::of(g),
-            Meaning::VerifyCount { g, bound, number, .. } => Self { number: (bound, number), ..Self::of(g) },
-            Meaning::CountGroupBy { g, of_image } => Self { of_image, ..Self::of(g) },
-            Meaning::VerifyCountGroupBy { g, of_image, bound, number } => {
+        let g = meaning.g;
+        match meaning.ask {
+            Ask::VerifyAttr { kind, value } => Self { kind, values: [(kind, value); 2], ..Self::of(g) },
+            Ask::ChooseAttr { kind, values } => Self { kind, values: values.map(|value| (kind, value)), ..Self::of(g) },
+            Ask::QueryAttr { kind } | Ask::VerifyQuantifierAttr { kind } => Self { kind, ..Self::of(g) },
+            Ask::CompareCount { g2, .. } | Ask::VerifyLogic { g2, .. } => Self { g2, ..Self::of(g) },
+            Ask::Count { .. } => Self::of(g),
+            Ask::VerifyCount { bound, number, .. } => Self { number: (bound, number), ..Self::of(g) },
+            Ask::CountGroupBy { of_image } => Self { of_image, ..Self::of(g) },
+            Ask::VerifyCountGroupBy { of_image, bound, number } => {
                 Self { of_image, number: (bound, number), ..Self::of(g) }
             }
-            Meaning::VerifyQuantifier { g, condition, .. } => match condition {
+            Ask::VerifyQuantifier { condition, .. } => match condition {
                 Condition::Value(kind, value) => Self { values: [(kind, value); 2], ..Self::of(g) },
                 Condition::Related(relation, object, further) => Self { relation, object, further, ..Self::of(g) },
             },
-            Meaning::VerifySameAttr { g, g2, kind } => Self { g2, kind, ..Self::of(g) },
-            Meaning::QueryObject { g, relation } => Self { relation, ..Self::of(g) },
-            Meaning::ChooseObject { g, relation, shapes } => {
+            Ask::VerifySameAttr { g2, kind } => Self { g2, kind, ..Self::of(g) },
+            Ask::QueryObject { relation } => Self { relation, ..Self::of(g) },
+            Ask::ChooseObject { relation, shapes } => {
                 Self { relation, values: shapes.map(|shape| (SHAPE, shape)), ..Self::of(g) }
             }
-            Meaning::ChooseRelation { g, object, relation } => {
+            Ask::ChooseRelation { object, relation } => {
                 Self { g2: Subgraph::single(object), relation: Relation::Spatial(relation), ..Self::of(g) }
             }
         }

@@ -3,7 +3,9 @@
 use super::samples::Sampler;
 use super::variant::keys;
 use super::*;
-use crate::covr::{Bound, Condition, Connective, Counted, Object, Quantifier, Relation, Structure, Subgraph, Template};
+use crate::covr::{
+    Ask, Bound, Condition, Connective, Counted, Object, Quantifier, Relation, Structure, Subgraph, Template,
+};
 use crate::question::tokens::tokenize;
 use crate::vocab::Vocabulary;
 use proptest::prelude::*;
@@ -49,14 +51,14 @@ fn write(meaning: &Meaning, phrasing: usize) -> String {
 
 /// The plural noun phrase of a subgraph, taken from the text of a question that counts its objects.
 fn plural(g: Subgraph) -> String {
-    let text = write(&Meaning::Count { g, counted: Counted::Objects }, 0);
+    let text = write(&Ask::Count { counted: Counted::Objects }.of(g), 0);
     let phrase = text.strip_prefix("How many ").unwrap().strip_suffix(" are there across the images?");
     phrase.unwrap().to_owned()
 }
 
 /// The singular noun phrase of a subgraph, with its article.
 fn singular(g: Subgraph) -> String {
-    let text = write(&Meaning::Count { g, counted: Counted::Images }, 0);
+    let text = write(&Ask::Count { counted: Counted::Images }.of(g), 0);
     text.strip_prefix("How many images contain ").unwrap().strip_suffix('?').unwrap().to_owned()
 }
 
@@ -77,7 +79,7 @@ fn texts_to_read() -> String {
             for phrasing in 0..PHRASINGS.sentences[template as usize][number].len() {
                 let structure = Structure::ALL[(phrasing + number) % 4];
                 let mut meanings = std::iter::repeat_with(|| sampler.meaning_of(template, structure));
-                let meaning = meanings.find(|meaning| variant::number(meaning) == number).unwrap();
+                let meaning = meanings.find(|meaning| variant::number(&meaning.ask) == number).unwrap();
                 writeln!(out, "  {}", write(&meaning, phrasing)).unwrap();
             }
         }
@@ -126,7 +128,7 @@ fn what_is_described_as_the_first_object_is_another() {
     let chain = graph(Structure::Chain, [CUBE, SPHERE, SPHERE], [LEFT, LEFT]);
     assert_eq!(singular(chain), "a cube that is left of a sphere that is left of another sphere");
     let condition = Condition::Related(LEFT, CUBE, Some((BEHIND, CUBE)));
-    let meaning = Meaning::VerifyQuantifier { g: Subgraph::single(CUBE), quantifier: Quantifier::All, condition };
+    let meaning = Ask::VerifyQuantifier { quantifier: Quantifier::All, condition }.of(Subgraph::single(CUBE));
     let wanted = "Is it true that all cubes in the images are left of another cube that is behind another cube?";
     assert_eq!(write(&meaning, 0), wanted);
 }
@@ -134,7 +136,7 @@ fn what_is_described_as_the_first_object_is_another() {
 #[test]
 fn words_agree_with_the_number() {
     let g = Subgraph::single(CUBE);
-    let count = |counted, bound, number| write(&Meaning::VerifyCount { g, counted, bound, number }, 0);
+    let count = |counted, bound, number| write(&Ask::VerifyCount { counted, bound, number }.of(g), 0);
     assert_eq!(count(Counted::Objects, Bound::Exactly, 1), "Is there exactly 1 cube across the images?");
     assert_eq!(count(Counted::Objects, Bound::AtLeast, 2), "Are there at least 2 cubes across the images?");
     assert_eq!(count(Counted::Objects, Bound::AtMost, 0), "Are there at most 0 cubes across the images?");
@@ -144,7 +146,7 @@ fn words_agree_with_the_number() {
 
 #[test]
 fn images_without_any_object_are_not_among_those_with_at_most_so_many() {
-    let count = |of_image| write(&Meaning::CountGroupBy { g: edge(CUBE, LEFT, SPHERE), of_image }, 0);
+    let count = |of_image| write(&Ask::CountGroupBy { of_image }.of(edge(CUBE, LEFT, SPHERE)), 0);
     let texts = [(Bound::AtMost, 3), (Bound::AtMost, 2), (Bound::AtMost, 1), (Bound::AtLeast, 1), (Bound::Exactly, 2)]
         .map(count);
     assert_eq!(
@@ -162,21 +164,21 @@ fn images_without_any_object_are_not_among_those_with_at_most_so_many() {
 #[test]
 fn articles_and_values_fit_their_words() {
     let g = Subgraph::single(Object { shape: None, attribute: Some((1, 1)) });
-    let choice = |kind, values| write(&Meaning::ChooseAttr { g, kind, values }, 1);
+    let choice = |kind, values| write(&Ask::ChooseAttr { kind, values }.of(g), 1);
     assert_eq!(choice(3, [0, 2]), "One of the images shows an orange thing; is it a cube or an ellipsoid?");
     assert_eq!(choice(0, [1, 0]), "One of the images shows an orange thing; is it large or small?");
     let (quantifier, condition) = (Quantifier::All, Condition::Value(3, 2));
-    let all = Meaning::VerifyQuantifier { g, quantifier, condition };
+    let all = Ask::VerifyQuantifier { quantifier, condition }.of(g);
     assert_eq!(write(&all, 0), "In these images, are all orange things ellipsoids?");
     assert_eq!(write(&all, 2), "Across the images, is every orange thing an ellipsoid?");
     let (g2, connective) = (Subgraph::single(CUBE), Connective::And);
-    let text = write(&Meaning::VerifyLogic { g, g2, connective }, 3);
+    let text = write(&Ask::VerifyLogic { g2, connective }.of(g), 3);
     assert!(text.starts_with("An orange thing appears in "), "{text}");
 }
 
 #[test]
 fn the_object_asked_for_has_the_converse_relation() {
-    let query = |relation, phrasing| write(&Meaning::QueryObject { g: Subgraph::single(CUBE), relation }, phrasing);
+    let query = |relation, phrasing| write(&Ask::QueryObject { relation }.of(Subgraph::single(CUBE)), phrasing);
     assert_eq!(query(LEFT, 1), "What shape is the only thing that is right of the cube in the images?");
     assert_eq!(
         query(BEHIND, 2),
@@ -186,7 +188,7 @@ fn the_object_asked_for_has_the_converse_relation() {
         query(SAME_COLOR, 1),
         "What shape is the only other thing that has the same color as the cube in the images?"
     );
-    let choice = Meaning::ChooseRelation { g: Subgraph::single(CUBE), object: SPHERE, relation: 3 };
+    let choice = Ask::ChooseRelation { object: SPHERE, relation: 3 }.of(Subgraph::single(CUBE));
     assert_eq!(write(&choice, 0), "Is the only cube in the images in front of the sphere in its image, or behind it?");
 }
 
@@ -229,7 +231,7 @@ fn a_question_has_as_many_tokens_as_the_width() {
     let object = |kind, value| Object { shape: Some(0), attribute: Some((kind, value)) };
     let objects = [object(0, 0), object(0, 1), object(1, 0)];
     let g = graph(Structure::V, objects, [Relation::Same(1), Relation::Same(2)]);
-    let meaning = Meaning::VerifySameAttr { g, g2: g, kind: 0 };
+    let meaning = Ask::VerifySameAttr { g2: g, kind: 0 }.of(g);
     let lengths = (0..PHRASINGS.n(&meaning)).map(|phrasing| tokenize(&write(&meaning, phrasing)).len());
     assert_eq!(lengths.max().unwrap() + 2, PHRASINGS.width());
 }
@@ -251,7 +253,7 @@ proptest! {
 
 /// A normal form that is equal for equivalent questions: between one and at most one object is exactly one.
 fn normalized(mut meaning: Meaning) -> Meaning {
-    if let Meaning::CountGroupBy { of_image, .. } | Meaning::VerifyCountGroupBy { of_image, .. } = &mut meaning
+    if let Ask::CountGroupBy { of_image } | Ask::VerifyCountGroupBy { of_image, .. } = &mut meaning.ask
         && *of_image == (Bound::AtMost, 1)
     {
         *of_image = (Bound::Exactly, 1);

@@ -1,7 +1,7 @@
 //! The variants of a template: kinds of questions that need their own sentences, and the slots of these sentences.
 
 use super::slot::Slot;
-use crate::covr::{Condition, Meaning, Template};
+use crate::covr::{Ask, Condition, Template};
 
 const COUNTED: &[&str] = &["objects", "images"];
 const COMPARISONS: &[&str] = &["more", "fewer", "as_many"];
@@ -16,40 +16,20 @@ pub(super) fn keys(template: Template) -> &'static [&'static [&'static str]] {
         Template::Count | Template::VerifyCount => &[COUNTED],
         Template::VerifyLogic => &[CONNECTIVES],
         Template::VerifyQuantifier => &[QUANTIFIERS, CONDITIONS],
-        Template::VerifyAttr
-        | Template::ChooseAttr
-        | Template::QueryAttr
-        | Template::CountGroupBy
-        | Template::VerifyCountGroupBy
-        | Template::VerifyQuantifierAttr
-        | Template::VerifySameAttr
-        | Template::QueryObject
-        | Template::ChooseObject
-        | Template::ChooseRelation => &[],
+        _ => &[],
     }
 }
 
 /// The number of a question's variant among those of its template, in the order of the keys.
-pub(super) fn number(meaning: &Meaning) -> usize {
-    match meaning {
-        Meaning::CompareCount { counted, comparison, .. } => {
-            *counted as usize * COMPARISONS.len() + *comparison as usize
+pub(super) fn number(ask: &Ask) -> usize {
+    match *ask {
+        Ask::CompareCount { counted, comparison, .. } => counted as usize * COMPARISONS.len() + comparison as usize,
+        Ask::Count { counted } | Ask::VerifyCount { counted, .. } => counted as usize,
+        Ask::VerifyLogic { connective, .. } => connective as usize,
+        Ask::VerifyQuantifier { quantifier, condition } => {
+            quantifier as usize * CONDITIONS.len() + usize::from(matches!(condition, Condition::Related(..)))
         }
-        Meaning::Count { counted, .. } | Meaning::VerifyCount { counted, .. } => *counted as usize,
-        Meaning::VerifyLogic { connective, .. } => *connective as usize,
-        Meaning::VerifyQuantifier { quantifier, condition, .. } => {
-            *quantifier as usize * CONDITIONS.len() + usize::from(matches!(condition, Condition::Related(..)))
-        }
-        Meaning::VerifyAttr { .. }
-        | Meaning::ChooseAttr { .. }
-        | Meaning::QueryAttr { .. }
-        | Meaning::CountGroupBy { .. }
-        | Meaning::VerifyCountGroupBy { .. }
-        | Meaning::VerifyQuantifierAttr { .. }
-        | Meaning::VerifySameAttr { .. }
-        | Meaning::QueryObject { .. }
-        | Meaning::ChooseObject { .. }
-        | Meaning::ChooseRelation { .. } => 0,
+        _ => 0,
     }
 }
 
