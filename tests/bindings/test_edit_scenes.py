@@ -98,12 +98,14 @@ def test_questions_are_asked_again_where_they_have_an_answer(
     places = np.searchsorted(scenes.indices, asked.column("image_idxs").astype(np.uint64)).astype(np.uint32)
     kept = questions.foregrounds(scenes.graphs, places)
     assert (kept < 1 << scenes.n_objects[places].astype(np.uint64)).all()
-    again = questions.on(scenes.graphs, places, asked.column("image_idxs"), pool="train")
+    again = questions.on(scenes.graphs, places, asked.column("image_idxs").astype(np.int64), pool="train")
     assert again.json_rows(split="a") == asked.json_rows(split="a")
     relations: dict[str, list[int]] = {name: [] for name in ("left", "right", "front", "behind")}
     nothing = json.dumps([{"objects": [], "relationships": relations}])
     bare = _core.SceneGraphs.from_json(world.vocabulary, nothing.encode(), file="bare")
     with pytest.raises(ValueError, match="no answer on its scene"):
-        questions.on(bare, np.zeros(len(asked), np.uint32), asked.column("image_idxs"), pool="train")
+        questions.on(
+            bare, np.zeros(len(asked), np.uint32), asked.column("image_idxs").astype(np.int64), pool="train"
+        )
     with pytest.raises(IndexError, match="scene_rows"):
         questions.foregrounds(scenes.graphs, places + 5)
