@@ -1,5 +1,7 @@
 //! Cuts long work into short pieces, between which Ctrl-C takes effect.
 
+use crate::errors::to_python;
+use clevrhope_core::split::EligibleScenes;
 use pyo3::prelude::*;
 use std::io::{self, Read};
 use std::ops::Range;
@@ -35,6 +37,15 @@ pub fn in_pieces(
             (_, true) => (size / 2).max(1),
             _ => size,
         };
+    }
+    Ok(())
+}
+
+/// Finds the scenes of `n_windows` windows, a window at a time.
+pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usize) -> PyResult<()> {
+    while scenes.waiting_windows() < n_windows {
+        py.detach(|| scenes.find_window()).map_err(to_python)?;
+        py.check_signals()?;
     }
     Ok(())
 }

@@ -3,10 +3,9 @@
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::errors::to_python;
-use crate::interrupt::in_pieces;
+use crate::interrupt::{find_windows, in_pieces};
 use crate::questions::{Images, PyQuestionBatch};
 use crate::scenes::{FIRST_PIECE, PySceneBatch};
-use crate::streams::find_windows;
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::holdout::Holdout;

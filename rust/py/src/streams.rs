@@ -4,7 +4,7 @@ use crate::choice::Choice;
 use crate::conversion::{self, Values};
 use crate::covr::{PyPhrasings, SetRows};
 use crate::errors::to_python;
-use crate::interrupt::in_pieces;
+use crate::interrupt::{find_windows, in_pieces};
 use crate::questions::{FIRST_WINDOWS, Images, PyQuestionBatch};
 use crate::splits::PyPoolScenes;
 use crate::templates::PyTemplates;
@@ -26,15 +26,6 @@ use std::time::Instant;
 fn nanoseconds() -> u64 {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     BEGAN.elapsed().as_nanos() as u64
-}
-
-/// Finds the scenes of `n_windows` windows.
-pub fn find_windows(py: Python<'_>, scenes: &mut EligibleScenes, n_windows: usize) -> PyResult<()> {
-    while scenes.waiting_windows() < n_windows {
-        py.detach(|| scenes.find_window()).map_err(to_python)?;
-        py.check_signals()?;
-    }
-    Ok(())
 }
 
 /// The stream of one kind of questions, and the questions that it has made but not handed over.
