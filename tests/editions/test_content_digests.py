@@ -18,7 +18,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.editions import verify
 from clevrhope.editions.content import PARTS, scene_digest, whole_digest
-from clevrhope.pipeline import engine
+from clevrhope.pipeline import engine, questions
 
 
 def digests(folder: Path) -> dict[tuple[str, str, str], str]:
@@ -53,8 +53,8 @@ def test_every_part_has_a_digest_of_its_own(built: Path, editions: Path) -> None
 def test_other_batches_and_workers_give_the_same_content(
     built: Path, editions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engine, "WINDOWS_A_BATCH", 1)
-    monkeypatch.setattr(engine, "PLACES_A_BATCH", 2)
+    monkeypatch.setattr(questions, "WINDOWS_A_BATCH", 1)
+    monkeypatch.setattr(questions, "PLACES_A_BATCH", 2)
     monkeypatch.setattr(engine, "SCENES_A_BATCH", 3)
     for number, options in enumerate((["--workers", "3"], ["--workers", "1", "--images", "h5", "--no-json"])):
         out = tmp_path / str(number)
