@@ -73,11 +73,11 @@ pub fn no_column(name: &str, known: &[&str]) -> PyErr {
 const RELATIONS: usize = 3;
 
 /// Questions about single images.
-pub struct ImageQuestions {
-    pub vocab: Arc<Vocabulary>,
-    pub templates: Arc<TemplateSet>,
-    pub images: Images,
-    pub questions: Vec<Question>,
+struct ImageQuestions {
+    vocab: Arc<Vocabulary>,
+    templates: Arc<TemplateSet>,
+    images: Images,
+    questions: Vec<Question>,
 }
 
 impl QuestionRows for ImageQuestions {

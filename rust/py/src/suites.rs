@@ -265,8 +265,8 @@ impl PyPairs {
     /// For each test: its number, whether it can have pairs in each of the four cells, and how many pairs each lacks.
     #[getter]
     fn searches(&self) -> Vec<(u16, [bool; 4], [u32; 4])> {
-        let told = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);
-        self.made.searches.iter().map(told).collect()
+        let found = |&SearchResult { test, is_possible, lacks }: &SearchResult| (test, is_possible, lacks);
+        self.made.searches.iter().map(found).collect()
     }
 
     /// The number of questions without a partner, as (number of the test, reason, number of questions).
