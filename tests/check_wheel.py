@@ -22,6 +22,7 @@ TEST_LIBRARIES = (
     "pytest>=8.3",
     "pytest-xdist>=3.6",
     "pyyaml>=6",
+    "syrupy>=5",
     "webdataset>=0.2.86",
 )
 EXTRAS = "export,plots"

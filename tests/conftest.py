@@ -2,12 +2,14 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from syrupy.assertion import SnapshotAssertion
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from wording import REPOSITORY, snapshots_of
 
 # A loaded machine is slow, not wrong; and a failure must come again in the next run.
 settings.register_profile(
@@ -36,3 +38,10 @@ def test_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs real CLEVR files: no folder {folder} (set CLEVRHOPE_TEST_DATA)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _snapshots(snapshot: SnapshotAssertion) -> Iterator[None]:
+    """`wording.refused` compares with the snapshots of the test that uses it."""
+    with snapshots_of(snapshot):
+        yield

@@ -16,6 +16,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Request, build
+from wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +193,7 @@ def test_another_share_than_the_manifest_says_is_found(
 @pytest.mark.parametrize("share", [0, 1.5, "half"])
 def test_a_share_that_is_none_is_refused(data: Spoilt, share: object) -> None:
     data.manifest(lambda raw: raw["world"]["clevr"].update(share=share))
-    with pytest.raises(
-        DatasetError, match=r"world\.clevr\.share is .*; expected a number above 0 and at most 1"
-    ):
+    with refused(DatasetError):
         audit(data.root)
 
 

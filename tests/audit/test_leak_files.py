@@ -12,6 +12,7 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import Kind
 from clevrhope.errors import DatasetError
 from clevrhope.splits.hops import Hop
+from wording import refused
 
 
 @pytest.mark.parametrize(
@@ -99,33 +100,21 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
+    ("name", "content"),
     [
-        ("vocab.json", "{}", "question_token_to_idx is missing"),
-        ("vocab.json", '{"question_token_to_idx": [', r"vocab\.json:1:\d+: broken JSON"),
-        (
-            "hops/rubber_cylinder/train_questions.json",
-            '{"questions": [{}]}',
-            r"questions\[0\].question is missing",
-        ),
-        (
-            "hops/rubber_cylinder/train_questions.json",
-            '{"questions": [\n{"question": \n]}',
-            r"json:2:\d+: broken",
-        ),
-        (
-            "scenes/train/0000.json",
-            '{"scenes": [{"image_index": 0}]}',
-            r"0000\.json:1:\d+: not a CLEVR scene file",
-        ),
-        ("scenes/train/0000.json", '{"scenes": [', r"0000\.json:1:\d+: broken JSON"),
-        ("hops/rubber_cylinder/train.h5", "none", "not a question file"),
+        ("vocab.json", "{}"),
+        ("vocab.json", '{"question_token_to_idx": ['),
+        ("hops/rubber_cylinder/train_questions.json", '{"questions": [{}]}'),
+        ("hops/rubber_cylinder/train_questions.json", '{"questions": [\n{"question": \n]}'),
+        ("scenes/train/0000.json", '{"scenes": [{"image_index": 0}]}'),
+        ("scenes/train/0000.json", '{"scenes": ['),
+        ("hops/rubber_cylinder/train.h5", "none"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_named(name: str, content: str, message: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_named(name: str, content: str, tmp_path: Path) -> None:
     clean().write(tmp_path)
     (tmp_path / name).write_text(content)
-    with pytest.raises(DatasetError, match=message):
+    with refused(DatasetError):
         LeakCheck(tmp_path).check(HOP)
 
 

@@ -14,6 +14,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.describe.info import overview
 from clevrhope.describe.info.overview import KINDS, read_overview
+from wording import refused
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
@@ -245,10 +246,10 @@ def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None
     from clevrhope.errors import DatasetError
 
     text = (limited / "manifest.json").read_text()
-    for n, what in ((0, "broken JSON"), (500, "broken JSON"), (len(text) - 3, "put a whole copy there")):
+    for n in (0, 500, len(text) - 3):
         (tmp_path / "manifest.json").write_text(text[:n])
-        with pytest.raises(DatasetError, match=what):
+        with refused(DatasetError):
             existing_manifest(tmp_path / "manifest.json")
         if n < 1000:
-            with pytest.raises(DatasetError, match=what):
+            with refused(DatasetError):
                 read_overview(tmp_path)

@@ -19,6 +19,7 @@ from clevrhope.dataset.manifest import FILES_TABLE, Manifest, read_manifest, rea
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
+from wording import refused
 
 
 def manifest(**changes: object) -> Manifest:
@@ -95,13 +96,13 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
 
 def test_a_folder_without_permission_gets_a_sentence() -> None:
     """Nobody makes folders in /sys, root included."""
-    with pytest.raises(DatasetError, match="no permission to write"):
+    with refused(DatasetError):
         write_whole(Path("/sys/clevrhope/file"), b"")
 
 
 def test_a_file_where_a_folder_should_be_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"")
-    with pytest.raises(DatasetError, match="a file is in the way of a folder"):
+    with refused(DatasetError):
         write_whole(tmp_path / "out" / "b", b"")
 
 
@@ -138,7 +139,7 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     with (
-        pytest.raises(DatasetError, match="its disk does not support locks, without which two runs"),
+        refused(DatasetError),
         locked(tmp_path),
     ):
         pass
@@ -171,20 +172,18 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
     assert written.bytes_by_folder() == {"images": sum(1000 + k % 7 for k in range(1_001)), "suites": 5}
     # A run that was stopped after it wrote the table: only a build, which repairs it, goes on.
     table.write_text(table.read_text() + f"vocab.json,3,{'33' * 32}\n")
-    with pytest.raises(
-        DatasetError, match=r"files\.csv: missing, or not the table that manifest\.json names"
-    ):
+    with refused(DatasetError):
         read_manifest(path)
     assert read_manifest(path, repairs=True) == replace(written, files={})
-    for row, message in (
-        ("vocab.json,3", "a row is not a name"),
-        (f"../x,3,{'33' * 32}", "not a path below"),
+    for row in (
+        "vocab.json,3",
+        f"../x,3,{'33' * 32}",
     ):
         table.write_text(f"file,bytes,sha256\n{row}\n")
         raw = json.loads(path.read_text())
         raw["files_table"]["sha256"] = record(table).sha256
         path.write_text(json.dumps(raw))
-        with pytest.raises(DatasetError, match=message):
+        with refused(DatasetError):
             read_manifest(path)
     write_manifest(path, replace(written, files={}))
     assert not table.exists()
@@ -192,41 +191,32 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    "text",
     [
-        ('{"format": 2,\n "seed"}', r"manifest.json:2:8: broken JSON"),
-        ('{"format": 99}', "format 99, but this"),
-        ('{"format": 1}', "build the dataset again"),
-        ('{"format": 2}', "version is missing"),
-        ("[]", 'format "list"'),
+        '{"format": 2,\n "seed"}',
+        '{"format": 99}',
+        '{"format": 1}',
+        '{"format": 2}',
+        "[]",
     ],
 )
-def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(DatasetError, match=message):
+    with refused(DatasetError):
         read_manifest(tmp_path / "manifest.json")
 
 
 def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
     check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering={"samples": 16}), tmp_path)
-    cases = [
-        (manifest(seed=4), r"another seed \(3 there, 4 asked for\)"),
-        (
-            manifest(
-                world={
-                    **manifest().world,
-                    "fingerprint": "cc",
-                    "constraints": {**manifest().world["constraints"], "max_objects": 8},
-                }
-            ),
-            r"another world \(constraints.max_objects is 10 there, 8 asked for\)",
-        ),
-        (manifest(templates={"fingerprint": "dd", "files": []}), "another set of templates"),
-    ]
-    for wanted, message in cases:
-        with pytest.raises(DatasetError, match=message):
+    constraints = {**manifest().world["constraints"], "max_objects": 8}
+    for wanted in (
+        manifest(seed=4),
+        manifest(world={**manifest().world, "fingerprint": "cc", "constraints": constraints}),
+        manifest(templates={"fingerprint": "dd", "files": []}),
+    ):
+        with refused(DatasetError):
             check_binding(manifest(), wanted, tmp_path)
-    with pytest.raises(DatasetError, match="samples is 16 there, 512 asked for"):
+    with refused(DatasetError):
         check_binding(manifest(rendering={"samples": 16}), manifest(rendering={"samples": 512}), tmp_path)
 
 

@@ -22,6 +22,7 @@ from clevrhope import ConfigError, DatasetError, execute, load
 from clevrhope.dataset.card import Card
 from clevrhope.pipeline import build
 from clevrhope.programs import answer_text
+from wording import refused
 
 HOP = "rubber_cylinder"
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -99,8 +100,7 @@ def test_a_folder_without_images_leaves_them_out_unless_they_are_required(bare: 
     assert not data.rendered
     assert set(data[3]) == set(load(bare, HOP, "train", images=False)[3])
     assert "without images" in repr(data)
-    sentence = r"images/train: images=True, but the images of rubber_cylinder/train are not rendered; run "
-    with pytest.raises(DatasetError, match=sentence):
+    with refused(DatasetError):
         load(bare, HOP, "train", images=True)
 
 
@@ -130,7 +130,7 @@ def test_a_slice_is_a_part_of_the_same_kind(folder: Path) -> None:
         assert [each["question_index"] for each in data[cut]] == numbers[cut]
     assert [each["question_index"] for each in data[100:][::-2][:3]] == [161, 159, 157]
     assert data[10:20][-1]["question_index"] == 19
-    with pytest.raises(IndexError, match="question 10 of 10"):
+    with refused(IndexError):
         part[10]
     assert [each["question_index"] for each in pickle.loads(pickle.dumps(part))] == numbers[10:20]
     assert len(data) == 162, "a slice leaves the whole as it was"
@@ -185,29 +185,29 @@ def test_it_pickles_small_and_without_handles(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "keywords", "sentence"),
+    ("arguments", "keywords"),
     [
-        (("rubber_cilinder", "train"), {}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
-        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder \(did you mean "val_iid"\?\); there'),
-        ((HOP, "train"), {"limit": 25_000}, r"162 questions, but the first 25,000 were asked for"),
-        ((HOP, "train"), {"limit": 0}, r"162 questions, but the first 0 were asked for"),
+        (("rubber_cilinder", "train"), {}),
+        ((HOP, "val"), {}),
+        ((HOP, "train"), {"limit": 25_000}),
+        ((HOP, "train"), {"limit": 0}),
     ],
 )
 def test_what_the_folder_does_not_have(
-    folder: Path, arguments: tuple[str, str], keywords: dict[str, int], sentence: str
+    folder: Path, arguments: tuple[str, str], keywords: dict[str, int]
 ) -> None:
-    with pytest.raises(ConfigError, match=sentence):
+    with refused(ConfigError):
         load(folder, *arguments, **keywords)
 
 
 def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="not a dataset of clevrhope"):
+    with refused(DatasetError):
         load(tmp_path, HOP, "train")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     path = copy / "hops" / HOP / "train.h5"
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not a question file"):
+    with refused(DatasetError):
         load(copy, HOP, "train")
 
 
@@ -218,7 +218,7 @@ def test_some_images_missing(tmp_path: Path) -> None:
         last = int(file["image_idxs"][-1])  # images are in the order of places, not of indices
     gone = copy / "images" / "train" / f"HOPE_train_{last:06}.png"
     gone.unlink()
-    with pytest.raises(DatasetError, match=rf"1 of 18 images are missing, first {gone.name}"):
+    with refused(DatasetError):
         load(copy, HOP, "train")
     assert load(copy, HOP, "train", limit=36)[35]["image"] is not None
     assert "image" not in load(copy, HOP, "train", images=False)[0]
@@ -305,7 +305,7 @@ def test_a_question_is_shown_with_its_image_text_and_program(folder: Path, bare:
             assert repr(card) == f"{card.place}: {card.question} {card.answer}\n{card.program}"
             assert card._repr_html_().count("data:image/png;base64,") == 1
         assert load(folder, HOP, split, images=False).show(0).image is None
-    with pytest.raises(IndexError, match="question 99999 of"):
+    with refused(IndexError):
         data.show(99_999)
     unrendered = load(bare, HOP, "train").show(0)
     assert unrendered.image is None

@@ -1,7 +1,6 @@
 """measured.json is read whole, and what is wrong with one is a sentence with file, place and remedy."""
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.measured import read_fitting, read_measured, read_measured_folder
 from clevrhope.errors import DatasetError
+from wording import refused
 
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 HOP = "rubber_cylinder"
@@ -41,51 +41,43 @@ def without(key: str) -> Callable[[dict[str, Any]], object]:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        (without("splits"), "splits is missing"),
-        (without("format"), "format null, but"),
-        (lambda m: m.update(format=9), "format 9, but"),
-        (lambda m: m.update(hop="red_cube"), 'measurements of "red_cube", but the folder is rubber_cylinder'),
-        (lambda m: m["splits"]["train"].update(images=-1), "splits.train.images is -1; expected"),
-        (
-            lambda m: m["splits"]["train"]["answers"].update(no="x"),
-            'splits.train.answers.no is "x"; expected',
-        ),
-        (
-            lambda m: m["splits"]["train"].update(questions=19),
-            "splits.train.questions is 19, but the manifest",
-        ),
-        (lambda m: m["splits"].pop("train"), "splits is complex_iid"),
-        (lambda m: m["covr"].update(covr_train=[]), "covr.covr_train is []; expected"),
+        without("splits"),
+        without("format"),
+        lambda m: m.update(format=9),
+        lambda m: m.update(hop="red_cube"),
+        lambda m: m["splits"]["train"].update(images=-1),
+        lambda m: m["splits"]["train"]["answers"].update(no="x"),
+        lambda m: m["splits"]["train"].update(questions=19),
+        lambda m: m["splits"].pop("train"),
+        lambda m: m["covr"].update(covr_train=[]),
     ],
 )
 def test_foreign_measurements_are_a_sentence(
-    layout: Layout, change: Callable[[dict[str, Any]], object], sentence: str
+    layout: Layout, change: Callable[[dict[str, Any]], object]
 ) -> None:
     path = layout.hop_measured(HOP)
     measured = json.loads(path.read_text())
     change(measured)
     path.write_text(json.dumps(measured))
-    pattern = rf"{re.escape(str(path))}: {re.escape(sentence)}.*; {re.escape(REMEDY)}$"
-    with pytest.raises(DatasetError, match=pattern):
+    with refused(DatasetError):
         read_fitting(layout, existing_manifest(layout.manifest), HOP)
 
 
 @pytest.mark.parametrize(
-    ("content", "sentence"),
+    "content",
     [
-        (None, "no such file"),
-        (b"", "broken JSON"),
-        (b"[]", "not measurements of a dataset"),
-        (b"\xff", "UTF-8"),
+        None,
+        b"",
+        b"[]",
+        b"\xff",
     ],
 )
-def test_broken_measurements_are_a_sentence(layout: Layout, content: bytes | None, sentence: str) -> None:
+def test_broken_measurements_are_a_sentence(layout: Layout, content: bytes | None) -> None:
     for path, read in ((layout.hop_measured(HOP), read_measured), (layout.measured, read_measured_folder)):
         path.unlink()
         if content is not None:
             path.write_bytes(content)
-        pattern = rf"{re.escape(str(path))}.*{re.escape(sentence)}.*; {re.escape(REMEDY)}$"
-        with pytest.raises(DatasetError, match=pattern):
+        with refused(DatasetError):
             read(path)

@@ -15,6 +15,7 @@ from clevrhope import ConfigError, load
 from clevrhope.dataset.layout import Layout
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
+from wording import refused
 
 HOP, SPLIT = "rubber_cylinder", "complex_iid"
 
@@ -76,18 +77,16 @@ def test_the_first_pairs_and_others(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("suite", "split", "limit", "sentence"),
+    ("suite", "split", "limit"),
     [
-        ("rat", SPLIT, None, r'no suite "rat" of rubber_cylinder \(did you mean "rad"\?\); to make it'),
-        ("rad", "train", None, r'no split "train" of the suite rad; there are: complex_iid, complex_ood'),
-        ("rad", SPLIT, 10_000, r"pairs, but the first 10,000 were asked for"),
-        ("rad", SPLIT, 0, r"pairs, but the first 0 were asked for"),
+        ("rat", SPLIT, None),
+        ("rad", "train", None),
+        ("rad", SPLIT, 10_000),
+        ("rad", SPLIT, 0),
     ],
 )
-def test_what_the_folder_does_not_have(
-    folder: Path, suite: str, split: str, limit: int | None, sentence: str
-) -> None:
-    with pytest.raises(ConfigError, match=sentence):
+def test_what_the_folder_does_not_have(folder: Path, suite: str, split: str, limit: int | None) -> None:
+    with refused(ConfigError):
         load(folder, HOP, split, suite=suite, limit=limit)
 
 

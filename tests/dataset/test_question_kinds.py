@@ -32,6 +32,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import build
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Silent
+from wording import refused
 
 HOP, SPLIT = "rubber_cylinder", "ranked_test"
 GRADES = ("easy", "middling", "hard")
@@ -94,7 +95,7 @@ def test_its_splits_are_found_loaded_and_shown(folder: Path) -> None:
         np.testing.assert_array_equal(item["image"], other["image"])
     assert data.show(1).question == data[1]["question_text"]
     assert pickle.loads(pickle.dumps(data[:5]))[4]["grade"] == GRADES[1]
-    with pytest.raises(ConfigError, match=r'no split "ranked_tset" .* \(did you mean "ranked_test"\?\)'):
+    with refused(ConfigError):
         load(folder, HOP, "ranked_tset")
 
 
@@ -132,7 +133,7 @@ def test_they_are_scored(folder: Path, tmp_path: Path) -> None:
     assert any(line.startswith("  by grade") and SPLIT in line for line in lines)
     single = score(folder, path, seed=1, bootstrap=0, by=(), hops=[HOP], partial=True)
     assert single.condition(HOP).accuracies == {"complex_iid": 100.0}
-    with pytest.raises(PredictionsError, match='no breakdown "family"; there are: grade'):
+    with refused(PredictionsError):
         score(folder, path, seed=1, by=["family"], kind=RANKED)
 
 
@@ -176,11 +177,9 @@ def test_their_pages_say_what_the_row_says(folder: Path) -> None:
 def test_its_numbers_and_lists_are_checked(folder: Path) -> None:
     rows = read_table(Layout(folder).questions_h5(HOP, "complex_iid"))
     path = write(folder, rows, np.arange(len(rows)))
-    with pytest.raises(DatasetError, match=r"ranked_test\.h5: ranks\[3\] is 3; expected 0 to 2; run"):
+    with refused(DatasetError):
         load(folder, HOP, SPLIT)
-    with pytest.raises(
-        DatasetError, match=r"train\.h5: not a file of ranked questions \(it has no array ranks"
-    ):
+    with refused(DatasetError):
         read_table(Layout(folder).questions_h5(HOP, "train"), RANKED)
     with pytest.raises(AttributeError, match="no column or attribute rank in questions of kind ranked"):
         _ = read_table(path, RANKED).rank

@@ -32,6 +32,7 @@ from clevrhope.describe.stats.sources import open_source
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.kinds import PAIR_SPLITS
+from wording import refused
 
 
 def step(function: str, *inputs: int, value: str = "") -> dict[str, Any]:
@@ -194,7 +195,7 @@ def test_an_image_without_a_scene_is_an_error(tmp_path: Path) -> None:
     root = clevr_folder(tmp_path)
     path = root / "scenes" / "CLEVR_val_scenes.json"
     path.write_text(json.dumps({"scenes": SCENES[:2]}))
-    with pytest.raises(DatasetError, match="no scene has index 2, though questions ask about it"):
+    with refused(DatasetError):
         measure_clevr_split(root, "val")
 
 
@@ -240,9 +241,9 @@ def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
     path = tmp_path / "0000.json"
     path.write_text(f'{{"scenes": [\n{row}\n]}}\n')
     attributes = {"size": ["small"], "color": ["red"], "material": ["metal"], "shape": ["cube"]}
-    with pytest.raises(DatasetError, match=r"0000.json:2:\d+: .*missing field `size`"):
+    with refused(DatasetError):
         read_scene_counts([path], attributes)
-    with pytest.raises(DatasetError, match=r"nowhere.json: "):
+    with refused(DatasetError):
         read_scene_counts([tmp_path / "nowhere.json"], attributes)
 
 

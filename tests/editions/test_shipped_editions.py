@@ -25,6 +25,7 @@ from clevrhope.scenes import read_world
 from clevrhope.splits.hops import HOP_GROUPS, parse_hop
 from clevrhope.splits.kinds import GAPS
 from clevrhope.version import DATASET_VERSION, software_version
+from wording import refused
 
 PRESET = {"hope-1": "paper", "hope-1-small": "small"}
 PAIR = "cyan_cylinder"
@@ -69,7 +70,7 @@ def test_this_version_makes_an_edition_or_says_so(name: str, tmp_path: Path) -> 
     if is_of_this_renderer(name):
         assert resolve(request).manifest.edition == {"name": name, "private": False}
     else:
-        with pytest.raises(ConfigError, match=f"cannot make the edition {name} any more"):
+        with refused(ConfigError):
             resolve(request)
 
 

@@ -14,6 +14,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.covr import PATTERNS, PROPERTIES
 from clevrhope.programs import Program, SceneSet, answer_text, execute
+from wording import refused
 
 
 def rows_of(folder: Path, split: str) -> list[dict[str, Any]]:
@@ -74,14 +75,12 @@ def test_a_prefix_of_the_train_set(set_dataset: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name, each in FORMATS.items() if not each.sets])
 def test_other_formats_say_that_they_have_no_place(set_dataset: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(
-        ConfigError, match=rf"{name} has no place for sets of images.*parquet, webdataset or covr$"
-    ):
+    with refused(ConfigError):
         export(set_dataset, tmp_path / "out", format=name, splits=["covr_test"])
 
 
 def test_what_covr_cannot_hold(set_dataset: Path, bare_dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"holds questions over several images, and train has none"):
+    with refused(ConfigError):
         export(set_dataset, tmp_path / "out", format="covr", splits=["train"])
-    with pytest.raises(ConfigError, match=r"no questions over several images.*again with --covr"):
+    with refused(ConfigError):
         export(bare_dataset, tmp_path / "out", format="covr")

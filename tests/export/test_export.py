@@ -17,6 +17,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 from clevrhope.runtime.lock import locked
+from wording import refused
 
 Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
@@ -114,7 +115,7 @@ def test_hops_without_the_split_are_passed_over_unless_they_are_named(
 ) -> None:
     made = export(png_dataset, tmp_path / "out", format="clevr", splits=["complex_ood"])
     assert made.splits == ((HOP, "complex_ood"),)
-    with pytest.raises(ConfigError, match='no split "complex_ood" of none; there are: '):
+    with refused(ConfigError):
         export(png_dataset, tmp_path / "again", format="clevr", splits=["complex_ood"], hops=["none", HOP])
 
 
@@ -123,43 +124,38 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path:
     export(png_dataset, tmp_path / "empty", format="webdataset")
     assert (tmp_path / "empty" / "shards.json").exists()
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(DatasetError, match="file: a file, not a folder"):
+    with refused(DatasetError):
         export(png_dataset, tmp_path / "file", format="webdataset")
     assert (tmp_path / "file").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "sentence"),
+    "wrong",
     [
-        ({"format": "parket"}, r'unknown format "parket" \(did you mean "parquet"\?\)'),
-        ({"hops": ["rubber_cilinder"]}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
-        ({"splits": ["complex_odd"]}, r'no split "complex_odd".* \(did you mean "complex_ood"\?\)'),
-        (
-            {"splits": ["val"], "hops": [HOP]},
-            r'no split "val" of rubber_cylinder \(did you mean "val_iid"\?\); there are: train, val_iid',
-        ),
-        ({"format": "clevr"}, r"holds one HOP, but 2 were chosen \([a-z_]+, [a-z_]+\); "),
-        ({"format": "iep"}, r"holds one HOP, but 2 were chosen"),
-        ({"train_questions": 1000}, r"train\.h5: it has 162 questions, but the first 1,000 were asked for"),
-        ({"train_questions": 0}, r"train\.h5: it has 162 questions, but the first 0 were asked for"),
+        {"format": "parket"},
+        {"hops": ["rubber_cilinder"]},
+        {"splits": ["complex_odd"]},
+        {"splits": ["val"], "hops": [HOP]},
+        {"format": "clevr"},
+        {"format": "iep"},
+        {"train_questions": 1000},
+        {"train_questions": 0},
     ],
 )
-def test_what_the_folder_does_not_have(
-    png_dataset: Path, tmp_path: Path, wrong: dict[str, Any], sentence: str
-) -> None:
-    with pytest.raises(ConfigError, match=sentence):
+def test_what_the_folder_does_not_have(png_dataset: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
+    with refused(ConfigError):
         export(png_dataset, tmp_path / "out", **{"format": "webdataset", **wrong})
     assert leftovers(tmp_path) == []
 
 
 def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="nowhere: no such folder"):
+    with refused(DatasetError):
         export(tmp_path / "nowhere", tmp_path / "out", format="webdataset")
 
 
 def test_a_library_that_is_missing(png_dataset: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match=r"needs pyarrow, .*pip install 'clevrhope\[export\]'"):
+    with refused(ConfigError):
         export(png_dataset, tmp_path / "out", format="parquet")
 
 
@@ -171,7 +167,7 @@ def cut(path: Path, at: int | None = None) -> None:
 @all_formats
 def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
     cut(copy / "hops" / HOP / "complex_ood.h5")
-    with pytest.raises(DatasetError, match=r"complex_ood\.h5: damaged, or not a question file of clevrhope"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -187,7 +183,7 @@ def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: st
     with path.open("r+b") as raw:
         raw.seek(chunk.byte_offset)
         raw.write(b"\0" * chunk.size)
-    with pytest.raises(DatasetError, match=r"complex_ood\.h5: damaged, or not a question file of clevrhope"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -197,14 +193,14 @@ def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: 
     name_of_it = Truth(copy).questions("complex_iid")[9]["image_filename"]
     image = copy / "images" / "test_iid" / name_of_it
     cut(image)
-    with pytest.raises(DatasetError, match=rf"{image.name}: not a whole PNG file"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     image.unlink()
-    with pytest.raises(DatasetError, match=rf"1 of \d+ images are missing, first {image.name}"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     for path in (copy / "images" / "test_iid").iterdir():
         path.unlink()
-    with pytest.raises(DatasetError, match=r"test_iid: no images, though manifest\.json lists them"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -216,7 +212,7 @@ def test_an_image_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: s
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)
     cut(copy / "images" / "train.h5")
-    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not an HDF5 file of images"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -227,10 +223,10 @@ def test_a_scene_file_that_is_cut_off(copy: Path, tmp_path: Path) -> None:
     fourth = sorted({question["image_index"] for question in Truth(copy).questions("train")})[3]
     end = next(k for k, line in enumerate(lines, 1) if f'"image_index":{fourth},'.encode() in line)
     shard.write_bytes(b"".join(lines[:end]))
-    with pytest.raises(DatasetError, match=r"0000\.json: 14 of 18 scenes are missing"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format="clevr", hops=[HOP])
     shard.write_bytes(b"".join(lines[:end])[:-40])
-    with pytest.raises(DatasetError, match=rf"0000\.json:{end}:\d+: broken JSON"):
+    with refused(DatasetError):
         export(copy, tmp_path / "out", format="clevr", hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -285,7 +281,7 @@ def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_pat
     (left / "export/train").mkdir(parents=True)
     (left / "export/train/half").write_text("half")
     with locked(left):
-        with pytest.raises(DatasetError, match="another run is writing here"):
+        with refused(DatasetError):
             export(png_dataset, tmp_path / "out", format="webdataset")
         assert (left / "export/train/half").exists()
     export(png_dataset, tmp_path / "out", format="webdataset")
@@ -295,5 +291,5 @@ def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_pat
 
 def test_no_permission(png_dataset: Path) -> None:
     """Nobody makes folders in /sys, root included."""
-    with pytest.raises(DatasetError, match="/sys/clevrhope: no permission to write there"):
+    with refused(DatasetError):
         export(png_dataset, Path("/sys/clevrhope"), format="webdataset")

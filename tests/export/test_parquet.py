@@ -19,6 +19,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import export, parquet
 from clevrhope.metrics.pairs import Relation
 from clevrhope.pipeline.suites import make_suite
+from wording import refused
 
 
 def load(folder: Path, *arguments: Any, cache: Path, **keywords: Any) -> Any:
@@ -197,7 +198,7 @@ def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -
     layout = Layout(paired)
     paths = [layout.suite_h5(HOP, "carets", split) for split in PAIRED]
     paths[1].write_bytes(paths[0].read_bytes())
-    with pytest.raises(DatasetError, match=rf"{paths[1]}: it holds .* make it again: clevrhope suite carets"):
+    with refused(DatasetError):
         export(paired, tmp_path / "out", format="parquet", images=False)
     assert not (tmp_path / "out").exists()
 
@@ -271,5 +272,5 @@ def test_masks_that_cannot_be(
 
 
 def test_masks_of_a_folder_without(set_dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="run the dataset's build again with --passes mask"):
+    with refused(ConfigError):
         export(set_dataset, tmp_path / "out", format="parquet", masks=True)

@@ -19,6 +19,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.export import Exported, export, parquet, webdataset
 from clevrhope.splits.covr.kinds import COVR_SPLITS
+from wording import refused
 
 # The library leaves it to the garbage collector to close the shards that it has read.
 pytestmark = [
@@ -233,6 +234,6 @@ def test_copies_are_counted(set_dataset: Path, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_a_folder_without_such_questions(png_dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r'no split "covr_test".*there is none of that kind'):
+    with refused(ConfigError):
         export(png_dataset, tmp_path / "out", format="parquet", splits=["train", "covr_test"])
     assert leftovers(tmp_path) == []

@@ -17,6 +17,7 @@ from clevrhope.features.batches import Batches
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.features.store import open_store
+from wording import refused
 
 HERE = "test_extractors"
 
@@ -151,10 +152,10 @@ def test_features_of_other_weights_or_options_never_share_a_store(
 ) -> None:
     usual: Any = {"kind": f"{HERE}:Weighted", "pools": ["test_ood"]}
     make_features(folder, weights="a", **usual)
-    with pytest.raises(DatasetError, match=r"another feature store is there .weights is .digest of a"):
+    with refused(DatasetError):
         make_features(folder, weights="b", **usual)
     monkeypatch.setattr(Weighted, "size", (4, 4))
-    with pytest.raises(DatasetError, match=r"another feature store is there .options.width is 8"):
+    with refused(DatasetError):
         make_features(folder, weights="a", **usual)
 
 
@@ -186,8 +187,8 @@ def test_a_class_that_makes_no_features_gets_one_sentence(
 
 
 def test_options_that_a_class_does_not_take_are_refused(folder: Path) -> None:
-    for options, told in (({"size": (9, 9)}, "take no --size"), ({"weights": "x"}, "take no --weights")):
-        with pytest.raises(ConfigError, match=f"features of kind {HERE}:Colors {told}"):
+    for options in ({"size": (9, 9)}, {"weights": "x"}):
+        with refused(ConfigError):
             make_features(folder, kind=f"{HERE}:Colors", **options)  # type: ignore[arg-type]
 
 
@@ -246,7 +247,7 @@ def test_batches_are_halved_until_they_fit() -> None:
     assert batches.rows(images, [])["number"].tolist() == list(range(11))
     assert numbers.tried == [11, 8, 4, 2, 2, 2, 2, 2, 1]
     assert batches.size == 2, "the next block does not try again"
-    with pytest.raises(ConfigError, match="--device: cpu has not enough memory for one image"):
+    with refused(ConfigError):
         Batches("numbers", Numbers(0, full), device="cpu").rows(images, [])
     with pytest.raises(RuntimeError, match="shapes differ"):
         Batches("numbers", Numbers(0, "shapes differ"), device="cpu").rows(images, [])

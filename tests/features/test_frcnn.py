@@ -20,6 +20,7 @@ from clevrhope.features.extractor import ExtractorOptions, ImageArray
 from clevrhope.features.frcnn import FrcnnFeatures
 from clevrhope.features.frcnn_checkpoint import read_config, read_frcnn
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
+from wording import refused
 
 SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, attributes=3, hidden=8, class_size=4, attribute_hidden=6)
 CONFIG = {
@@ -224,7 +225,7 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
     ]
     assert sides == [33, 32]
     path.write_text("model: {max_pool: yes please}")
-    with pytest.raises(ConfigError, match=r'model\.max_pool is "yes please"; expected bool'):
+    with refused(ConfigError):
         read_config(path, FrcnnConfig())
 
 
@@ -243,12 +244,10 @@ def test_what_is_missing_is_told(
     assert "weight body.layer1.1.conv1.weight" in capsys.readouterr().err
     saved = torch.load(folder / "pytorch_model.bin", weights_only=True)
     torch.save(saved, tmp_path / "pytorch_model.bin")
-    with pytest.raises(
-        ConfigError, match=r"config.yaml: no such file; put the checkpoint's config.yaml there"
-    ):
+    with refused(ConfigError):
         read_frcnn(tmp_path, SMALL)
     saved["roi_heads.box_predictor.bbox_pred.weight"] = torch.zeros(4, 2048)
     torch.save(saved, tmp_path / "pytorch_model.bin")
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(CONFIG))
-    with pytest.raises(ConfigError, match=r"weight box_moves.weight has shape \(4, 2048\), not \(20, 2048\)"):
+    with refused(ConfigError):
         read_frcnn(tmp_path, SMALL)

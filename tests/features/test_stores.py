@@ -26,6 +26,7 @@ from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
 from clevrhope.runtime.progress import Advance
+from wording import refused
 
 HOP = "rubber_cylinder"
 
@@ -140,9 +141,7 @@ def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
 def test_a_dataset_that_grew_has_only_its_new_images_made(folder: Path, make: Make, tmp_path: Path) -> None:
     first = make_features(folder, kind="pixels", size="image")
     make(folder, images="h5", sizes={"train": 200})
-    with pytest.raises(
-        DatasetError, match="made before the pool's images or scenes changed; run clevrhope features"
-    ):
+    with refused(DatasetError):
         open_store(folder, kind="pixels").pool("train")
     second = make_features(folder, kind="pixels", size="image")
     assert second.n_made == sum(second.pools.values()) - sum(first.pools.values()) > 0
@@ -164,19 +163,14 @@ def test_images_that_changed_are_made_again(folder: Path) -> None:
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     make_features(folder, kind="attributes")
     other = build_demo(tmp_path / "other", seed=6, images="h5")
-    with pytest.raises(ConfigError, match="make them first: clevrhope features"):
+    with refused(ConfigError):
         open_store(other, kind="attributes")
-    pixels = (
-        rf"which need no weights: clevrhope features {other} --kind pixels, then train with --set features=p"
-    )
-    with pytest.raises(
-        ConfigError, match=f"no features of kind resnet101; the model can read pixels, {pixels}"
-    ):
+    with refused(ConfigError):
         open_store(other, kind="resnet101", reads_pixels=True)
     shutil.copytree(folder / "features", other / "features")
-    with pytest.raises(DatasetError, match="features of another dataset"):
+    with refused(DatasetError):
         open_store(other, kind="attributes")
-    with pytest.raises(DatasetError, match=r"another feature store is there \(dataset.seed is 5 there"):
+    with refused(DatasetError):
         make_features(other, kind="attributes")
 
 
@@ -188,7 +182,7 @@ def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
         for left in (path.read_bytes()[:-10], b"", None):
             path.unlink() if left is None else path.write_bytes(left)
             if name != "sums":
-                with pytest.raises(DatasetError, match=r"not a whole array|no such file"):
+                with refused(DatasetError):
                     open_store(folder, kind="pixels").pool("train")
             again = make_features(folder, kind="pixels", size="image", pools=["train"])
             assert again.n_made == made.n_made
@@ -211,7 +205,7 @@ def test_the_command_in_an_error_makes_what_is_missing(
         pytest.importorskip("torchvision")
     make_features(folder, kind=kind, pools=["train"], out=tmp_path / "mine", device="cpu", **options)
     store = open_store(folder, kind=kind, name=str(tmp_path / "mine"))
-    with pytest.raises(DatasetError, match="no features of pool test_ood yet") as caught:
+    with refused(DatasetError) as caught:
         store.pool("test_ood")
     command = re.search(r"run clevrhope (features .*) again$", str(caught.value))
     assert command
@@ -258,5 +252,5 @@ def test_a_dataset_without_images(tmp_path: Path) -> None:
     build(request(folder, render=False))
     assert make_features(folder, kind="attributes").n_made > 0
     for size in (None, "image"):
-        with pytest.raises(ConfigError, match="build it without --no-render"):
+        with refused(ConfigError):
             make_features(folder, kind="pixels", size=size)

@@ -25,6 +25,7 @@ from clevrhope.look.definition import Look, read_look
 from clevrhope.look.meshes import Mesh, build_mesh
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
+from wording import refused
 
 Write = Callable[..., Path]
 
@@ -282,47 +283,41 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(
-    ("file", "words"),
+    "file",
     [
-        ("gone.obj", "gone.obj: no such file"),
-        ("empty.obj", "empty.obj: has a mesh without faces; expected at least one"),
-        ("flat.obj", "flat.obj: has a mesh without faces; expected at least one"),
-        ("nan.obj", r'nan.obj:2: "v nan 0 0" \(expected three finite numbers\)'),
-        ("short.obj", r'short.obj:1: "v 0 -1" \(expected three finite numbers\)'),
-        ("word.obj", r'word.obj:1: "v 0 -1 zero" \(expected three finite numbers\)'),
-        ("zero.obj", r'zero.obj:2: "f 0 1 1" \(expected indices of vertices, not "0"\)'),
-        ("behind.obj", r'behind.obj:2: "f 1 2 3" \(there are 1 before it, so 2 is none of them\)'),
-        (
-            "concave.obj",
-            r'concave.obj:5: "f 1 2 3 4" \(expected a convex polygon of three or more vertices\)',
-        ),
-        (
-            "floating.obj",
-            r"floating.obj: has a mesh whose lowest point is at z = -0.5; it should stand at -1",
-        ),
-        ("huge.obj", "huge.obj: has a mesh that reaches 4.36 from the origin; it should fit a cube"),
-        ("nan.glb", r"nan.glb: accessors\[1\]: has nan; expected finite numbers"),
-        ("flat.glb", "flat.glb: has a mesh without faces; expected at least one"),
-        ("far.glb", "far.glb: has a triangle with vertex 9, counted from 0, of 5"),
-        ("signed.glb", "signed.glb: has a triangle with vertex -1, counted from 0, of 5"),
-        ("cut.glb", r"cut.glb: accessors\[1\]: has 5 elements, more than its buffer"),
-        ("text.glb", "text.glb:1:1: broken JSON"),
-        ("first.gltf", "first.gltf: not a file of glTF 2"),
-        ("packed.gltf", "needs glTF's extensions .*KHR_draco_mesh_compression.*; export it without them"),
-        ("lines.glb", r"lines.glb: meshes\[0\].primitives\[0\]: has mode 1; expected 4, triangles"),
-        ("round.glb", r"round.glb: nodes\[0\]: is in the scene twice"),
-        ("lost.gltf", "gone.bin: no such file"),
-        ("outside.gltf", r'outside.gltf: buffers\[0\]: is "../gone.bin"; expected a file beside it'),
+        "gone.obj",
+        "empty.obj",
+        "flat.obj",
+        "nan.obj",
+        "short.obj",
+        "word.obj",
+        "zero.obj",
+        "behind.obj",
+        "concave.obj",
+        "floating.obj",
+        "huge.obj",
+        "nan.glb",
+        "flat.glb",
+        "far.glb",
+        "signed.glb",
+        "cut.glb",
+        "text.glb",
+        "first.gltf",
+        "packed.gltf",
+        "lines.glb",
+        "round.glb",
+        "lost.gltf",
+        "outside.gltf",
     ],
 )
-def test_what_is_no_shape_is_said(file: str, words: str, properties: Write, tmp_path: Path) -> None:
+def test_what_is_no_shape_is_said(file: str, properties: Write, tmp_path: Path) -> None:
     content = BROKEN.get(file)
     if content is not None:
         (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     named = properties(shapes={"lump": file})
     before = set(tmp_path.rglob("*"))
     for read in (read_look, read_world):
-        with pytest.raises(ConfigError, match=words) as error:
+        with refused(ConfigError) as error:
             read(properties=named)
         assert str(error.value).startswith(f"{named}: shapes.lump: ")
         assert "\n" not in str(error.value)
@@ -344,8 +339,7 @@ def test_a_mesh_has_so_many_triangles_at_most(
     assert meshes.MOST_TRIANGLES == 200_000
     monkeypatch.setattr("clevrhope.look.meshes.MOST_TRIANGLES", 100_000)
     (tmp_path / "many.obj").write_text(many())
-    words = "many.obj: has a mesh of 178,802 triangles; at most 100,000 are allowed"
-    with pytest.raises(ConfigError, match=words):
+    with refused(ConfigError):
         read_world(properties=properties(shapes={"lump": "many.obj"}))
 
 

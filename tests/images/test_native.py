@@ -16,6 +16,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.settings import NATIVE_REVISION
 from clevrhope.look.definition import Look, read_look
+from wording import refused
 
 
 def test_more_effort_comes_closer():
@@ -79,19 +80,17 @@ def test_what_has_no_formula_is_named():
     look = read_look()
     data = deepcopy(dict(look.look))
     data["shapes"]["pyramid"] = {"kind": "polyhedron", "shading": "flat", "vertices": [], "faces": []}
-    with pytest.raises(SceneError, match=r"shapes\.pyramid: faces: expected at least one"):
+    with refused(SceneError):
         NativeRenderer(look=Look(data, look.properties))
     data = json.loads(json.dumps(look.look))
     data["shapes"]["cube"]["edge_exponent"] = 2.0
-    with pytest.raises(SceneError, match="edge_exponent: the native renderer supports 3"):
+    with refused(SceneError):
         NativeRenderer(look=Look(data, look.properties))
 
 
-@pytest.mark.parametrize(
-    ("choice", "words"), [({"quality": "best"}, "draft, standard, high"), ({"width": 0}, "8192")]
-)
-def test_sizes_and_qualities_that_are_none(choice, words):
-    with pytest.raises(ConfigError, match=words):
+@pytest.mark.parametrize("choice", [{"quality": "best"}, {"width": 0}])
+def test_sizes_and_qualities_that_are_none(choice):
+    with refused(ConfigError):
         NativeRenderer(**choice)
 
 

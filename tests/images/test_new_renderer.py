@@ -15,6 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import RENDERERS
 from clevrhope.scenes import sample_scenes
+from wording import refused
 
 ASKED = ("--hop", "rubber_cylinder", "--splits", "train", "--seed", "3", "--renderer", "discs")
 SIZE = (96, 64)
@@ -101,5 +102,5 @@ def test_wrong_options_are_refused(
 
 
 def test_a_stream_takes_no_renderer_with_processes_of_its_own() -> None:
-    with pytest.raises(ConfigError, match="renderer blender has processes of its own"):
+    with refused(ConfigError):
         clevrhope.stream("rubber_cylinder", "train", size=SIZE, seed=3, renderer="blender")

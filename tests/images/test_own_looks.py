@@ -1,6 +1,7 @@
 """Looks of one's own: lights, lens, ground and background from a [look] table, in both renderers."""
 
 import json
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -23,6 +24,7 @@ from clevrhope.look.changes import read_changes
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
+from wording import refused
 
 #: A look, four scenes, and their images by Cycles at 512 samples.
 OWN = REFERENCE_FOLDER.parent / "own_look"
@@ -152,60 +154,51 @@ def test_scenes_are_sampled_for_the_looks_camera_and_lights() -> None:
 
 
 BAD = [
-    ("[look.camera]\nlens_mm = 0", r"look\.camera\.lens_mm is 0; expected a number from 1 to 5000"),
-    ("[look.camera]\nlens_mm = nan", r"look\.camera\.lens_mm is nan; expected a number"),
-    ("[look.camera]\nlens = 35", r'unknown setting "look\.camera\.lens" \(did you mean "lens_mm"\?\)'),
-    ("[look.camera]\nlocation = [1, 2]", r"camera\.location is \[1, 2\]; expected three numbers from -25"),
-    (
-        "[look.camera]\ntarget = [20, -20, 9]",
-        r"look\.camera: from \[7\.48\d*, .*\], .* it sees no ground; move",
-    ),
-    ("[look.camera]\ntarget = [0, 0, 25]\nlens_mm = 300", "it sees no ground"),
-    ("[look.camera]\nlocation = [7, -6, -2]", "it sees no ground"),
-    ("[look.camera]\nlocation = [0, 0, 9]", r"camera\.location is \[0, 0, 9\], at, straight above or"),
-    ("[look.camera]\njitter = 8", "brought there by its jitter of 8"),
-    ("[look.lights.key]\npower_w = 0", r"lights\.key\.power_w is 0; expected a number above 0"),
-    ("[look.lights.key]\nsize = -0.5", r"lights\.key\.size is -0\.5; expected a number from 0\.001"),
-    ("[look.lights.key]\ncolor = [0, 0, 0]", r"key\.color is \[0, 0, 0\], which gives no light"),
-    (
-        "[look.lights.key]\nlocation = [1, 1, -1]",
-        r"key\.location is \[1, 1, -1\], where the light may be below the ground",
-    ),
-    ("[look.lights.key]\nlocation = [-14, 7, 1]", "below the ground"),
-    ("[look.lights.key]\nlocation = [0, 0, 0]", "its own target"),
-    ('[look.lights.key]\nkind = "sun"', r'key\.kind is "sun", but the look\'s key is of kind "area"'),
-    ('[look.lights.spot]\nkind = "spot"', r'spot\.kind is "spot"; expected "area" or "sun"'),
-    ("[look.lights.top]\nlocation = [0, 0, 6]", r'look\.lights\.top: no "power_w"'),
-    ("[look.lights.sun]\nrotation_rad = [1.6, 0, 0]", "shines from the horizon or from below"),
-    ("[look.lights]\nkeys = false", r'no such light to leave out \(did you mean "key"\?\)'),
-    ("[look.lights]\nkey = 3", r"look\.lights\.key is 3; expected a table \[look\.lights\.key\], or false"),
-    ("[look.lights]\nkey=false\nfill=false\nback=false\nsun=false", "has 0 lights; expected from 1 to 8"),
-    (
-        '[look.lights."a b"]\nsize = 1',
-        r'look\.lights: "a b" cannot be the name of a light; expected a letter',
-    ),
-    ("[look.light.key]\nsize = 1", r'unknown setting "look\.light" \(did you mean "lights"\?\)'),
-    ("[look.ground]\ncolour = [1, 1, 1]", r'"look\.ground\.colour" \(did you mean "color"\?\)'),
-    ("[look.ground]\ncolor = [1, 2, 1]", r"ground\.color is \[1, 2, 1\]; expected three numbers from 0 to 1"),
-    ("[look.ground]\nroughness = 2", r"ground\.roughness is 2; expected a number from 0 to 1"),
-    ("[look.world]\nbackground_strength = -1", r"background_strength is -1; expected a number from 0"),
-    ("[look]\ncamera = 3", r"look\.camera is 3; expected a table \[look\.camera\]"),
-    ("look = 3", "look is 3; expected a table"),
-    ("[looks.camera]\nlens_mm = 3", r'unknown setting "looks" \(did you mean "look"\?\)'),
+    "[look.camera]\nlens_mm = 0",
+    "[look.camera]\nlens_mm = nan",
+    "[look.camera]\nlens = 35",
+    "[look.camera]\nlocation = [1, 2]",
+    "[look.camera]\ntarget = [20, -20, 9]",
+    "[look.camera]\ntarget = [0, 0, 25]\nlens_mm = 300",
+    "[look.camera]\nlocation = [7, -6, -2]",
+    "[look.camera]\nlocation = [0, 0, 9]",
+    "[look.camera]\njitter = 8",
+    "[look.lights.key]\npower_w = 0",
+    "[look.lights.key]\nsize = -0.5",
+    "[look.lights.key]\ncolor = [0, 0, 0]",
+    "[look.lights.key]\nlocation = [1, 1, -1]",
+    "[look.lights.key]\nlocation = [-14, 7, 1]",
+    "[look.lights.key]\nlocation = [0, 0, 0]",
+    '[look.lights.key]\nkind = "sun"',
+    '[look.lights.spot]\nkind = "spot"',
+    "[look.lights.top]\nlocation = [0, 0, 6]",
+    "[look.lights.sun]\nrotation_rad = [1.6, 0, 0]",
+    "[look.lights]\nkeys = false",
+    "[look.lights]\nkey = 3",
+    "[look.lights]\nkey=false\nfill=false\nback=false\nsun=false",
+    '[look.lights."a b"]\nsize = 1',
+    "[look.light.key]\nsize = 1",
+    "[look.ground]\ncolour = [1, 1, 1]",
+    "[look.ground]\ncolor = [1, 2, 1]",
+    "[look.ground]\nroughness = 2",
+    "[look.world]\nbackground_strength = -1",
+    "[look]\ncamera = 3",
+    "look = 3",
+    "[looks.camera]\nlens_mm = 3",
 ]
 
 
-@pytest.mark.parametrize(("text", "message"), BAD)
-def test_a_look_that_no_renderer_could_use_gets_a_sentence(text: str, message: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=rf"^{tmp_path}/mine\.toml: .*{message}"):
+@pytest.mark.parametrize("text", BAD)
+def test_a_look_that_no_renderer_could_use_gets_a_sentence(text: str, tmp_path: Path) -> None:
+    with refused(ConfigError):
         resolve_config(file=toml(tmp_path, text))
 
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (BAD[0][0], [], "mine.toml: look.camera.lens_mm is 0"),
-        (BAD[4][0], [], "mine.toml: look.camera: from"),
+        (BAD[0], [], "mine.toml: look.camera.lens_mm is 0"),
+        (BAD[4], [], "mine.toml: look.camera: from"),
         ("", ["--width", "0"], '--width: "0" should be a whole number from 1 to 8192'),
         ("", ["--height", "9000"], '--height: "9000" should be a whole number from 1 to 8192'),
         ("[rendering]\nwidth = 0", [], "mine.toml: rendering.width is 0; expected from 1 to 8192 pixels"),
@@ -234,30 +227,22 @@ def test_render_takes_look_and_size_and_never_mixes_looks(tmp_path: Path) -> Non
             assert np.array_equal(read_png(out / name), image)
     assert run_command([*command, "--config", str(mine)]) == 0
     other = {**own_changes(), "ground": {"color": [0.5, 0.5, 0.5]}}
-    with pytest.raises(DatasetError, match=r"its images have another look \(table \[look\] of --config"):
+    with refused(DatasetError):
         render_scene_file(OWN / "scenes.json", out, rendering=NativeSettings(120, 80, "draft"), changes=other)
 
 
-SPOILT = [
-    (
-        {"3d_coords": [1e30, 0.0, 0.7]},
-        {},
-        r"^objects\[0\]\.3d_coords: \(1e\+30, 0, 0\.7\) is outside the world",
-    ),
-    ({"3d_coords": [0.0, 0.0, 1e308]}, {}, "is outside the world"),
-    (
-        {"3d_coords": [float("nan"), 0.0, 0.7]},
-        {},
-        r"objects\[0\]\.3d_coords: .*nan.* should be three numbers",
-    ),
-    ({"3d_coords": [0.0, 0.0, -0.2]}, {}, "with its centre in the ground"),
-    ({}, {"camera": {"location": [0, 0, 0]}}, r"^camera\.location: \(0, 0, 0\) is at the place"),
-    ({}, {"camera": {"location": [0, 0, 9]}}, "is straight above or below"),
-    ({}, {"camera": {"location": [float("inf"), 0, 9]}}, "camera.location: .*inf.* should be three numbers"),
-    ({}, {"lights": {"key": [0, 0, 0]}}, r"lights\.key: its place is its own target"),
-    ({}, {"lights": {"kay": [0, 0, 9]}}, r'lights: unknown name "kay" \(did you mean "key"\?\)'),
-    ({}, {"lights": 7}, "lights: 7 should be an object"),
-    ({}, {"objects": [7]}, r"objects\[0\]: 7 should be an object"),
+SPOILT: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"3d_coords": [1e30, 0.0, 0.7]}, {}),
+    ({"3d_coords": [0.0, 0.0, 1e308]}, {}),
+    ({"3d_coords": [float("nan"), 0.0, 0.7]}, {}),
+    ({"3d_coords": [0.0, 0.0, -0.2]}, {}),
+    ({}, {"camera": {"location": [0, 0, 0]}}),
+    ({}, {"camera": {"location": [0, 0, 9]}}),
+    ({}, {"camera": {"location": [float("inf"), 0, 9]}}),
+    ({}, {"lights": {"key": [0, 0, 0]}}),
+    ({}, {"lights": {"kay": [0, 0, 9]}}),
+    ({}, {"lights": 7}),
+    ({}, {"objects": [7]}),
 ]
 
 
@@ -267,16 +252,16 @@ def spoilt(thing: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     return {**scene, **whole}
 
 
-@pytest.mark.parametrize(("thing", "whole", "message"), SPOILT)
+@pytest.mark.parametrize(("thing", "whole"), SPOILT)
 def test_the_native_renderer_checks_scenes_as_the_command_line_does(
-    thing: dict[str, Any], whole: dict[str, Any], message: str, tmp_path: Path
+    thing: dict[str, Any], whole: dict[str, Any], tmp_path: Path
 ) -> None:
     scene = spoilt(thing, whole)
     with NativeRenderer(width=96, height=64, quality="draft") as renderer:
         for make in (renderer.render, renderer.passes):
-            with pytest.raises(SceneError, match=message) as raised:
+            with refused(SceneError) as raised:
                 list(make([(0, scene)]))
-    if "nan" in message or "inf" in message:  # which JSON does not have
+    if re.search("nan|inf", str(raised.value)):  # which JSON does not have
         return
     path = tmp_path / "s.json"
     path.write_text(json.dumps({"scenes": [scene]}))
@@ -291,9 +276,8 @@ def test_blender_checks_scenes_as_the_command_line_does() -> None:
     renderer: Renderer
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         for number in (0, 2, 4):
-            thing, whole, message = SPOILT[number]
-            with pytest.raises(ScenesFailedError, match=message.lstrip("^")):
-                list(renderer.render([(0, spoilt(thing, whole))]))
+            with refused(ScenesFailedError):
+                list(renderer.render([(0, spoilt(*SPOILT[number]))]))
 
 
 def test_the_example_in_the_documentation_is_clevrs_look_but_for_what_it_says(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from clevrhope.images.blender.exr import read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.settings import RenderSettings
+from wording import refused
 
 HEIGHT, WIDTH = 160, 240
 #: Scenes of 3 to 10 objects, all shapes, some hidden by others.
@@ -186,9 +187,9 @@ def test_an_empty_scene_is_ground_alone() -> None:
 def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> None:
     from clevrhope.images.blender.pool import ScenesFailedError
 
-    with pytest.raises(ScenesFailedError, match="256; a mask has numbers for up to 255"):
+    with refused(ScenesFailedError):
         list(blender.passes([("many", {"objects": [thing(0.0, 0.0)] * 256})]))
-    with pytest.raises(SceneError, match="up to 64"):
+    with refused(SceneError):
         list(NativeRenderer().passes([("many", {"objects": [thing(0.0, 0.0)] * 65})]))
 
 
@@ -202,7 +203,7 @@ def test_groups_hold_no_two_boxes_that_overlap() -> None:
 
 def test_names_of_passes() -> None:
     assert parse_passes(["normal", "mask", "mask"], "--passes") == ("mask", "normal")
-    with pytest.raises(ConfigError, match=r'--passes: unknown pass "dept" \(did you mean "depth"\?\)'):
+    with refused(ConfigError):
         parse_passes(["dept"], "--passes")
 
 

@@ -29,6 +29,7 @@ from clevrhope.images.settings import NativeSettings, RenderSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
 from clevrhope.version import software_version
+from wording import refused
 
 pytestmark = pytest.mark.slow
 
@@ -72,17 +73,17 @@ def test_what_is_asked_of_a_cluster(
 
 
 @pytest.mark.parametrize(
-    ("resources", "rendering", "workers", "message"),
+    ("resources", "rendering", "workers"),
     [
-        ({"CPU": 8}, RenderSettings(device="hip"), None, "--device hip: this Ray cluster has no GPU"),
-        ({"CPU": 8}, RenderSettings(), 9, "--workers: 9 actors are more than this Ray cluster has CPUs, 8"),
-        ({"CPU": 3, "GPU": 2}, RenderSettings(), 2, "--workers: 4 actors are more than"),
+        ({"CPU": 8}, RenderSettings(device="hip"), None),
+        ({"CPU": 8}, RenderSettings(), 9),
+        ({"CPU": 3, "GPU": 2}, RenderSettings(), 2),
     ],
 )
 def test_what_a_cluster_does_not_have(
-    resources: dict[str, float], rendering: Any, workers: int | None, message: str
+    resources: dict[str, float], rendering: Any, workers: int | None
 ) -> None:
-    with pytest.raises(ConfigError, match=message):
+    with refused(ConfigError):
         places_in(resources, rendering, workers)
 
 
@@ -165,14 +166,14 @@ def test_a_finished_scene_is_not_blamed_for_the_next_one() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrhope.images.ray.engine.FAILURES_IN_A_ROW", 2)
-    for width, message in (
-        (13, "here: rendering needs Blender's module bpy"),
-        (14, "2 of Ray's actors in a row were lost: .*No module named 'something'"),
+    for width in (
+        13,
+        14,
     ):
         rendering = replace(TINY, width=width)
         with (
             RayRenderer(rendering, workers=1, actor=FakeActor) as renderer,
-            pytest.raises(RenderError, match=message),
+            refused(RenderError),
         ):
             list(renderer.render([(0, {"do": "ok", "value": 0})]))
 
@@ -186,9 +187,7 @@ def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr("clevrhope.images.ray.engine.PLACE_TIMEOUT_S", 2.0)
         with (
             RayRenderer(TINY, workers=1, actor=FakeActor) as renderer,
-            pytest.raises(
-                RenderError, match="no place for any actor within 2 s; each asks for 2 CPUs and 0 GPU"
-            ),
+            refused(RenderError),
         ):
             list(renderer.render(tasks))
 
@@ -280,20 +279,16 @@ def test_an_address_that_does_not_answer_is_one_sentence(
         listening.listen()
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         threading.Thread(target=lambda: listening.accept()[0].close(), daemon=True).start()
-        with pytest.raises(
-            RenderError, match=f"--address {address}: what answers there is not this version of Ray"
-        ):
+        with refused(RenderError):
             connect(address)
-    with pytest.raises(ConfigError, match="'head' should be HOST:PORT"):
+    with refused(ConfigError):
         connect("head")
     assert not (tmp_path / "out").exists()
 
 
 def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
-    with pytest.raises(
-        ConfigError, match="--device cuda:0,1: Ray itself assigns the GPUs of its cluster; take cuda"
-    ):
+    with refused(ConfigError):
         RayRenderer(RenderSettings(device="cuda:0,1"))
 
 

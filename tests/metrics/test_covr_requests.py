@@ -15,6 +15,7 @@ from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.request_files import write_answers, write_requests
 from clevrhope.pipeline import build
 from clevrhope.programs import default_vocabulary
+from wording import refused
 
 HOP = "rubber_cylinder"
 
@@ -64,11 +65,9 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
 
 
 def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="--split: covr_train is not a test set"):
+    with refused(ConfigError):
         write_requests(folder, tmp_path / "r", splits=["covr_train"], seed=1)
-    with pytest.raises(
-        ConfigError, match=r'no split "covr_tset" of rubber_cylinder \(did you mean "covr_test"'
-    ):
+    with refused(ConfigError):
         write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
 
 

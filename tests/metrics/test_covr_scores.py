@@ -22,6 +22,7 @@ from clevrhope.metrics.covr.tables import WHY_NO_SCORE
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
+from wording import refused
 
 HOP = "rubber_cylinder"
 TESTED = COVR_SPLITS[1:]
@@ -208,7 +209,7 @@ def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) 
     file = answered(folder, tmp_path / "a.jsonl", lambda row: row % 2 == 0, splits=("covr_test",))
     lines = file.read_text().splitlines()
     file.write_text("\n".join(lines[:-5]) + "\n")
-    with pytest.raises(PredictionsError, match="questions missing"):
+    with refused(PredictionsError):
         score_covr(folder, [file], **SEED)
     (condition,) = score_covr(folder, [file], partial=True, **SEED).conditions
     assert tuple(condition.splits) == ("covr_test",)
@@ -219,31 +220,29 @@ def test_missing_answers_are_an_error_or_left_out(folder: Path, tmp_path: Path) 
 
 def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
     file = answered(folder, tmp_path / "a.jsonl", lambda row: True)
-    with pytest.raises(PredictionsError, match="about sets of images, which --covr scores"):
+    with refused(PredictionsError):
         score(folder, file, seed=1)
-    with pytest.raises(ConfigError, match='unknown property "has-cout"'):
+    with refused(ConfigError):
         score_covr(folder, [file], predicates=["has-cout"], **SEED)
-    with pytest.raises(ConfigError, match="the pairs of lexical-1 are drawn from a train set"):
+    with refused(ConfigError):
         score_covr(folder, [file], predicates=["lexical-1"], **SEED)
     odd = answered(folder, tmp_path / "b.jsonl", lambda row: True, covr_role="both")
-    with pytest.raises(
-        PredictionsError, match=r'b\.jsonl:1: "covr_role" is "both"; expected split or iid_size'
-    ):
+    with refused(PredictionsError):
         score_covr(folder, [odd], **SEED)
     odd = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
-    with pytest.raises(PredictionsError, match="has to be a predicate"):
+    with refused(PredictionsError):
         score_covr(folder, [odd], **SEED)
     single = tmp_path / "single.jsonl"
     place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
     single.write_text(json.dumps(place) + "\n")
-    with pytest.raises(PredictionsError, match="about one, scored without --covr"):
+    with refused(PredictionsError):
         score_covr(folder, [single], **SEED)
 
 
 def test_a_folder_without_such_questions(tmp_path: Path) -> None:
     config = replace(PRESETS["demo"], question_json=False)
     build(Request(out=tmp_path / "d", hops=("none",), config=config, seed=5, render=False))
-    with pytest.raises(DatasetError, match="add them with clevrhope build --covr"):
+    with refused(DatasetError):
         score_covr(tmp_path / "d", [tmp_path / "a.jsonl"], **SEED)
 
 

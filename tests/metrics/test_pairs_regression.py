@@ -6,6 +6,7 @@ import pytest
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.pairs import least_squares
+from wording import refused
 
 COEFFICIENTS = (0.4, 0.9, -0.3)
 
@@ -64,11 +65,11 @@ def test_r2_by_hand() -> None:
 
 
 def test_instances_that_cannot_be_fitted_are_refused() -> None:
-    with pytest.raises(PredictionsError, match="3 instances cannot give 4 coefficients"):
+    with refused(PredictionsError):
         least_squares(*simulated(1, n=3), intercept=True)
     features, target = simulated(1)
     features[7, 1] = np.nan
-    with pytest.raises(PredictionsError, match="instance 7 has a feature or target that is not a number"):
+    with refused(PredictionsError):
         least_squares(features, target, intercept=True)
 
 

@@ -15,6 +15,7 @@ from made_folder import Rows, make_folder, right_answers, write_lines
 from clevrhope.__main__ import run_command
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import json_lines, predictions, score
+from wording import refused
 
 HOP = "rubber_cylinder"
 QUESTIONS = {
@@ -113,7 +114,7 @@ def test_what_is_no_number_in_json_is_none_in_a_line_like_others(tmp_path: Path,
     first = ODD_LINES[0]
     path = tmp_path / "p.jsonl"
     path.write_text(f"{first}\n{first.replace(': 3,', f': {index},')}\n")
-    with pytest.raises(PredictionsError, match=r"p.jsonl:2: the line is not one JSON object"):
+    with refused(PredictionsError):
         list(predictions.read_predictions(path))
 
 
@@ -359,11 +360,11 @@ def test_a_file_that_is_none(fail: Fail, text: str, told: str) -> None:
 def test_bytes_that_are_no_text(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PredictionsError, match=r"not JSON lines in UTF-8 or Parquet"):
+    with refused(PredictionsError):
         score(folder, path, seed=1)
-    with pytest.raises(PredictionsError, match=r"nowhere\.jsonl: no such file"):
+    with refused(PredictionsError):
         score(folder, tmp_path / "nowhere.jsonl", seed=1)
-    with pytest.raises(PredictionsError, match=r"a folder; expected a file"):
+    with refused(PredictionsError):
         score(folder, tmp_path, seed=1)
 
 
@@ -373,7 +374,7 @@ def test_parquet_that_is_none(
     path = parquet(tmp_path / "p.parquet", rows)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(PredictionsError, match=r"p\.parquet: not a complete Parquet file"):
+    with refused(PredictionsError):
         score(folder, path, seed=1)
 
     def told(changed: Rows) -> str:
@@ -397,7 +398,7 @@ def test_parquet_without_pyarrow(
 ) -> None:
     path = parquet(tmp_path / "p.parquet", rows)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(PredictionsError, match=r"needs pyarrow: pip install 'clevrhope\[export\]'"):
+    with refused(PredictionsError):
         score(folder, path, seed=1)
     assert score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).n_predictions == 11
 

@@ -22,6 +22,7 @@ from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.pairs import Relation
 from clevrhope.metrics.predictions import write_predictions
 from clevrhope.metrics.suites import score_suite
+from wording import refused
 
 HOP, SPLIT = "rubber_cylinder", "complex_iid"
 
@@ -101,7 +102,7 @@ def test_bound_predictions_are_scored_until_the_suite_is_made_anew(
 def test_what_is_not_a_digest(folder: Path, tmp_path: Path, value: object) -> None:
     rows = [{**row, "suite_sha256": value} if "suite" in row else row for row in answers(folder)]
     given = write_lines(tmp_path / "given.jsonl", rows)
-    with pytest.raises(PredictionsError, match=r'given.jsonl:3: "suite_sha256" is .*; expected the SHA-256'):
+    with refused(PredictionsError):
         score_suite(folder, "mine", given, seed=1, bootstrap=0)
 
 
@@ -110,7 +111,7 @@ def test_baselines_are_bound(folder: Path, tmp_path: Path) -> None:
     write_predictions(path, baseline(folder, "always_no", suite="mine"))
     score_suite(folder, "mine", path, seed=1, bootstrap=0)
     write_suite(folder, HOP, SPLIT, PAIRS[:2])
-    with pytest.raises(PredictionsError, match="6 predictions about other questions than the suite has now"):
+    with refused(PredictionsError):
         score_suite(folder, "mine", path, seed=1, bootstrap=0)
 
 
@@ -118,13 +119,10 @@ def test_predictions_about_another_suite(folder: Path, tmp_path: Path) -> None:
     write_suite(folder, HOP, SPLIT, PAIRS, name="mime")
     of_suite = [row for row in answers(folder) if "suite" in row]
     given = write_lines(tmp_path / "given.jsonl", of_suite)
-    message = r"no predictions about the suite mime or its test sets, but 3 about the suite mine"
-    with pytest.raises(PredictionsError, match=message + "; correct the name there if mime is meant$"):
+    with refused(PredictionsError):
         score_suite(folder, "mime", given, seed=1)
     given = write_lines(tmp_path / "given.jsonl", answers(folder))
-    with pytest.raises(
-        PredictionsError, match=r'while there are predictions about mine \(did you mean "mine"\?\); a run'
-    ):
+    with refused(PredictionsError):
         score_suite(folder, "mime", given, seed=1)
 
 
@@ -152,7 +150,7 @@ def test_a_file_of_the_suite_that_is_gone(
             f"{place / (name or 'complex_iid.h5')}: no such file, though manifest.json lists it; restore it, "
             f"or make the suite again: clevrhope suite mine {folder} --hop {HOP}"
         )
-    with pytest.raises(DatasetError, match="no such file"):
+    with refused(DatasetError):
         score_suite(folder, "mine", given, seed=1)
     # What is about the test sets alone does not need it.
     assert run_command(["score", str(folder), str(given), "--seed", "1", "--by", "answer", "--json"]) == 0

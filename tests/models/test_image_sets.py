@@ -22,6 +22,7 @@ from clevrhope.models.image_sets import ImageSetModel
 from clevrhope.models.lxmert.model import LxmertPretrained
 from clevrhope.models.lxmert.pretrained import N_PUBLISHED
 from clevrhope.models.names import MODELS, SET_MODELS, build_model
+from wording import refused
 
 TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
 LXMERT = {
@@ -109,7 +110,7 @@ def test_a_set_of_one_is_a_single_image(name: str, config: dict[str, Any], kind:
     torch.testing.assert_close(scores(model, with_images(batch, one)), expected)
     padded = torch.cat([one, torch.full((len(batch), 4), ABSENT)], dim=1)
     torch.testing.assert_close(scores(model, with_images(batch, padded)), expected)
-    with pytest.raises(ConfigError, match=f"{name}: it was built for one image"):
+    with refused(ConfigError):
         single.predict(with_images(batch, one))
 
 
@@ -245,19 +246,15 @@ class WritesPrograms(nn.Module):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*MODELS} - {*SET_MODELS}))
 def test_other_models_refuse_sets_of_images(name: str) -> None:
-    with pytest.raises(
+    with refused(
         ConfigError,
-        match=f'model "{name}": it answers questions about one image, not about sets of images; for those '
-        "there are lxmert_p, lxmert_s, object_transformer, question_only",
     ):
         made(name, {"features": "pixels"})
 
 
 def test_a_program_runs_on_one_scene() -> None:
     build_model("test_image_sets:WritesPrograms", {}, clevr_vocab())
-    with pytest.raises(
-        ConfigError, match='model "test_image_sets:WritesPrograms": it answers questions about one image'
-    ):
+    with refused(ConfigError):
         build_model("test_image_sets:WritesPrograms", {}, clevr_vocab(), sets=True)
 
 

@@ -4,12 +4,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clevrhope import _core
 from clevrhope.errors import ProgramError
+from wording import refused
 
 ARITIES = np.array([-1, -1, -1, -1, 0, 1, 2, 1, 2], dtype=np.int8)
 NULL, START, END = 0, 1, 2
@@ -159,5 +159,5 @@ def test_arities_are_read_off_names() -> None:
     assert _core.program_arities(names).tolist() == [-1, -1, -1, -1, 0, 1, 2, 1]
     names = ["offer_shape[cube]", "verify_color[red]", "count_is[3]", "not", "and", "verify_relation[left]"]
     assert _core.program_arities(names).tolist() == [1, 1, 1, 1, 2, 2]
-    with pytest.raises(ProgramError, match='program token 4: unknown function "uniqe"'):
+    with refused(ProgramError):
         _core.program_arities([*names[:4], "uniqe"])

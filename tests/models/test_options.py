@@ -8,6 +8,7 @@ import pytest
 from clevrhope.errors import ConfigError
 from clevrhope.models.base import MOST
 from clevrhope.runtime.settings import check_at_least, read_settings
+from wording import refused
 
 
 @dataclass(frozen=True)
@@ -69,5 +70,5 @@ def test_a_wrong_one_gets_one_sentence(given: dict[str, object], message: str) -
 
 def test_values_below_the_least_are_named() -> None:
     check_at_least(1, width=1, height=2)
-    with pytest.raises(ConfigError, match="height is 0; expected a whole number from 1"):
+    with refused(ConfigError):
         check_at_least(1, width=1, height=0)

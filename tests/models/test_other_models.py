@@ -19,6 +19,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.names import MODELS, find_model
 from clevrhope.models.protocol import Model
 from clevrhope.models.vector_nmn import SteeredModule
+from wording import refused
 
 PIXELS = {"features": "pixels", "image_width": 48, "image_height": 32, "halvings": 3}
 NMN = {"channels": 8, "classifier_channels": 8, "classifier_hidden": 16}
@@ -158,7 +159,7 @@ def test_models_on_resnet101_begin_with_the_published_layers() -> None:
 def test_film_learns_from_several_questions_at_once() -> None:
     model = tiny("film")
     alone = batch_for(model, 2, 3).first(1)
-    with pytest.raises(ConfigError, match="two questions or more; set recipe"):
+    with refused(ConfigError):
         model.loss(alone)
     model.eval()
     assert model.predict(alone).shape == (1, len(clevr_vocab().answers()))
@@ -170,8 +171,7 @@ def test_maps_of_another_size_get_one_sentence(name: str) -> None:
     batch = batch_for(model, 2, 2)
     model.loss(batch)
     maps = batch.features["maps"][:, :, :12]
-    told = "the features are maps of 14 x 12 cells, but models of resnet101 are made for 14 x 14"
-    with pytest.raises(ConfigError, match=told):
+    with refused(ConfigError):
         model.loss(replace(batch, features={"maps": maps}))
 
 
@@ -181,7 +181,7 @@ def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
 
 @pytest.mark.parametrize("name", TINY)
 def test_a_wrong_setting_gets_one_sentence(name: str) -> None:
-    with pytest.raises(ConfigError, match=f'{name}: unknown setting "wdith"'):
+    with refused(ConfigError):
         find_model(name).build({"wdith": 3}, clevr_vocab())
 
 

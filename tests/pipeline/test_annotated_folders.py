@@ -21,6 +21,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, Summary, build
+from wording import refused
 
 #: A quarter of an image's sides: objects of some hundred pixels, in milliseconds.
 TINY = NativeSettings(width=120, height=80, quality="draft")
@@ -150,11 +151,11 @@ def test_loaded_beside_the_images(whole: Path) -> None:
 
 
 def test_what_cannot_be_loaded_is_said(whole: Path, masked: Path, bare: Path) -> None:
-    with pytest.raises(ConfigError, match=r'no "depth", only mask; run .* with --passes depth'):
+    with refused(ConfigError):
         clevrhope.load(masked, "rubber_cylinder", "train", passes=("depth",))
-    with pytest.raises(ConfigError, match=r"no masks, depths and normals of pool train; run .* again"):
+    with refused(ConfigError):
         clevrhope.load(bare, "rubber_cylinder", "train", passes=("mask",))
-    with pytest.raises(ConfigError, match="unknown pass"):
+    with refused(ConfigError):
         clevrhope.load(whole, "rubber_cylinder", "train", passes=("masks",))
 
 
@@ -165,9 +166,9 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
     assert run_command([*few, "--passes", "mask", "--no-render"]) != 0
     assert "made with the images; leave --no-render out" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
-    with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
+    with refused(ConfigError):
         make(tmp_path / "x", clevr=tmp_path)
-    with pytest.raises(ConfigError, match="this renderer makes only images"):
+    with refused(ConfigError):
         annotator_of(_ImagesAlone())
 
 

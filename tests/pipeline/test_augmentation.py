@@ -22,6 +22,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
+from wording import refused
 
 HOP = "rubber_cylinder"
 SIZES = {"train": 1205, "complex_iid": 90}
@@ -234,7 +235,7 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(
     tests.write_text(
         json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other])
     )
-    with pytest.raises(ConfigError, match=r"complex_iid was made with this vocabulary, .* --remove$"):
+    with refused(ConfigError):
         make_suite(out, "mine", suite_files=own, train=True)
     make_suite(out, "mine", suite_files=own)
     make_suite(out, "mine", suite_files=own, train=True)

@@ -18,6 +18,7 @@ from clevrhope.errors import ClevrhopeError, SceneError
 from clevrhope.pipeline import build
 from clevrhope.programs import execute_batch
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
+from wording import refused
 
 HOP = "rubber_cylinder"
 GOLDEN = ("Do all cubes in the images have the same color?", "yes", [58, 192, 11, 356, 217])
@@ -73,9 +74,9 @@ def test_rows_of_tokens_are_executed_on_sets(folder: Path) -> None:
     (scenes,) = layout.scene_files("train")
     answers = execute_batch(arrays.programs, scenes, image_idxs=arrays.image_idxs, vocab=layout.covr_vocab)
     assert np.array_equal(answers, arrays.answers)
-    with pytest.raises(SceneError, match=r"a row of whole numbers for each of 150 programs"):
+    with refused(SceneError):
         execute_batch(arrays.programs, scenes, image_idxs=arrays.image_idxs[:3], vocab=layout.covr_vocab)
-    with pytest.raises(SceneError, match="at most 5"):
+    with refused(SceneError):
         execute_batch(
             arrays.programs[:1], scenes, image_idxs=np.arange(6)[np.newaxis], vocab=layout.covr_vocab
         )
@@ -141,9 +142,9 @@ def test_a_folder_gets_them_later_and_keeps_its_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(BindingError, match='covr_hold is "both" there, "words" asked for'):
+    with refused(BindingError):
         build(request(folder, covr=True, render=False, covr_hold="words"))
-    with pytest.raises(BindingError, match='distractors is "edited" there, "random" asked for'):
+    with refused(BindingError):
         build(request(folder, covr=True, render=False, distractors="random"))
     out = tmp_path / "words"
     build(request(out, render=False))
@@ -207,7 +208,7 @@ def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:
     _, errors = running.communicate()
     assert running.returncode == 0, errors
     assert list(existing_manifest(Layout(tmp_path / "out").manifest).covr) == ["none"]
-    with pytest.raises(ClevrhopeError, match="questions over several images need a pair or none"):
+    with refused(ClevrhopeError):
         build(request(tmp_path / "prelim", covr=True, render=False, hops=(), prelim=("cyan",)))
 
 

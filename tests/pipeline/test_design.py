@@ -23,6 +23,7 @@ from clevrhope.errors import ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.splits.hops import paper_hops
+from wording import refused
 
 
 def test_it_is_the_originals_rules_with_the_papers_sizes_only() -> None:
@@ -57,9 +58,9 @@ def test_orders_of_clevrs_scenes_get_a_sentence(capsys: pytest.CaptureFixture[st
     error = capsys.readouterr().err
     assert "--clevr-order" in error
     assert "give --clevr too" in error
-    with pytest.raises(ConfigError, match=r"clevr-share is 0.5, but with clevr_order first .* leave one"):
+    with refused(ConfigError):
         resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
-    with pytest.raises(ConfigError, match=r"--templates: .* is not a folder"):
+    with refused(ConfigError):
         resolve_config(design="official", templates=tmp_path / "nothing")
 
 
@@ -108,9 +109,7 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
     shown = ", ".join(f"{np.mean(images):.1%} with {number}" for number, images in sorted(is_clevrs.items()))
     assert shown in layout.hop_datasheet("rubber_cylinder").read_text()
     even = replace(config, clevr_order="even")
-    with pytest.raises(
-        BindingError, match=r"made with --clevr-order first, not --clevr-share 0\.06; choose another"
-    ):
+    with refused(BindingError):
         make(layout.root, config=even, render=False)
     # The order need not be given again.
     make(layout.root, config=replace(config, clevr_order=None), render=False)
@@ -135,9 +134,7 @@ def test_a_pair_that_leaves_too_few_scenes_of_a_number_gets_a_sentence(tmp_path:
     file = tmp_path / "mine.toml"
     file.write_text(f'properties = "{properties}"\n[world]\nmin_objects = 30\nmax_objects = 30\n')
     config = resolve_config(file=file)
-    with pytest.raises(
-        SplitError, match=r"of 100000 scenes of 30 objects in a row of pool train, none is without"
-    ):
+    with refused(SplitError):
         make_plan(
             request(tmp_path / "out", hops=("red_cube",), splits=("train",), config=config, render=False)
         )

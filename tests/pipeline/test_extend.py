@@ -14,6 +14,7 @@ from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
+from wording import refused
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 LARGER = {"train": 600, "val_iid": 90, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
@@ -86,14 +87,14 @@ def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
 def test_other_settings_are_an_error_that_says_what_differs(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", render=False)
     before = tree(tmp_path / "out")
-    with pytest.raises(DatasetError, match=r"made with another seed \(5 there, 6 asked for\)"):
+    with refused(DatasetError):
         make(tmp_path / "out", seed=6)
     assert tree(tmp_path / "out") == before
 
 
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(DatasetError, match=r"not empty \(thesis.tex\) and not a dataset"):
+    with refused(DatasetError):
         make(tmp_path)
     assert tree(tmp_path).keys() == {"thesis.tex"}
 

@@ -19,6 +19,7 @@ from clevrhope.features.extraction import make_features
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
+from wording import refused
 
 HOP = "rubber_cylinder"
 
@@ -97,7 +98,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def text_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its questions and scenes, as a run leaves them that is killed before the first image."""
     out = tmp_path_factory.mktemp("text") / "data"
-    with pytest.raises(ClevrhopeError, match="worker"):
+    with refused(ClevrhopeError):
         build(request(out, images="h5", passes=("mask",)), make_renderer=Never)
     return out
 
@@ -169,7 +170,7 @@ def test_images_on_another_disk_are_built_resumed_and_audited(
     def stopped(*_: Any) -> FakeRenderer:
         return FakeRenderer(settings=asked.config.rendering, fails_on=10)
 
-    with pytest.raises(ClevrhopeError, match="worker"):
+    with refused(ClevrhopeError):
         build(asked, make_renderer=stopped)
     assert list(scratch.glob("images/.clevrhope-*"))
     made = make(out, images="h5", passes=("mask",))
@@ -289,7 +290,7 @@ def test_a_users_file_in_a_working_folder_is_named_before_anything_starts_and_st
     place, run = of(request.getfixturevalue, tmp_path)
     files = put(place, name)
     before = tree(tmp_path)
-    with pytest.raises(DatasetError, match=rf"^{place}\S*: (clevrhope did not make this|it is in the way)"):
+    with refused(DatasetError):
         run()
     check_there(files)
     assert tree(tmp_path) == before

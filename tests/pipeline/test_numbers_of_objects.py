@@ -16,6 +16,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.pipeline.forecast import make_plan
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import paper_hops
+from wording import refused
 
 HOPS = ("large_rubber", "cyan_cylinder")
 SIZES = {"train": 18_000, "complex_iid": 9_000, "complex_ood": 1_000}
@@ -64,7 +65,7 @@ def test_a_folder_made_by_the_older_rules_is_refused(tmp_path: Path, make: Make)
     make(tmp_path / "out", render=False)
     manifest = tmp_path / "out" / "manifest.json"
     manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "version": "1"}))
-    with pytest.raises(DatasetError, match=r'made with another dataset version \("1" there, "2" asked for\)'):
+    with refused(DatasetError):
         make(tmp_path / "out", render=False)
 
 

@@ -14,6 +14,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, build
+from wording import refused
 
 LOOK: Mapping[str, Any] = {
     "camera": {"location": [6.0, -8.0, 4.5], "target": [0.3, 0.0, 0.2], "lens_mm": 30.0},
@@ -42,12 +43,10 @@ def test_a_folder_is_bound_to_its_look(folder: Path) -> None:
     before = (folder / "manifest.json").read_bytes()
     build(asked(folder))
     assert (folder / "manifest.json").read_bytes() == before
-    with pytest.raises(
-        DatasetError, match=r"another world \(look is \{\"camera\": .* there, \"none\" asked for"
-    ):
+    with refused(DatasetError):
         build(asked(folder, {}))
     other = {**LOOK, "ground": {"color": [0.5, 0.6, 0.8]}}
-    with pytest.raises(DatasetError, match=r"another world \(look\.ground\.color is "):
+    with refused(DatasetError):
         build(asked(folder, other))
     assert (folder / "manifest.json").read_bytes() == before
 
@@ -67,7 +66,7 @@ def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
 
 def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
     made = asked(tmp_path / "out", clevr=tmp_path)
-    with pytest.raises(ConfigError, match=r"^look\.camera: CLEVR's images \(--clevr\) have CLEVR's look"):
+    with refused(ConfigError):
         build(replace(made, render=False))
     assert not (tmp_path / "out").exists()
 
@@ -75,15 +74,15 @@ def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
 def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path: Path) -> None:
     manifest = folder / "manifest.json"
     whole = manifest.read_text()
-    for before, after, message in (
-        ('"lens_mm": 30.0', '"lens_mm": 31.0', "the dataset was made with other properties"),
-        ('"lens_mm": 30.0', '"lens_mm": -1.0', r"look\.camera\.lens_mm is -1"),
-        ('"camera": {', '"camera": 3, "other": {', r"world\.look\.camera"),
+    for before, after in (
+        ('"lens_mm": 30.0', '"lens_mm": 31.0'),
+        ('"lens_mm": 30.0', '"lens_mm": -1.0'),
+        ('"camera": {', '"camera": 3, "other": {'),
     ):
         assert before in whole
         manifest.write_text(whole.replace(before, after, 1))
         try:
-            with pytest.raises(ClevrhopeError, match=message):
+            with refused(ClevrhopeError):
                 audit(folder)
         finally:
             manifest.write_text(whole)
@@ -92,7 +91,7 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
 def test_a_world_whose_corners_are_off_the_ground_is_refused(tmp_path: Path) -> None:
     made = asked(tmp_path / "wide", {})
     wide = replace(made, config=replace(made.config, world={**made.config.world, "position_range": 12}))
-    with pytest.raises(ConfigError, match=r"position_range is 12: an object at \(-12, 12\) would be outside"):
+    with refused(ConfigError):
         build(wide)
     assert not (tmp_path / "wide").exists()
     still_flat = replace(made, config=replace(made.config, world={"position_range": 3.5}), render=False)

@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-import pytest
 from building import request
 
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline import build
+from wording import refused
 
 VERIFY = {
     "text": ["Is the <S> <C>?"],
@@ -27,8 +27,6 @@ def test_functions_that_datasets_have_no_tokens_for_are_named_before_anything_is
     templates, out = tmp_path / "templates", tmp_path / "out"
     templates.mkdir()
     (templates / "verify.json").write_text(json.dumps([VERIFY]))
-    with pytest.raises(
-        TemplateError, match=r'^a template uses "verify_color", which no question of CLEVR does'
-    ):
+    with refused(TemplateError):
         build(request(out, templates=templates, render=False))
     assert not out.exists()

@@ -26,6 +26,7 @@ from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import name_order, parse_hop
+from wording import refused
 
 COGENT_A = {
     "cube": ["gray", "blue", "brown", "yellow"],
@@ -269,8 +270,8 @@ def test_a_palette_that_is_not_the_pairs_is_caught(folder: Path, tmp_path: Path)
     palettes["cyan_cylinder-d4"]["rows"][0].append(["cyan", "cylinder"])
     del palettes["large_cyan-d8"]
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(content))
-    for hop, message in (("cyan_cylinder-d4", "contains the pair"), ("large_cyan-d8", "no palette")):
-        with pytest.raises(DatasetError, match=message):
+    for hop in ("cyan_cylinder-d4", "large_cyan-d8"):
+        with refused(DatasetError):
             check(tmp_path / "out", hop)
 
 

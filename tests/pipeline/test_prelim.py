@@ -27,6 +27,7 @@ from clevrhope.pipeline.engine import open_world
 from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.minimal import first_groups, n_groups
 from clevrhope.splits.hops import parse_hop, prelim_hops
+from wording import refused
 
 VALUES = ("cyan", "cylinder")
 SMALL = {"prelim_existence": 4, "prelim_counting": 3}
@@ -262,13 +263,13 @@ def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFix
 def test_positions_that_constraints_forbid_are_told(tmp_path: Path) -> None:
     asked = request(tmp_path / "out", hops=(), prelim=("cyan",), render=False)
     tight = replace(asked.config, world={"position_range": 1.0, "max_restarts": 5})
-    with pytest.raises(clevrhope.ClevrhopeError, match=r'pool "counting_color".*min_distance rejected'):
+    with refused(clevrhope.ClevrhopeError):
         build(replace(asked, config=tight))
 
 
 def test_more_sets_than_a_pool_has_room_for_are_told(tmp_path: Path) -> None:
     sizes = {"prelim_counting": 10**9, "prelim_existence": 10**9}
-    with pytest.raises(SplitError, match="a pool has room for"):
+    with refused(SplitError):
         build(request(tmp_path / "out", hops=(), prelim=("cyan",), render=False, sizes=sizes))
 
 

@@ -19,6 +19,7 @@ from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
 from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
+from wording import refused
 
 #: A fifth of an image's sides: whoever looks at what is in them takes whole ones.
 TINY = NativeSettings(width=96, height=64, quality="draft")
@@ -74,30 +75,22 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
 
 
 @pytest.mark.parametrize(
-    ("there", "wanted", "words"),
+    ("there", "wanted"),
     [
-        (
-            TINY,
-            RenderSettings(),
-            "made with --renderer native --quality draft, not with --renderer blender --samples 16",
-        ),
-        (
-            RenderSettings(samples=8),
-            TINY,
-            "made with --renderer blender --samples 8, not with --renderer native --quality draft",
-        ),
-        (TINY, replace(TINY, quality="high"), 'quality is "draft" there, "high" asked for'),
+        (TINY, RenderSettings()),
+        (RenderSettings(samples=8), TINY),
+        (TINY, replace(TINY, quality="high")),
     ],
     ids=["native", "blender", "quality"],
 )
 @pytest.mark.slow
 def test_a_folder_is_bound_to_what_made_its_images(
-    there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    there: Any, wanted: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
     make(tmp_path, there)
     before = tree(tmp_path)
-    with pytest.raises(DatasetError, match=words):
+    with refused(DatasetError):
         make(tmp_path, wanted)
     assert tree(tmp_path) == before
     assert make(tmp_path, there).n_rendered == 0
@@ -106,11 +99,11 @@ def test_a_folder_is_bound_to_what_made_its_images(
 
 
 @pytest.mark.parametrize(
-    ("there", "which"),
-    [(NATIVE_REVISION + 1, f"revision {NATIVE_REVISION + 1}"), (None, "an unknown revision")],
+    "there",
+    [NATIVE_REVISION + 1, None],
 )
 @pytest.mark.slow
-def test_images_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
+def test_images_of_another_revision_are_not_added_to(there: int | None, tmp_path: Path) -> None:
     make(tmp_path)
     path = tmp_path / "manifest.json"
     manifest = read_manifest(path)
@@ -118,9 +111,7 @@ def test_images_of_another_revision_are_not_added_to(there: int | None, which: s
     assert manifest.rendering is not None
     said = {name: value for name, value in manifest.rendering.items() if name != "revision"}
     write_manifest(path, replace(manifest, rendering=said if there is None else {**said, "revision": there}))
-    with pytest.raises(
-        DatasetError, match=f"images are of {which} of the native renderer, and this clevrhope"
-    ):
+    with refused(DatasetError):
         make(tmp_path, sizes={**SIZES, "train": 63})
     assert make(tmp_path, render=False).n_rendered == 0
 
@@ -145,7 +136,7 @@ def test_manifests_from_before_there_was_a_choice_are_blenders(
     assert manifest.rendering is not None
     before = {name: value for name, value in manifest.rendering.items() if name != "renderer"}
     write_manifest(path, replace(manifest, rendering=before))
-    with pytest.raises(DatasetError, match="made with --renderer blender --samples 16, not with"):
+    with refused(DatasetError):
         make(tmp_path)
     assert make(tmp_path, RenderSettings()).n_rendered == 0
     after = read_manifest(path)
@@ -160,9 +151,9 @@ def test_parts_agree_on_the_renderer(tmp_path: Path) -> None:
         build_part(asked(part), parse_shard(f"{number}/2"))
     other = replace(TINY, quality="standard")
     build_part(asked(tmp_path / "other", other), parse_shard("2/2"))
-    with pytest.raises(DatasetError, match=r'other: .*quality is "standard" there, "draft" asked for'):
+    with refused(DatasetError):
         merge([parts[0], tmp_path / "other"], asked(tmp_path / "mixed"))
-    with pytest.raises(DatasetError, match="--renderer native --quality draft, not with --renderer blender"):
+    with refused(DatasetError):
         merge(parts, asked(tmp_path / "mixed", RenderSettings()))
 
 

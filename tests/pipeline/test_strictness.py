@@ -18,6 +18,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
+from wording import refused
 
 LIKENESSES = Path(__file__).parents[1] / "data" / "likeness_templates"
 """Templates that name on both sides what two things have in common."""
@@ -129,11 +130,9 @@ def test_a_question_that_implies_the_pair_does_not_pass(described: Path, asked: 
 
 
 def test_a_folder_is_bound_to_it(described: Path, strict: Path, asked: dict[str, Any]) -> None:
-    wanted = 'other question settings .strictness is "description" there, "implied" asked for'
-    with pytest.raises(DatasetError, match=wanted):
+    with refused(DatasetError):
         built(described, asked, strictness="implied")
-    wanted = 'strictness is "implied" there, "description" asked for'
-    with pytest.raises(DatasetError, match=wanted):
+    with refused(DatasetError):
         built(strict, asked)
     assert json.loads((strict / "manifest.json").read_text())["questions"]["strictness"] == "implied"
     assert "strictness" not in json.loads((described / "manifest.json").read_text())["questions"]
@@ -157,5 +156,5 @@ def test_other_strengths_are_refused(tmp_path: Path) -> None:
     assert resolve_config(file=file).strictness == "implied"
     assert resolve_config(file=file, strictness="description").strictness == "description"
     file.write_text('strictness = "implies"\n')
-    with pytest.raises(ConfigError, match=r'strictness is "implies" .did you mean "implied"'):
+    with refused(ConfigError):
         resolve_config(file=file)

@@ -27,6 +27,7 @@ from clevrhope.pipeline.suite_maker import SuiteMaker
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 from clevrhope.splits.hops import Hop
+from wording import refused
 
 LARGER = {**SIZES, "complex_iid": 270}
 
@@ -222,7 +223,7 @@ def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
     assert counts["rephrase_and"] == 0
 
 
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def suite_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     assert run_command(["suite", *arguments]) in (1, 2)
     out, err = capsys.readouterr()
     assert out == ""
@@ -261,7 +262,7 @@ def test_bad_input_is_an_error_in_a_sentence(
     make_arguments, said = BAD_INPUT[name]
     arguments = make_arguments(folder)
     before = tree(folder)
-    assert said in refused(arguments, capsys)
+    assert said in suite_refused(arguments, capsys)
     assert tree(folder) == before
 
 
@@ -281,7 +282,7 @@ def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
 ) -> None:
     own = own_templates(tmp_path / "own")
     out = make(tmp_path / "out", templates=own)
-    err = refused(["rad", str(out)], capsys)
+    err = suite_refused(["rad", str(out)], capsys)
     assert "the dataset was made with other templates (own, fingerprint " in err
     assert "such as own/suites/rad" in err
     assert run_command(["suite", "rad", str(out), "--templates", str(own / "suites" / "rad"), "--quiet"]) == 0
@@ -292,7 +293,7 @@ def test_a_suite_of_ones_own_does_not_take_the_name_of_another(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine.json").write_text(json.dumps([ENTRY]))
-    err = refused(["carets", str(folder), "--templates", str(tmp_path)], capsys)
+    err = suite_refused(["carets", str(folder), "--templates", str(tmp_path)], capsys)
     assert f"carets is a suite of the package; give the one in {tmp_path} another name" in err
 
 
@@ -330,7 +331,7 @@ def test_a_wrong_entry_is_named_with_file_and_place(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.json").write_text(json.dumps([{**ENTRY, **changes}]))
     before = tree(folder)
-    assert said in refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
+    assert said in suite_refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
     assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()
 
 
@@ -347,7 +348,7 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
         return make(self, hop, split)
 
     monkeypatch.setattr(SuiteMaker, "make", fail_at_last)
-    with pytest.raises(TemplateError, match="the relation does not hold"):
+    with refused(TemplateError):
         make_suite(folder, "rad", hops=[HOP], origin="search", per_cell=3)
     assert tree(folder) == before
 
@@ -369,7 +370,7 @@ def test_pairs_that_are_replaced_are_counted(folder: Path, capsys: pytest.Captur
 def test_questions_of_another_dataset_are_refused(folder: Path, tmp_path: Path) -> None:
     path = folder / "hops" / HOP / "complex_iid.h5"
     path.write_bytes((folder / "hops" / HOP / "complex_ood.h5").read_bytes())
-    with pytest.raises(DatasetError, match=r"complex_iid\.h5: not the file that the manifest lists"):
+    with refused(DatasetError):
         make_suite(folder, "rad", hops=[HOP])
 
 

@@ -8,6 +8,7 @@ import pytest
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError
 from clevrhope.programs import Program, Scene, SceneSet, default_vocabulary, execute, trace
+from wording import refused
 
 
 def _scene(*objects: str) -> dict[str, Any]:
@@ -65,7 +66,7 @@ def test_a_choice_is_a_value_a_relation_or_fails() -> None:
         return [*unique, {"operation": "choose_attr", "dependencies": [3], "arguments": colors}]
 
     assert execute(choose("red", "blue"), both) == "red"
-    with pytest.raises(ProgramError, match=r"no answer on this scene.*neither choice is true"):
+    with refused(ProgramError):
         execute(choose("gray", "blue"), both)
     relation = {"operation": "choose_relation", "dependencies": [3, 1], "arguments": ["right", "left"]}
     program = Program([*unique, relation])
@@ -102,36 +103,34 @@ def test_a_batch_numbers_relations_behind_the_answers_of_one_image() -> None:
     answers = _core.execute_batch(program._handle, sets, *numbers)
     left = vocabulary.set_answers.index("left")
     assert answers.tolist() == [_core.NO_ANSWER, left, left]
-    with pytest.raises(IndexError, match=r"scene_idxs\[0\] is 3, of 3"):
+    with refused(IndexError):
         _core.execute_batch(program._handle, sets, numbers[0][:1], np.array([3], np.uint32))
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    "row",
     [
-        ([-1, -1], r"scene_idxs\[1\]: a set of no images"),
-        ([0, 0], r"scene_idxs\[1\]: scene 0 twice"),
-        ([2, -1], r"scene_idxs\[1\]: scene 2 of 2"),
+        [-1, -1],
+        [0, 0],
+        [2, -1],
     ],
 )
-def test_rows_that_are_no_sets_are_refused(row: list[int], message: str) -> None:
+def test_rows_that_are_no_sets_are_refused(row: list[int]) -> None:
     graphs = _core.SceneGraphs.joined(default_vocabulary(), [Scene(scene)._handle for scene in SCENES])
-    with pytest.raises(SceneError, match=message):
+    with refused(SceneError):
         _core.SceneSets(graphs, np.array([[0, 1], row], np.int32))
 
 
 def test_sets_have_a_size() -> None:
     for scenes in ([], SCENES * 3):
-        with pytest.raises(SceneError, match=f"^{len(scenes)} scenes; a set has one to 5$"):
+        with refused(SceneError):
             SceneSet(scenes)
-    with pytest.raises(SceneError, match=r"^scenes 0 and 2 are the same; the scenes of a set are distinct$"):
+    with refused(SceneError):
         SceneSet([*SCENES, SCENES[0]])
     many = [_scene(*[f"large {color} rubber cube"] * 22) for color in ("red", "blue", "green")]
-    with pytest.raises(SceneError, match="66 objects; the images of a set have at most 64 in all"):
+    with refused(SceneError):
         SceneSet(many)
-    with pytest.raises(
-        ProgramError, match=r'program\[0\]: unknown operation "fnd" \(did you mean "find"\?\)'
-    ):
+    with refused(ProgramError):
         Program([{"operation": "fnd", "arguments": ["cube"]}])
     nodes: list[dict[str, Any]] = [
         {"function": "scene", "inputs": []},
@@ -139,5 +138,5 @@ def test_sets_have_a_size() -> None:
         {"function": "relate", "inputs": [1], "value_inputs": ["left"]},
         {"function": "count", "inputs": [2]},
     ]
-    with pytest.raises(ProgramError, match=r'programs\[0\]: COVR has no operation for "relate"'):
+    with refused(ProgramError):
         Program(nodes).covr_nodes()

@@ -13,6 +13,7 @@ from clevrhope import Program, ProgramError, execute
 from clevrhope._core import ProgramTokens
 from clevrhope.programs import default_vocabulary
 from clevrhope.programs.text import MAX_FUNCTIONS, text_of_tokens
+from wording import refused
 
 # A loaded machine draws slowly; that says nothing about the engine.
 PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large)
@@ -60,11 +61,11 @@ def test_rows_of_a_dataset_are_read() -> None:
     row = np.array([1, *numbers, tokens.names.index("scene"), 2, 0, 0])
     assert str(Program(row)) == str(program)
     assert str(Program(row.astype(np.int16))) == str(program)
-    with pytest.raises(ProgramError, match=r"program, token 1: token 99 is not a function"):
+    with refused(ProgramError):
         Program(np.array([1, 99, 2]))
-    with pytest.raises(ProgramError, match="one row of tokens"):
+    with refused(ProgramError):
         Program(row[np.newaxis])
-    with pytest.raises(ProgramError, match="beyond 32 bits"):
+    with refused(ProgramError):
         Program(np.array([1, 2**40, 2]))
 
 

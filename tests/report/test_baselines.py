@@ -28,6 +28,7 @@ from clevrhope.report.results import Result
 from clevrhope.report.runs import Source
 from clevrhope.report.tables import greyed, with_uncollapsed
 from clevrhope.splits.kinds import IID
+from wording import refused
 
 __all__ = ["make"]
 
@@ -71,7 +72,7 @@ def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
                 family = asked[row["question_index"]]
                 same = [answer for answer, each in zip(answers, families, strict=True) if each == family]
                 assert row["answer"] == most(same or answers)
-    with pytest.raises(ConfigError, match="300 questions, but the first 301"):
+    with refused(ConfigError):
         list(baseline(folder, "majority", size=301))
 
 

@@ -12,6 +12,7 @@ from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
+from wording import refused
 
 __all__ = ["grid"]
 
@@ -196,7 +197,7 @@ def test_pretrained_weights_have_to_be_there(grid: Path, tmp_path: Path) -> None
     text = GRID.replace(KIND, 'kind = "scene-boxes"\nweights = "resnet101"').replace('"film"', '"lxmert_p"')
     settings = text.index("[model.set]")
     grid.write_text(f'{text[:settings]}set = {{ features = "scene-boxes", weights = "w" }}\n')
-    with pytest.raises(ConfigError, match=r"model\[0\]: .*/w: no such file; put a file of"):
+    with refused(ConfigError):
         check_plan(make_plan(read_experiment(grid)))
     (tmp_path / "w").touch()
     check_plan(make_plan(read_experiment(grid)))

@@ -17,6 +17,7 @@ from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
+from wording import refused
 
 __all__ = ["grid"]
 
@@ -57,13 +58,13 @@ def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Pa
     build(request(tmp_path / "there", render=False))
     text = GRID.replace("seed = 3", 'folder = "there"')
     grid.write_text(text)
-    with pytest.raises(ConfigError, match=r'dataset d: .*there: no HOP "cyan_cylinder-d4-grid"'):
+    with refused(ConfigError):
         make_plan(read_experiment(grid))
     extended = text.index("[[dataset.build]]", text.index("[[dataset.build]]") + 1)
     grid.write_text(text[:extended] + text[text.index("[[dataset.features]]") :])
     assert len(make_plan(read_experiment(grid)).runs) == 4
     grid.write_text(text.replace('"there"', '"nowhere"'))
-    with pytest.raises(DatasetError, match="nowhere: no such folder"):
+    with refused(DatasetError):
         make_plan(read_experiment(grid))
 
 
@@ -129,7 +130,7 @@ def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_pa
 
 def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) -> None:
     grid.write_text(GRID.replace("seed = 3", 'seed = 3\ntemplates = ["zero_hops"]'))
-    with pytest.raises(ConfigError, match=r"zero_hops. \(did you mean .zero_hop.\?\)"):
+    with refused(ConfigError):
         run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
 
 

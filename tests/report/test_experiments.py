@@ -28,6 +28,7 @@ from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import Outcome, run_experiment
 from clevrhope.runtime.lock import locked, wait_until_free
 from waiting import HANG_S, wait_until
+from wording import refused
 
 __all__ = ["grid"]
 
@@ -231,7 +232,7 @@ def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path
     assert "channels=64" in one
     unnamed = wide.replace('label = "film-wide"\n', "")
     grid.write_text(f"{SMALL}\n{unnamed}")
-    with pytest.raises(ConfigError, match=r"film-rubber_cylinder-300-1 is asked for twice; .* another label"):
+    with refused(ConfigError):
         make_plan(read_experiment(grid))
 
 

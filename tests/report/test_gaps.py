@@ -9,6 +9,7 @@ import pytest
 from clevrhope.errors import MismatchedRunsError, PredictionsError
 from clevrhope.metrics import gap_by_diversity, gaps_by_run, paper_results, systematicity_gap
 from clevrhope.metrics.paper import size_name, size_number
+from wording import refused
 
 
 def row(split: str, percent: float, **more: object) -> dict[str, object]:
@@ -52,18 +53,18 @@ def test_a_deviation_is_over_all_hops_and_runs() -> None:
 def test_a_gap_is_of_one_model_and_of_two_halves() -> None:
     iid = row("minimal_iid", 70)
     assert systematicity_gap(row("minimal_ood", 75), iid) == 5
-    with pytest.raises(MismatchedRunsError, match="train_size is '50k' and '25k'"):
+    with refused(MismatchedRunsError):
         systematicity_gap(row("minimal_ood", 75, train_size="50k"), iid)
-    with pytest.raises(MismatchedRunsError, match="not complex_ood minus minimal_iid"):
+    with refused(MismatchedRunsError):
         systematicity_gap(row("complex_ood", 75), iid)
 
 
 def test_rows_that_are_none_are_named() -> None:
-    with pytest.raises(PredictionsError, match="complex_iid of red_cube after 25k is there twice"):
+    with refused(PredictionsError):
         gap_by_diversity([row("complex_iid", 1), row("complex_iid", 2)])
     lacking = row("complex_iid", 1)
     del lacking["hop"]
-    with pytest.raises(PredictionsError, match='no "hop"'):
+    with refused(PredictionsError):
         gap_by_diversity([lacking])
 
 

@@ -20,6 +20,7 @@ from clevrhope.report import Report, Result, Source, find_sources, measure, repo
 from clevrhope.report.failures import N_SHOWN, draw_failures
 from clevrhope.report.summary import groups_of
 from clevrhope.report.tables import unmatched_cells
+from wording import refused
 
 HOP = "rubber_cylinder"
 LIMITED = "cyan_cylinder-d4-grid"
@@ -66,7 +67,7 @@ def row_of(text: str, *first: str) -> list[str]:
 def test_a_users_file_is_not_replaced(name: str, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")
-    with pytest.raises(DatasetError, match=f"{name}: it was not written by clevrhope, or was edited since"):
+    with refused(DatasetError):
         report([runs], tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     assert (tmp_path / "out" / name).read_text() == "mine"

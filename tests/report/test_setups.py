@@ -16,6 +16,7 @@ from clevrhope.pipeline import Limits, build
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import differences, differences_from_paper, distinct_names
+from wording import refused
 
 HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
 
@@ -256,7 +257,7 @@ def test_a_run_that_says_nonsense_of_its_recipe_is_named(dataset: Path, tmp_path
     folder = write_run(tmp_path / "runs", dataset, **plain, trained={"recipe": {"stages": ["engine"]}})
     _, (told,) = find_sources([folder])
     assert told.startswith(f"{folder / 'run.json'}: settings, recipe, features or dataset are not as")
-    with pytest.raises(PredictionsError, match="not as clevrhope train writes"):
+    with refused(PredictionsError):
         report([folder], tmp_path / "out")
 
 

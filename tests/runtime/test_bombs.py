@@ -19,6 +19,7 @@ from clevrhope.metrics.predictions import read_predictions
 from clevrhope.splits.palettes import file_palette_name
 from growth import MOST_GROWTH, growth
 from waiting import HANG_S
+from wording import refused
 
 
 def test_a_compressed_torch_file(tmp_path: Path) -> None:
@@ -26,7 +27,7 @@ def test_a_compressed_torch_file(tmp_path: Path) -> None:
     path = tmp_path / "weights.pth"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data.pkl", b"\0" * (1 << 26))
-    with pytest.raises(ConfigError, match="a compressed zip file"):
+    with refused(ConfigError):
         weights.read_weights(path, what="weights")
 
 
@@ -40,7 +41,7 @@ def test_a_parquet_file_of_one_repeated_row(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(table, path, row_group_size=n)
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(PredictionsError, match=r"row group 0 has 16,777,216 rows"):
+    with refused(PredictionsError):
         next(iter(read_predictions(path)))
 
 
@@ -59,7 +60,7 @@ def test_settings_in_yaml_that_are_none(tmp_path: Path, text: str) -> None:
     network = pytest.importorskip("clevrhope.features.frcnn_network")
     path = tmp_path / "config.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"config\.yaml: "):
+    with refused(ConfigError):
         checkpoint.read_config(path, network.FrcnnConfig())
 
 
@@ -71,7 +72,7 @@ def test_settings_in_yaml_take_no_quadratic_time(tmp_path: Path) -> None:
 
     def refuse(n: int) -> None:
         path.write_text("- a\n" * n)
-        with pytest.raises(ConfigError, match="not settings in YAML"):
+        with refused(ConfigError):
             checkpoint.read_config(path, network.FrcnnConfig())
 
     assert growth(refuse) < MOST_GROWTH
@@ -90,7 +91,7 @@ def test_a_column_of_more_rows_than_memory_holds(tmp_path: Path) -> None:
             rows[k << 22 : (k + 1) << 22] = block
     schema = Schema("a file of rows", {"rows": Array("i")})
     with (
-        pytest.raises(DatasetError, match="rows says that it has 268,435,456 rows"),
+        refused(DatasetError),
         reading_hdf5(path, schema),
     ):
         pass
@@ -107,7 +108,7 @@ def test_a_whole_file_that_cannot_be_opened_is_not_to_be_removed(tmp_path: Path)
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
     try:
         with (
-            pytest.raises(DatasetError, match=r"a\.h5: cannot be read \(too many open files\)$"),
+            refused(DatasetError),
             reading_hdf5(path, schema),
         ):
             pass
@@ -116,7 +117,7 @@ def test_a_whole_file_that_cannot_be_opened_is_not_to_be_removed(tmp_path: Path)
 
 
 def test_a_palette_with_a_long_name_is_refused_early(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="at most 64 characters"):
+    with refused(ConfigError):
         file_palette_name(tmp_path / f"{'a' * 190}.json")
 
 

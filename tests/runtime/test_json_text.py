@@ -17,37 +17,38 @@ from clevrhope.runtime.json_text import (
     read_json,
     read_object,
 )
+from wording import refused
 
 BROKEN = {
-    "lists": ("[" * 100_000, r"broken JSON \(nested more than 100 deep\)"),
-    "closed lists": ("[" * 100_000 + "]" * 100_000, "nested more than 100 deep"),
-    "objects": ('{"a":' * 100_000, "nested more than 100 deep"),
-    "one too deep": ('{"a":' * MAX_DEPTH + "[1]" + "}" * MAX_DEPTH, "nested more than 100 deep"),
-    "an integer": ("[" + "9" * 5_000 + "]", "a number of 5,000 digits"),
-    "a negative integer": ("-" + "9" * 40, "a number of 41 digits"),
-    "an infinite real": ('{"a": 1e999}', "a number too large for 64 bits"),
-    "a negative infinite real": ("-1e999", "a number too large for 64 bits"),
-    "NaN": ('{"a": [NaN]}', "NaN is not a number in JSON"),
-    "Infinity": ("-Infinity", "-Infinity is not a number in JSON"),
-    "half a pair": ('{"a": ["\\ud83d"]}', r"half of a surrogate pair in '\\ud83d'"),
-    "half a pair in a key": ('{"\\uDE00b": 1}', "half of a surrogate pair in '"),
-    "bytes": (b'{"a": "\xff"}', "not text in UTF-8"),
-    "half a pair in bytes": (b'"\xed\xa0\x80"', "not text in UTF-8"),
-    "UTF-16": ('{"a": 1}'.encode("utf-16"), "not text in UTF-8"),
-    "cut off": ('{"a": [1,\n 2', r":2:3: broken JSON \(Expecting ',' delimiter\)"),
-    "cut off in a string": ('{"a": "b', r":1:7: broken JSON \(Unterminated string"),
-    "empty": ("", r":1:1: broken JSON \(Expecting value\)"),
-    "more behind it": ('{"a": 1}\n\n{"b": 2}', r":3:1: broken JSON \(Extra data\)"),
-    "a control character": ('"a\nb"', r":1:3: broken JSON \(Invalid control character"),
-    "a comment": ("// a\n1", r":1:1: broken JSON \(Expecting value\)"),
+    "lists": "[" * 100_000,
+    "closed lists": "[" * 100_000 + "]" * 100_000,
+    "objects": '{"a":' * 100_000,
+    "one too deep": '{"a":' * MAX_DEPTH + "[1]" + "}" * MAX_DEPTH,
+    "an integer": "[" + "9" * 5_000 + "]",
+    "a negative integer": "-" + "9" * 40,
+    "an infinite real": '{"a": 1e999}',
+    "a negative infinite real": "-1e999",
+    "NaN": '{"a": [NaN]}',
+    "Infinity": "-Infinity",
+    "half a pair": '{"a": ["\\ud83d"]}',
+    "half a pair in a key": '{"\\uDE00b": 1}',
+    "bytes": b'{"a": "\xff"}',
+    "half a pair in bytes": b'"\xed\xa0\x80"',
+    "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "cut off": '{"a": [1,\n 2',
+    "cut off in a string": '{"a": "b',
+    "empty": "",
+    "more behind it": '{"a": 1}\n\n{"b": 2}',
+    "a control character": '"a\nb"',
+    "a comment": "// a\n1",
 }
 
 
-@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
-def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    with pytest.raises(ConfigError, match=words) as told:
+    with refused(ConfigError) as told:
         read_json(path, error=ConfigError, remedy="put a whole copy there")
     said = str(told.value)
     assert said.startswith(f"{path}:")
@@ -73,14 +74,14 @@ def test_a_mark_of_byte_order_is_passed_over(tmp_path: Path) -> None:
 def test_an_object_is_asked_for_and_something_else_is_there(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(["x" * 500]))
-    with pytest.raises(DatasetError, match=r'not a vocabulary: expected a JSON object, found \["x+') as told:
+    with refused(DatasetError) as told:
         read_object(path, "a vocabulary", remedy="make it again")
     assert len(str(told.value)) < 200 + len(str(path))
     assert str(told.value).endswith("; make it again")
 
 
 def test_the_first_line_of_a_text_within_a_file_is_counted_on() -> None:
-    with pytest.raises(DatasetError, match=r"^a\.jsonl:42:8: broken JSON"):
+    with refused(DatasetError):
         parse_json(b'{"a": 1', "a.jsonl", line=42)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import NAME, PATH, check_form
 from clevrhope.runtime.paths import MAX_NAME, below, check_links, is_name, is_path
+from wording import refused
 
 NO_NAMES: dict[str, Any] = {
     "empty": "",
@@ -41,14 +42,13 @@ NO_NAMES: dict[str, Any] = {
 @pytest.mark.parametrize("value", NO_NAMES.values(), ids=NO_NAMES)
 def test_what_cannot_name_a_file_is_refused_alone_and_in_a_path(value: Any) -> None:
     assert not is_name(value)
-    words = "cannot name a file; expected a l" if isinstance(value, str) else "expected a name that a file"
-    with pytest.raises(ConfigError, match=rf"^m\.json: splits\b.* {words}") as told:
+    with refused(ConfigError) as told:
         check_form(value, NAME, "m.json", place="splits", error=ConfigError)
     assert str(told.value).isprintable()
     assert len(str(told.value)) < 400
     if value != "a/b":
         path = f"hops/{value}/train.h5" if isinstance(value, str) else value
-        with pytest.raises(DatasetError, match=r"^m\.json: files\b.* a path below the ") as told:
+        with refused(DatasetError) as told:
             check_form(path, PATH, "m.json", place="files")
         assert str(told.value).isprintable()
         assert len(str(told.value)) < 300
@@ -75,7 +75,7 @@ def test_a_path_that_passes_leads_below_the_folder(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/etc/passwd", "a/.."])
 def test_a_path_that_nobody_checked_leads_nowhere_else_either(name: str) -> None:
-    with pytest.raises(DatasetError, match=r"^/data/set: .* leads out of the folder$"):
+    with refused(DatasetError):
         below(Path("/data/set"), name)
 
 
@@ -107,7 +107,7 @@ def test_a_link_that_leads_out_is_named(place: str, target: str, root: Path) -> 
         (root / "hops").rename(root / "kept")
     check_links(root, ("hops", "scenes"))
     (root / place).symlink_to(target)
-    with pytest.raises(DatasetError, match=f"^{root / place}: a link that leads out of {root}; put a copy"):
+    with refused(DatasetError):
         check_links(root, ("hops", "scenes"))
 
 
@@ -116,7 +116,7 @@ def test_a_link_out_is_found_behind_a_link_within(root: Path) -> None:
     (root / "scenes").symlink_to("kept/here")
     check_links(root, ("hops", "scenes"))
     (root / "kept/here/train").symlink_to(root.parent / "other")
-    with pytest.raises(DatasetError, match="kept/here/train: a link that leads out"):
+    with refused(DatasetError):
         check_links(root, ("hops", "scenes"))
     check_links(root, ("hops",))
 
@@ -134,5 +134,5 @@ def test_links_within_the_folder_pass_rings_of_them_too(root: Path) -> None:
 
 def test_a_link_to_itself_is_named(root: Path) -> None:
     (root / "hops/a/loop").symlink_to("loop")
-    with pytest.raises(DatasetError, match=r"a/loop: cannot be read \(a link that leads back to itself\)"):
+    with refused(DatasetError):
         check_links(root, ("hops",))

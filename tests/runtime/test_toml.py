@@ -9,27 +9,28 @@ import pytest
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.toml import MAX_BYTES, parse_toml, read_toml, toml_text, toml_value
 from growth import MOST_GROWTH, growth
+from wording import refused
 
 BROKEN = {
-    "a number of digits": ("a = " + "9" * 5_000, "a number of thousands of digits"),
-    "a large number": ("a = [1, 99999999999999999999]", r'"a\[1\]" is 9+; expected a number of 64 bits'),
-    "lists": ("a = " + "[" * 400_000, "nested more than 50 deep"),
-    "closed lists": ("a = " + "[" * 60 + "]" * 60, "nested more than 50 deep"),
-    "tables": ("a = " + "{a=" * 300_000, "nested more than 50 deep"),
-    "a long key": ("a." * 500_000 + "b = 1", "a key of more than 50 parts"),
-    "a long quoted key": ("\"a b\" . 'c' ." * 70_000 + "b = 1", "a key of more than 50 parts"),
-    "a long word": ("a" * 1_000_000, "broken TOML"),
-    "a NUL": ('a = [{b = "x\\u0000y"}]', r'"a\[0\]\.b" has a NUL character'),
-    "a NUL in a key": ('"\\u0000" = 1', "has a NUL character"),
-    "bytes": (b'a = "\xff"', "not text in UTF-8"),
-    "no TOML": ("a = = 1", "broken TOML: .*line 1, column 5"),
+    "a number of digits": "a = " + "9" * 5_000,
+    "a large number": "a = [1, 99999999999999999999]",
+    "lists": "a = " + "[" * 400_000,
+    "closed lists": "a = " + "[" * 60 + "]" * 60,
+    "tables": "a = " + "{a=" * 300_000,
+    "a long key": "a." * 500_000 + "b = 1",
+    "a long quoted key": "\"a b\" . 'c' ." * 70_000 + "b = 1",
+    "a long word": "a" * 1_000_000,
+    "a NUL": 'a = [{b = "x\\u0000y"}]',
+    "a NUL in a key": '"\\u0000" = 1',
+    "bytes": b'a = "\xff"',
+    "no TOML": "a = = 1",
 }
 
 
-@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
-def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN)
+def test_what_cannot_be_read_gets_a_sentence(text: str | bytes, tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_bytes(text.encode() if isinstance(text, str) else text)
-    with pytest.raises(ConfigError, match=words) as error:
+    with refused(ConfigError) as error:
         read_toml(tmp_path / "a.toml", "an experiment")
     assert str(error.value).startswith(f"{tmp_path / 'a.toml'}: ")
     assert "\n" not in str(error.value)

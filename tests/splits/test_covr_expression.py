@@ -21,6 +21,7 @@ from clevrhope.splits.covr.expression import (
     parse_expression,
 )
 from clevrhope.splits.covr.selection import Predicate
+from wording import refused
 
 A, B, C = (Property(name) for name in PROPERTIES[:3])
 EVERY_ROW = [
@@ -95,7 +96,7 @@ def test_nesting_has_an_end(opening: str) -> None:
     closing = ")" if opening == "(" else ""
     inside = opening * MOST_NESTED + "compscope" + closing * MOST_NESTED
     assert list(leaves(parsed(inside))) == [A]
-    with pytest.raises(ConfigError, match=f"more than {MOST_NESTED} parentheses"):
+    with refused(ConfigError):
         parsed(opening * 10_000 + "compscope")
     assert len(list(leaves(parsed(" & ".join(["compscope"] * 10_000))))) == 10_000
 

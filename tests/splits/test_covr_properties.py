@@ -11,6 +11,7 @@ import pytest
 from clevrhope import _core
 from clevrhope.errors import VocabularyError
 from clevrhope.runtime.assets import blender_assets
+from wording import refused
 
 TEMPLATE_OF_KIND = {
     "multiple_ref": "verify_logic",
@@ -191,9 +192,9 @@ def test_numbers_and_lengths_are_checked(vocabulary: _core.Vocabulary) -> None:
             question(vocabulary), np.asarray(templates, np.uint32), np.asarray(answers, np.uint32)
         )
 
-    with pytest.raises(IndexError, match=r"templates\[0\] is 15, of 15"):
+    with refused(IndexError):
         call([15], [0])
-    with pytest.raises(IndexError, match=r"answers\[0\] is 32, of 32"):
+    with refused(IndexError):
         call([0], [len(vocabulary.set_answers)])
     with pytest.raises(ValueError, match="arrays of 1 and of 2 entries"):
         call([0, 0], [0])
@@ -212,7 +213,7 @@ def test_a_vocabulary_of_many_values_has_no_masks() -> None:
     colors = {f"c{number}": [number, 0, 0] for number in range(60)}
     properties = {"sizes": {"s": 1}, "colors": colors, "materials": {"m": "m"}, "shapes": {"b": "b"}}
     vocabulary = _core.Vocabulary(json.dumps(properties).encode(), file="p.json")
-    with pytest.raises(VocabularyError, match="71 terms of questions"):
+    with refused(VocabularyError):
         _core.covr_term_names(vocabulary)
-    with pytest.raises(VocabularyError, match="lexical splits need a vocabulary of fewer values"):
+    with refused(VocabularyError):
         _core.covr_properties(question(vocabulary), np.zeros(1, np.uint32), np.zeros(1, np.uint32))

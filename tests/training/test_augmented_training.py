@@ -22,6 +22,7 @@ from clevrhope.report.runs import find_sources
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, default_out
 from clevrhope.training.train_sets import open_train_set
+from wording import refused
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
         assert scored.n_missing == 0
     # The same request again changes nothing, and one without the added questions is of another run.
     assert run(dataset=folder, split="train_carets").resumed_at == summary.updates
-    with pytest.raises(BindingError, match="another run is in it"):
+    with refused(BindingError):
         run(dataset=folder)
 
 
@@ -71,7 +72,7 @@ def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Pat
     is_own = np.arange(110) % 11 < 10
     np.testing.assert_array_equal(reader.answers[is_own], plain.answers)
     np.testing.assert_array_equal(reader.image_idxs[is_own], plain.image_idxs)
-    with pytest.raises(ConfigError, match=r"train\.h5: it has \d+ questions, but the first 5,000 were asked"):
+    with refused(ConfigError):
         run(dataset=folder, split="train_carets", size=5000)
     request = TrainRequest("lstm", folder, HOP, size=105, seed=0, out=tmp_path, split="train_carets")
     assert request.n_questions == 115
@@ -96,12 +97,11 @@ def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
 
 def test_a_train_set_that_was_not_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = Layout(folder)
-    with pytest.raises(
+    with refused(
         ConfigError,
-        match=rf'no train set "train_rad" of {HOP}.*: clevrhope suite rad {folder} --hop {HOP} --train',
     ):
         open_train_set(layout, HOP, "train_rad", 10)
-    with pytest.raises(ConfigError, match=r'"train_caret" .* \(did you mean "train_carets"\?\)'):
+    with refused(ConfigError):
         open_train_set(layout, HOP, "train_caret", 10)
     command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
     assert run_command([*command, "--split", "complex_ood"]) == 2

@@ -19,6 +19,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.report.setups import dropped, setup_of
 from clevrhope.training.request import parse_drops
 from clevrhope.training.train_sets import kept_rows
+from wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -56,21 +57,21 @@ def test_draws_depend_on_the_seed_and_the_row_alone(vocab: Vocab) -> None:
 
 def test_what_cannot_be_dropped_is_said(vocab: Vocab) -> None:
     programs = rows_that_end_with(vocab, "query_color", "count", n=40)
-    with pytest.raises(ConfigError, match=r'no question .* of the type "colr" \(did you mean "color"\?\)'):
+    with refused(ConfigError):
         kept_rows(programs, {"colr": 0.5}, seed=3, vocab=vocab)
-    with pytest.raises(ConfigError, match="no question of the train set is left; drop less"):
+    with refused(ConfigError):
         kept_rows(programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
 
 
 @pytest.mark.parametrize("text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"])
 def test_shares_of_another_form_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="should be a type of questions and a share above 0 and at most 1"):
+    with refused(ConfigError):
         parse_drops([text])
 
 
 def test_shares_are_read_and_a_type_may_occur_once() -> None:
     assert parse_drops(["color=0.9", "count=1"]) == {"color": 0.9, "count": 1.0}
-    with pytest.raises(ConfigError, match='"color" is given twice'):
+    with refused(ConfigError):
         parse_drops(["color=0.9", "color=0.5"])
 
 
@@ -97,7 +98,7 @@ def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path
     assert dropped(setup_of(partial))
     assert setup_of(partial)["dropped exist"] == 0.5
     assert weights(tmp_path / "plain") != weights(tmp_path / "dropped")
-    with pytest.raises(BindingError, match="drop_types"):
+    with refused(BindingError):
         run("plain", updates=4, drop_types={"exist": 0.5})
     command = f"train tiny_models:Tiny {dataset} --hop {HOP} --size 100 --seed 3 --updates 4 --device cpu"
     more = f"--quiet --out {tmp_path / 'again'} --drop-type exist=0.5"
@@ -106,5 +107,5 @@ def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path
 
 
 def test_too_few_questions_for_a_batch_are_refused(run: Train) -> None:
-    with pytest.raises(ConfigError, match="batch"):
+    with refused(ConfigError):
         run("few", size=20, drop_types=dict.fromkeys(("count", "shape", "color", "material"), 1.0))

@@ -20,6 +20,7 @@ from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.loop import Loop
 from clevrhope.training.member import Member
+from wording import refused
 
 GRID = """
 [[dataset]]
@@ -133,18 +134,18 @@ def test_a_run_that_fails_stops_no_other(dataset: Path, tmp_path: Path, steps: l
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new"),
     [
-        ('stages = "engine"', 'stages = "all"', "cannot be trained together with others in its stage gen"),
-        ("[model.set]", 'drops = ["count=0.5"]\n[model.set]', "learn from all questions of train"),
-        ("[model.set]", 'drops = ["", "count=0.5"]\n[model.set]', "learn from all questions of train"),
-        ('name = "tensor_nmn"', 'name = "tiny_models:Slow"', "has no stack_losses"),
+        ('stages = "engine"', 'stages = "all"'),
+        ("[model.set]", 'drops = ["count=0.5"]\n[model.set]'),
+        ("[model.set]", 'drops = ["", "count=0.5"]\n[model.set]'),
+        ('name = "tensor_nmn"', 'name = "tiny_models:Slow"'),
     ],
 )
 def test_runs_that_cannot_be_trained_together_are_refused_before_anything_is_built(
-    dataset: Path, tmp_path: Path, old: str, new: str, told: str
+    dataset: Path, tmp_path: Path, old: str, new: str
 ) -> None:
     plan = planned(GRID.replace(old, new), dataset, tmp_path)
     check_plan(plan)
-    with pytest.raises(ConfigError, match=rf"model\[0\]: .*{told}"):
+    with refused(ConfigError):
         run_experiment(plan, engine="together")

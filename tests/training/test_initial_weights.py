@@ -20,6 +20,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.initial_weights import initial_warnings
 from clevrhope.training.request import TrainRequest
+from wording import refused
 
 MODEL = "object_transformer"
 STILL = {**OBJECTS, "recipe.rate": 1e-12}
@@ -64,7 +65,7 @@ def test_a_run_on_sets_starts_from_one_on_single_images(run: Train, folder: Path
     info = json.loads((tmp_path / "sets/run.json").read_text())
     assert (info["init"]["split"], info["init"]["size"], info["init"]["hop"]) == ("train", 100, HOP)
     # The request binds the run.
-    with pytest.raises(BindingError, match="init"):
+    with refused(BindingError):
         run("sets", **request)
     again = run("sets", init_from=tmp_path / "single", **request)
     assert again.resumed_at == 1
@@ -122,18 +123,16 @@ def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    "changes",
     [
-        ({"model": "question_only", "settings": {"hidden": 16}}, "is a run of object_transformer, not of"),
-        ({"settings": {**OBJECTS, "heads": 4}}, "has heads = 2, and this run 4; give both the same settings"),
+        {"model": "question_only", "settings": {"hidden": 16}},
+        {"settings": {**OBJECTS, "heads": 4}},
     ],
 )
-def test_another_model_is_refused(
-    run: Train, folder: Path, tmp_path: Path, changes: dict[str, Any], sentence: str
-) -> None:
+def test_another_model_is_refused(run: Train, folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     run("first", model=MODEL, dataset=folder, settings=OBJECTS, updates=1)
     wanted = {"model": MODEL, "dataset": folder, "settings": OBJECTS, "updates": 1, **changes}
-    with pytest.raises(ConfigError, match=sentence):
+    with refused(ConfigError):
         run("second", init_from=tmp_path / "first", **wanted)
 
 
@@ -141,5 +140,5 @@ def test_other_words_need_a_model_that_says_where_they_are(run: Train, folder: P
     wanted: dict[str, Any] = {"model": "question_only", "settings": {"hidden": 16}, "updates": 1}
     run("first", dataset=folder, **wanted)
     run("second", dataset=folder, init_from=tmp_path / "first", **wanted)
-    with pytest.raises(ConfigError, match="has another vocabulary, and the model has no vocab_rows"):
+    with refused(ConfigError):
         run("third", init_from=tmp_path / "first", **{**of_sets(folder), **wanted})

@@ -15,6 +15,7 @@ from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training import device
 from clevrhope.training.device import chosen_precision
 from clevrhope.training.recipe_settings import apply_settings
+from wording import refused
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -61,12 +62,12 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
     monkeypatch.setattr(device, "has_bfloat16", lambda _: not first)
     assert run("stopped", **usual).resumed_at == 7
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
-    with pytest.raises(BindingError, match="precision"):
+    with refused(BindingError):
         run("stopped", **usual, precision="float32" if first else "bf16")
 
 
 def test_a_setting_chooses_the_recipe_s_precision() -> None:
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
     assert apply_settings(recipe, {"precision": "bf16"}, None).precision == "bf16"
-    with pytest.raises(ConfigError, match=r'recipe\.precision is "bf61" .*; expected "float32" or "bf16"'):
+    with refused(ConfigError):
         apply_settings(recipe, {"precision": "bf61"}, None)

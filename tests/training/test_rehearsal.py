@@ -18,6 +18,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.checks import check_programs
 from clevrhope.training.run_folder import RunFolder
+from wording import refused
 
 SMALL_NMN: Mapping[str, Any] = {
     **{"features": "pixels", "image_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
@@ -44,9 +45,7 @@ class Late(Tiny):
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
     settings = {**SMALL_NMN, "image_height": 20}
-    with pytest.raises(
-        ConfigError, match="the images are 24 x 16 pixels, but the model was made for 24 x 20"
-    ):
+    with refused(ConfigError):
         run(model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()
     made = run(model="tensor_nmn", settings={**settings, "image_height": 16, "recipe.updates": 1})
@@ -54,19 +53,19 @@ def test_images_of_another_size_are_told_before_the_generators_stage(run: Train,
 
 
 @pytest.mark.parametrize(
-    ("gives", "told"),
+    "gives",
     [
-        (None, r"Late.other returns None; expected one number as a tensor"),
-        (1.5, r"Late.other returns 1.5; expected one number"),
-        (torch.ones(8), r"Late.other returns a tensor of shape \(8,\); expected one number"),
-        (torch.ones(()), r"Late.other returns a loss that depends on no weight of stage late"),
+        None,
+        1.5,
+        torch.ones(8),
+        torch.ones(()),
     ],
 )
 def test_a_later_stages_loss_is_tried_first(
-    gives: Any, told: str, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gives: Any, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Late, "gives", gives)
-    with pytest.raises(ConfigError, match=told):
+    with refused(ConfigError):
         run(model="test_rehearsal:Late")
     assert not (tmp_path / "run").exists()
 
@@ -102,14 +101,14 @@ def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
     late = Stage("late", 2, 8, loss="other", trains=("words",))
     monkeypatch.setattr(Late, "recipe", Recipe((Late.recipe.stages[0], late)))
     monkeypatch.setattr(Late, "gives", staticmethod(lambda batch: batch.features["pixels"].float().mean()))
-    with pytest.raises(ConfigError, match="depends on no weight of stage late"):
+    with refused(ConfigError):
         run(model="test_rehearsal:Late")
 
     def looks_alone(self: Late, batch: Batch) -> Any:
         return self.look(batch.features["pixels"] / 255).sum()
 
     monkeypatch.setattr(Late, "other", looks_alone)  # whose weights this stage does not train
-    with pytest.raises(ConfigError, match="depends on no weight of stage late"):
+    with refused(ConfigError):
         run(model="test_rehearsal:Late")
 
     def written_over(self: Late, batch: Batch) -> Any:
@@ -137,9 +136,9 @@ def test_ways_of_writing_programs_are_tried(
 ) -> None:
     monkeypatch.setattr(Late, "gives", "the weights' loss")
     monkeypatch.setattr(Late, "program_ways", {"symbolic": "write"})
-    with pytest.raises(ConfigError, match=r"Late.write: torch.float32 of shape \(8, .* expected int64 rows"):
+    with refused(ConfigError):
         run(model="test_rehearsal:Late")
-    with pytest.raises(ConfigError, match=r"Late.write: \[1\] for 0 questions; expected int64 rows"):
+    with refused(ConfigError):
         check_programs(Late.__new__(Late), "write", Batch(*[torch.ones(0)] * 7, {}), [1])
 
 
@@ -164,7 +163,7 @@ def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path:
     folder.vocab.write_text("another vocabulary")
     folder.weights.mkdir()
     folder.checkpoint("words").write_bytes(b"weights")
-    with pytest.raises(BindingError, match="seed is 1 there, 2 asked for"):
+    with refused(BindingError):
         folder.bind({**asked, "seed": 2})
     folder.checkpoint("words").unlink()
     assert not folder.bind({**asked, "seed": 2})
@@ -173,7 +172,7 @@ def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path:
 
 
 def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: Path, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="at update 25 of stage only; no state was saved yet"):
+    with refused(TrainingError):
         run(model="tiny_models:Explodes")
     before = (tmp_path / "run/log.jsonl").read_text()
     assert before
@@ -186,13 +185,13 @@ def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: P
     # Where there is something to lose, it is kept.
     with pytest.raises(TrainingError):
         run("kept", model="tiny_models:Explodes", save_every=10)
-    with pytest.raises(BindingError, match="another run is in it"):
+    with refused(BindingError):
         run("kept")
 
 
 def test_stages_that_differ_are_told_by_name(run: Train) -> None:
     run()
-    with pytest.raises(BindingError, match=r"recipe.stages.all.updates is 18 there, 30 asked for"):
+    with refused(BindingError):
         run(settings={"recipe.all.updates": 30})
 
 

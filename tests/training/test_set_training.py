@@ -25,6 +25,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
+from wording import refused
 
 TESTED = tuple(SIZES)[1:]
 
@@ -89,7 +90,7 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
     assert list(alone.percent) == ["covr_test"]
     assert sorted(last.path.read_bytes().splitlines()) == sorted(before.splitlines())
     # A run on train is another one, with another vocabulary.
-    with pytest.raises(BindingError, match="another run is in it"):
+    with refused(BindingError):
         run(model="object_transformer", settings=OBJECTS, dataset=folder, size=96, updates=40)
 
 
@@ -104,7 +105,7 @@ def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_pa
     run(dataset=folder)
     (made,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
     assert tuple(made.percent) == ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-    with pytest.raises(ConfigError, match='no test set "covr_test" of rubber_cylinder'):
+    with refused(ConfigError):
         evaluate(tmp_path / "run", splits=["covr_test"], device="cpu")
 
 
@@ -151,12 +152,10 @@ def test_what_does_not_fit_is_said(
 
 def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tmp_path: Path) -> None:
     of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
-    with pytest.raises(ConfigError, match='model "tiny_models:Tiny": it answers questions about one image'):
+    with refused(ConfigError):
         run(**of_sets)
     run(model="question_only", settings={"hidden": 8, "recipe.batch_size": 8}, updates=2, **of_sets)
-    with pytest.raises(
-        ConfigError, match="the run is about sets of images, and the questions of the suite rad"
-    ):
+    with refused(ConfigError):
         evaluate(tmp_path / "run", suite="rad", device="cpu")
     request = TrainRequest("film", folder, HOP, size=90, seed=0, out=tmp_path, split="covr_train")
     assert request.n_questions == 90

@@ -22,6 +22,7 @@ from clevrhope.training.member import Member
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
+from wording import refused
 
 PIXELS = {
     "features": "pixels",
@@ -215,24 +216,24 @@ def test_a_run_with_an_error_stops_no_other(
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    "changes",
     [
-        ({"settings": {**SETTINGS, "stages": "all", "recipe.stages": "generator"}}, "in its stage generator"),
-        ({"settings": {**SETTINGS, "recipe.clip_norm": 1.0}}, 'set recipe.clip_norm to "none"'),
-        ({"drop_types": {"count": 0.5}}, "learn from all questions of train"),
+        {"settings": {**SETTINGS, "stages": "all", "recipe.stages": "generator"}},
+        {"settings": {**SETTINGS, "recipe.clip_norm": 1.0}},
+        {"drop_types": {"count": 0.5}},
     ],
 )
 def test_models_that_cannot_be_trained_together_are_refused(
-    dataset: Path, tmp_path: Path, changes: dict[str, Any], told: str
+    dataset: Path, tmp_path: Path, changes: dict[str, Any]
 ) -> None:
-    with pytest.raises(ConfigError, match=told):
+    with refused(ConfigError):
         train_together(requests(dataset, tmp_path, **changes))
     assert not list(tmp_path.iterdir())
 
 
 def test_runs_that_differ_in_more_than_data_and_seeds_are_refused(dataset: Path, tmp_path: Path) -> None:
     one, other = requests(dataset, tmp_path)[0], requests(dataset, tmp_path, keep_last=2, keep_every=1)[1]
-    with pytest.raises(ConfigError, match="different values of --keep-last"):
+    with refused(ConfigError):
         train_together([one, other])
 
 

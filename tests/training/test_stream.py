@@ -25,6 +25,7 @@ from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
 from waiting import HANG_S
+from wording import refused
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
 N_TRAIN = 2_600
@@ -291,14 +292,11 @@ def test_workers_refuse_a_state_of_the_main_process(n_workers: int, monkeypatch:
     stream, other = texts(), texts()
     next(iter(stream))
     other.load_state_dict(stream.state_dict())
-    sentence = (
-        f"state: taken in the main process on rank 0 of 1, not in worker 0 of {n_workers} on rank 0 of 1"
-    )
     for _ in range(2):
         sent = pickle.dumps(other)
         with monkeypatch.context() as patch:
             in_worker(patch, 0, n_workers)
-            with pytest.raises(ConfigError, match=f"{sentence}; resume with as many ranks and workers"):
+            with refused(ConfigError):
                 iter(pickle.loads(sent))
     other.set_epoch(1)  # leaves the state
     in_worker(monkeypatch, 0, n_workers)
@@ -310,9 +308,7 @@ def test_a_state_loaded_before_ranks_are_known(monkeypatch: pytest.MonkeyPatch) 
     next(iter(stream))
     other.load_state_dict(stream.state_dict())
     as_rank(monkeypatch, 0, 2)
-    with pytest.raises(
-        ConfigError, match=r"taken in the main process on rank 0 of 1, not in .* of 2; resume"
-    ):
+    with refused(ConfigError):
         iter(other)
 
 
@@ -342,7 +338,7 @@ def test_a_second_pass_ends_the_first(given: int) -> None:
         next(first)
     second = iter(stream)
     assert next(second)["question_index"] == 0
-    with pytest.raises(ConfigError, match="another pass over this stream has begun, which ended this one; "):
+    with refused(ConfigError):
         next(first)
     assert numbers(second) == list(range(1, 9))
     assert stream.state_dict()["epoch"] == 1
@@ -356,27 +352,24 @@ def test_a_pass_that_is_left_begins_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        ({"stream": "of another"}, "state: taken from a stream of other questions, images or order; give"),
-        ({"position": "3"}, 'state: position is "3"; expected a whole number'),
-        ({"share": {}}, "state: share.rank is missing; expected a whole number"),
-        (
-            {"share": {"rank": 0, "world_size": 1, "worker": 1, "n_workers": 4}},
-            "state: taken in worker 1 of 4 on rank 0 of 1, not in the main process on rank 0 of 1; resume",
-        ),
+        {"stream": "of another"},
+        {"position": "3"},
+        {"share": {}},
+        {"share": {"rank": 0, "world_size": 1, "worker": 1, "n_workers": 4}},
     ],
 )
-def test_a_state_that_does_not_fit(change: dict[str, Any], sentence: str) -> None:
+def test_a_state_that_does_not_fit(change: dict[str, Any]) -> None:
     stream = texts(limit=10)
-    with pytest.raises(ConfigError, match=sentence):
+    with refused(ConfigError):
         stream.load_state_dict({**stream.state_dict(), **change})
 
 
 def test_a_state_of_other_arguments_does_not_fit() -> None:
     state = texts(limit=10).state_dict()
     for change in ({"seed": 6}, {"limit": 11}, {"shuffle": 1}, {"size": (96, 65)}, {"split": "val_iid"}):
-        with pytest.raises(ConfigError, match="taken from a stream of other"):
+        with refused(ConfigError):
             texts(**{"limit": 10, **change}).load_state_dict(state)
 
 
@@ -431,11 +424,11 @@ def test_a_cache_is_bound_to_all_that_decides_an_image(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DatasetError, match=r"file: the cache of images cannot be used .*; choose another"):
+    with refused(DatasetError):
         made(limit=9, cache=tmp_path / "file")
     stream = made(limit=9, cache=tmp_path / "kept")
     (tmp_path / "kept").rmdir()
-    with pytest.raises(DatasetError, match=r"the cache of images cannot be used \(no such file"):
+    with refused(DatasetError):
         list(stream)
 
 
@@ -464,45 +457,42 @@ def test_several_processes_fill_a_cache_at_once(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_is_told_to_be_spawned() -> None:
     loader = DataLoader(made(limit=9), num_workers=1, multiprocessing_context="fork")
-    with pytest.raises(ConfigError, match=r'this process was forked.*multiprocessing_context="spawn"'):
+    with refused(ConfigError):
         list(loader)
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        ({"hop": "rubber_cilinder"}, r'HOP "rubber_cilinder": .*did you mean "rubber_cylinder"\?'),
-        (
-            {"split": "trian"},
-            r'no split "trian" of rubber_cylinder \(did you mean "train"\?\); known: train, ',
-        ),
-        ({"split": "val"}, r'no split "val" of rubber_cylinder'),
-        ({"split": "covr_train"}, "split is covr_train, whose questions are about several images; build"),
-        ({"size": (0, 64)}, "width is 0; expected from 1 to 8192 pixels"),
-        ({"size": (96, -1)}, "height is -1; expected from 1 to 8192 pixels"),
-        ({"size": 96}, r"size is 96; expected \(width, height\) in pixels, such as \(96, 64\)"),
-        ({"size": (96.0, 64)}, r"size is \[96.0, 64\]; expected"),
-        ({"seed": None}, r"seed is null; expected a whole number from 0 below 2\^64"),
-        ({"seed": -1}, "seed is -1; expected"),
-        ({"seed": 1 << 64}, "seed is 18446744073709551616; expected"),
-        ({"shuffle": True}, "shuffle is true; expected a whole number"),
-        ({"limit": 0}, "limit is 0; expected a whole number from 1"),
-        ({"buffer": 0}, "buffer is 0; expected a whole number from 1"),
-        ({"quality": "best"}, 'renderer native has no quality "best"; it has draft, standard, high'),
-        ({"rank": 1}, "rank and world_size go together"),
-        ({"rank": 2, "world_size": 2}, "rank is 2, but world_size is 2; ranks are counted from 0"),
-        ({"diversity": 99}, "diversity 99 is too high: material and shape have 6 combinations"),
-        ({"diversity": "8"}, 'diversity is "8"; expected a whole number from 1'),
-        ({"diversity_mode": "grid"}, "^diversity_mode grid says which combinations a diversity takes"),
-        ({"diversity": 8, "palette": "x"}, "^diversity and palette both say what is seen"),
-        ({"palette": "nowhere.json"}, "nowhere.json: no such file"),
-        ({"config": "nowhere.toml"}, "nowhere.toml"),
-        ({"split": "minimal_ood", "limit": 10**6}, "limit is 1,000,000, but minimal_ood of .* has "),
+        {"hop": "rubber_cilinder"},
+        {"split": "trian"},
+        {"split": "val"},
+        {"split": "covr_train"},
+        {"size": (0, 64)},
+        {"size": (96, -1)},
+        {"size": 96},
+        {"size": (96.0, 64)},
+        {"seed": None},
+        {"seed": -1},
+        {"seed": 1 << 64},
+        {"shuffle": True},
+        {"limit": 0},
+        {"buffer": 0},
+        {"quality": "best"},
+        {"rank": 1},
+        {"rank": 2, "world_size": 2},
+        {"diversity": 99},
+        {"diversity": "8"},
+        {"diversity_mode": "grid"},
+        {"diversity": 8, "palette": "x"},
+        {"palette": "nowhere.json"},
+        {"config": "nowhere.toml"},
+        {"split": "minimal_ood", "limit": 10**6},
     ],
 )
 @pytest.mark.slow
-def test_arguments_that_are_wrong_get_a_sentence(change: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(clevrhope.ClevrhopeError, match=sentence) as caught:
+def test_arguments_that_are_wrong_get_a_sentence(change: dict[str, Any]) -> None:
+    with refused(clevrhope.ClevrhopeError) as caught:
         made(**{"limit": 10, **change})
     assert "--" not in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -515,9 +505,9 @@ def test_a_seed_has_to_be_given() -> None:
 
 @pytest.mark.slow
 def test_settings_that_need_a_build(tmp_path: Path) -> None:
-    for line, sentence in (('passes = ["mask"]', "passes: a stream gives no mask"), ("clevr = '.'", "clevr")):
+    for line in ('passes = ["mask"]', "clevr = '.'"):
         (tmp_path / "own.toml").write_text(f"{line}\n")
-        with pytest.raises(ConfigError, match=f"own.toml: {sentence}.*build"):
+        with refused(ConfigError):
             texts(config=tmp_path / "own.toml")
 
 

@@ -27,6 +27,7 @@ from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
 from clevrhope.training.predictions import file_digest
 from clevrhope.training.vocab_mapping import map_vocab
+from wording import refused
 
 SPLITS = ("complex_iid", "complex_ood")
 
@@ -114,9 +115,8 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
     other = read_table(Layout(folder).suite_h5(HOP, "rad", "complex_ood"), PAIRS)
     assert other.suite == "rad"
     path.write_bytes(Layout(folder).suite_h5(HOP, "rad", "complex_ood").read_bytes())
-    with pytest.raises(
+    with refused(
         PredictionsError,
-        match=rf"anew since, so answer it again: clevrhope evaluate {tmp_path / 'run'} --suite carets$",
     ):
         score_suite(folder, "carets", made.path, seed=1, bootstrap=0)
     answer(splits=["complex_iid"])
@@ -124,7 +124,7 @@ def test_rows_of_other_weights_or_of_another_file_of_pairs_do_not_stay(
     assert ("carets", "complex_ood") not in places(made.path)
     weights = tmp_path / "run/weights"
     shutil.copyfile(weights / "words.safetensors", weights / "last.safetensors")
-    with pytest.raises(ConfigError, match=r"a prediction for complex_ood that is not known to be of"):
+    with refused(ConfigError):
         answer(suite="rad")
     answer()
     assert {suite for suite, _ in places(made.path)} == {None}
@@ -160,12 +160,10 @@ def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -
         assert set(places(each)) == {("rad", "complex_iid")}
 
 
-def test_a_suite_that_was_not_made(answer: Evaluate, folder: Path) -> None:
-    with pytest.raises(ConfigError, match=rf'no suite "cart" .*: clevrhope suite cart {folder} --hop {HOP}'):
+def test_a_suite_that_was_not_made(answer: Evaluate) -> None:
+    with refused(ConfigError):
         answer(suite="cart")
-    with pytest.raises(
-        ConfigError, match=r'no test set "minimal_iid" of .*; there: complex_iid, complex_ood'
-    ):
+    with refused(ConfigError):
         answer(suite="carets", splits=["minimal_iid"])
 
 

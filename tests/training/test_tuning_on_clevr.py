@@ -18,6 +18,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
+from wording import refused
 
 
 @pytest.fixture(scope="module")
@@ -101,32 +102,30 @@ def test_the_best_weights_on_clevrs_val_are_kept(
 
 
 def test_what_cannot_be_tuned_on(clevr: Path, dataset: Path, run: Train, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"is not a CLEVR_v1\.0 folder: expected questions/CLEVR_val"):
+    with refused(ConfigError):
         run(tune_on=str(tmp_path))
-    with pytest.raises(ConfigError, match="reads scenes"):
+    with refused(ConfigError):
         make_features(clevr, kind="attributes")
-    with pytest.raises(ConfigError, match='no pool "test"'):
+    with refused(ConfigError):
         make_features(clevr, kind="pixels", pools=["test"])
     bare = tmp_path / "bare"
     for name in ("questions", "scenes", "images"):
         (bare / name).parent.mkdir(exist_ok=True)
         (bare / name).symlink_to(clevr / name)
-    with pytest.raises(
-        ConfigError, match="no features of kind pixels width 24 height 16 with the same weights"
-    ):
+    with refused(ConfigError):
         run(tune_on=str(bare))
     make_features(bare, kind="pixels", size=(12, 8))
-    with pytest.raises(ConfigError, match="no features of kind pixels width 24"):
+    with refused(ConfigError):
         run(tune_on=str(bare))
     vocab, world = numbers(dataset)
     smaller = {**world["attributes"], "color": ["gray", "red"]}
-    with pytest.raises(ClevrhopeError, match=r"CLEVR_val_questions\.json"):
+    with refused(ClevrhopeError):
         read_clevr_questions(clevr, "val", vocab, smaller)
     (tmp_path / "broken/questions").mkdir(parents=True)
     (tmp_path / "broken/questions/CLEVR_val_questions.json").write_text(
         '{"questions": [{"question": "Why?"}]}'
     )
-    with pytest.raises(DatasetError, match=r"questions\[0\]\.answer is missing"):
+    with refused(DatasetError):
         read_clevr_questions(tmp_path / "broken", "val", vocab, world["attributes"])
 
 
@@ -138,5 +137,5 @@ def test_an_image_that_is_missing_is_told(with_features: Path, run: Train, tmp_p
     (bare / "images/val").mkdir(parents=True)
     (bare / "images/val/CLEVR_val_000001.png").symlink_to(with_features / "images/val/CLEVR_val_000001.png")
     make_features(bare, kind="pixels", size=(24, 16))
-    with pytest.raises(DatasetError, match="no features of scene 0; run clevrhope features again"):
+    with refused(DatasetError):
         run(tune_on=str(bare))

@@ -5,11 +5,11 @@ use super::cells::SearchResult;
 use super::completion::completes;
 use super::entry::Sides;
 use super::error::SuiteError;
-use super::expression::{Expression, Substitute, answer_value};
+use super::expression::{Substitute, answer_value};
 use super::original::Original;
-use super::partner::{Draft, Skip, Surroundings};
+use super::partner::{Draft, Needs, Skip, Surroundings};
 use super::relation::Relation;
-use super::test::{Case, RelationRule, Suite};
+use super::test::{Case, Suite};
 use crate::holdout::Holdout;
 use crate::program::Program;
 use crate::question::instantiate::{Question, relations_needed};
@@ -231,22 +231,18 @@ impl<'a> PairMaker<'a> {
             Ok(case) => case,
             Err(skip) => return Some(Err(skip)),
         };
-        if case.relation == RelationRule::Positive {
-            let truth =
-                |draft: Draft| Found::Truth(draft.answer == Answer::Bool(true), self.mentions(&original.program));
-            return Some(case.draft(original, None, *scene, self.at).map(truth));
-        }
-        if !case.values.iter().any(Expression::needs_foil) {
-            return Some(Ok(Found::Ready(None)));
-        }
-        if case.values.contains(&Expression::Each) {
-            let each = case.each(original, *scene, self.at);
-            return Some(each.map(Found::Group).ok_or(Skip::NoFoil));
-        }
-        let (answer_fits, foils) = case.foils(original, *scene, self.at);
-        if foils.is_empty() || !(answer_fits || case.values.iter().any(Expression::is_drawn)) {
-            return Some(Err(Skip::NoFoil));
-        }
+        let foils = match case.needs(original, *scene, self.at) {
+            Err(skip) => return Some(Err(skip)),
+            Ok(Needs::Nothing) => return Some(Ok(Found::Ready(None))),
+            Ok(Needs::Truth) => {
+                let truth = |draft: Draft| {
+                    Found::Truth(draft.answer == Answer::Bool(true), self.mentions(&original.program))
+                };
+                return Some(case.draft(original, None, *scene, self.at).map(truth));
+            }
+            Ok(Needs::Each(substitutes)) => return Some(Ok(Found::Group(substitutes))),
+            Ok(Needs::Foil { foils, .. }) => foils,
+        };
         let mut rng = key.at(original.row as u64);
         let is_answer = rng.coin();
         let is_balanced = case.is_balanced();

@@ -51,6 +51,18 @@ pub(super) struct Surroundings<'a> {
     pub holdout: Option<&'a Holdout>,
 }
 
+/// What takes the place of an original's answer in its partners.
+pub(super) enum Needs {
+    /// Nothing: the partner follows from the original.
+    Nothing,
+    /// Nothing, but the partner asks whether a number is above 0, and its answers have to be balanced.
+    Truth,
+    /// These values, each in a partner of its own.
+    Each(Vec<Substitute>),
+    /// One of these foils, of which there is at least one, or the answer, if a partner can ask for it.
+    Foil { foils: Vec<u8>, answer_fits: bool },
+}
+
 /// A partner before it is worded.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
@@ -69,18 +81,36 @@ impl Case {
         self.values.contains(&Expression::AnswerOrFoil) && !self.values.contains(&Expression::FoilOrAnswer)
     }
 
-    /// The values that a partner can ask for: whether it can ask for the answer itself, and the foils.
-    pub fn foils(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> (bool, Vec<u8>) {
-        let Some(place) = self.values.iter().position(Expression::needs_foil) else { return (false, Vec::new()) };
-        let answer = answer_value(original.answer);
-        let fits =
-            |is_answer: bool, foil: u8| self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok();
+    /// What the partners of an original need in place of its answer. Whoever makes pairs draws from this alone.
+    ///
+    /// # Errors
+    /// No value can take the place.
+    pub fn needs(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Result<Needs, Skip> {
+        if self.relation == RelationRule::Positive {
+            return Ok(Needs::Truth);
+        }
+        if self.values.contains(&Expression::Each) {
+            return self.each(original, scene, at).map(Needs::Each).ok_or(Skip::NoFoil);
+        }
+        let Some(place) = self.values.iter().position(Expression::needs_foil) else { return Ok(Needs::Nothing) };
+        let foils = self.foils(place, original, scene, at);
+        let first = *foils.first().ok_or(Skip::NoFoil)?;
+        let answer_fits = answer_value(original.answer).is_some() && self.fits(true, first, original, scene, at);
+        if answer_fits || self.values.iter().any(Expression::is_drawn) {
+            Ok(Needs::Foil { foils, answer_fits })
+        } else {
+            Err(Skip::NoFoil)
+        }
+    }
+
+    /// The values other than the answer that a partner can have at a place.
+    fn foils(&self, place: usize, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Vec<u8> {
         let avoided = match self.values[place] {
             Expression::Another(param) => original.reading.values[usize::from(param)],
-            _ => answer,
+            _ => answer_value(original.answer),
         };
-        let all = 0..self.n_values(place, at);
-        let mut others: Vec<u8> = all.filter(|&value| Some(value) != avoided && fits(false, value)).collect();
+        let all = (0..self.n_values(place, at)).filter(|&value| Some(value) != avoided);
+        let mut others: Vec<u8> = all.filter(|&value| self.fits(false, value, original, scene, at)).collect();
         let asked = AskedObject::of(&original.program, at.holdout);
         let completes = |value: &u8| asked.as_ref().is_some_and(|asked| asked.is_completed_by(*value));
         match self.values[place] {
@@ -90,11 +120,23 @@ impl Case {
             Expression::Another(_) if avoided.is_none() => others.clear(),
             _ => (),
         }
-        (others.first().is_some_and(|&foil| answer.is_some() && fits(true, foil)), others)
+        others
+    }
+
+    /// Whether there is a partner that asks for the answer or the foil.
+    fn fits(
+        &self,
+        is_answer: bool,
+        foil: u8,
+        original: &Original,
+        scene: SceneView<'_>,
+        at: Surroundings<'_>,
+    ) -> bool {
+        self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok()
     }
 
     /// All values of a type, each for a partner of its own; None if one of these partners is not possible.
-    pub fn each(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Option<Vec<Substitute>> {
+    fn each(&self, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> Option<Vec<Substitute>> {
         let place = self.values.iter().position(|value| *value == Expression::Each)?;
         let answer = answer_value(original.answer);
         let with = |foil: u8| {

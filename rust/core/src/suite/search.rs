@@ -14,7 +14,8 @@ use super::error::SuiteError;
 use super::expression::{Expression, Substitute, answer_value};
 use super::original::Original;
 use super::pairs::{Given, Pair, PairMaker, Pairs};
-use super::test::{Case, RelationRule};
+use super::partner::Needs;
+use super::test::Case;
 use crate::program::{Function, Program};
 use crate::question::balance::acceptable;
 use crate::question::instantiate::{MAX_OPTIONS, answer_of};
@@ -280,11 +281,10 @@ impl<'a> TestSearch<'a> {
     ) -> Option<Vec<(u16, &Case, Option<Substitute>)>> {
         let mut control = |&test: &u16| {
             let case = self.maker.case(test, original, scene)?.ok()?;
-            if !case.values.iter().any(Expression::needs_foil) {
+            let Needs::Foil { foils, .. } = case.needs(original, scene, self.maker.at).ok()? else {
                 return Some((test, case, None));
-            }
-            let (_, foils) = case.foils(original, scene, self.maker.at);
-            let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize)?;
+            };
+            let foil = foils[rng.below(foils.len() as u32) as usize];
             Some((test, case, Some(Substitute { is_answer: false, foil })))
         };
         source.controls.iter().map(&mut control).collect()
@@ -348,19 +348,17 @@ impl<'a> TestSearch<'a> {
         cell: Cell,
         rng: &mut StreamRng,
     ) -> Option<(Vec<Option<Substitute>>, Option<(Queue, bool)>)> {
-        if case.relation == RelationRule::Positive {
-            // Yes waits for a no.
-            let truth = matches!(original.answer, Answer::Integer(number) if number > 0);
-            return Some((vec![None], Some(((None, cell, 0, 0), truth))));
-        }
-        if !case.values.iter().any(Expression::needs_foil) {
-            return Some((vec![None], None));
-        }
         let at = self.maker.at;
-        if case.values.contains(&Expression::Each) {
-            return Some((case.each(original, scene, at)?.into_iter().map(Some).collect(), None));
-        }
-        let (answer_fits, mut foils) = case.foils(original, scene, at);
+        let (mut foils, answer_fits) = match case.needs(original, scene, at).ok()? {
+            Needs::Nothing => return Some((vec![None], None)),
+            Needs::Truth => {
+                // Yes waits for a no.
+                let truth = matches!(original.answer, Answer::Integer(number) if number > 0);
+                return Some((vec![None], Some(((None, cell, 0, 0), truth))));
+            }
+            Needs::Each(substitutes) => return Some((substitutes.into_iter().map(Some).collect(), None)),
+            Needs::Foil { foils, answer_fits } => (foils, answer_fits),
+        };
         let is_in_cell = |substitute: Substitute| {
             let draft = case.draft(original, Some(substitute), scene, at);
             draft.is_ok_and(|draft| self.maker.mentions(&draft.program) == (cell & 1 != 0))
@@ -368,8 +366,7 @@ impl<'a> TestSearch<'a> {
         if !case.is_balanced() {
             let is_answer = rng.coin();
             foils.retain(|&foil| is_in_cell(Substitute { is_answer, foil }));
-            let may = answer_fits || case.values.iter().any(Expression::is_drawn);
-            let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize).filter(|_| may)?;
+            let foil = *foils.get(rng.below((foils.len() as u32).max(1)) as usize)?;
             return Some((vec![Some(Substitute { is_answer, foil })], None));
         }
         let answer = answer_value(original.answer).filter(|_| answer_fits)?;
