@@ -16,7 +16,7 @@ from short_runs import HOP, Train, rows
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.suite_questions import open_suite
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
@@ -147,7 +147,7 @@ def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -
     none = {name: rows[:0] for name, rows in pairs.arrays().items()}
     attributes = {"suite": "rad", "tests": pairs.tests, "types": pairs.types, "n_originals": 0}
     with QuestionWriter(path, hop=HOP, split="complex_ood", pool=pairs.pool, attributes=attributes) as writer:
-        writer.append(QuestionTable(PAIRS, none))
+        writer.append(none)
     (made,) = answer(suite="rad")
     assert set(made.percent) == {*SPLITS, "rad/complex_iid"}
     (condition,) = score_suite(folder, "rad", made.path, seed=1, bootstrap=0).conditions

@@ -73,7 +73,7 @@ class SuiteWriter:
             rows_file(questions, key="questions", info=question_info(split)) as add_rows,
         ):
             for batch, table in blocks:
-                writer.append(table)
+                writer.append(table.arrays())
                 add_rows(rows_with(batch.json_rows(split=split, start_index=done), table))
                 done += len(batch)
         vocab = layout.suite_vocab(hop, self.suite)

@@ -53,7 +53,7 @@ def write_split(
             QuestionWriter(h5, hop=hop, split=split, pool=job.pool, prefixes=prefixes)
         )
         for batch in batches:
-            writer.append(batch.table)
+            writer.append(batch.table.arrays())
             for name, value in batch.attributes.items():
                 writer.set_attribute(name, value)
             if add_rows is not None:
