@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope._core import AuditReader
 from clevrhope.audit.report import Check, Found
 from clevrhope.dataset.json_rows import open_lines
-from clevrhope.dataset.native_reader import QuestionReader
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays, parse_question, read_question_rows
 from clevrhope.errors import DatasetError
@@ -111,7 +111,7 @@ def compare_json(
 
 
 def question_encoder(
-    reader: QuestionReader,
+    reader: AuditReader,
     files: Compared,
     arrays: SplitArrays,
     pool: PoolScenes,
@@ -126,19 +126,29 @@ def question_encoder(
 
     def encode(rows: Sequence[tuple[int, bytes]], first: int) -> Encoded:
         try:
-            found = reader.encode([row for _, row in rows], first, *widths)
+            words, programs, numbers, filenames = reader.encode([row for _, row in rows], *widths)
         except ValueError as error:
             for k, row in enumerate(rows):
                 parse_question(files.path, first + k, *row)  # raises an error that names the row
             raise DatasetError(f"{files.path}: {error}") from error
-        columns = {name: each for name, each in found.columns.items() if numbered or name != "orig_idxs"}
-        scenes = pool.rows(found.columns["image_idxs"]).tolist()
+        answers, image_idxs, families = numbers
+        scenes = pool.rows(image_idxs).tolist()
         names = [
             (first + k, f"names another image than its scene does, {pool.filenames[scene]}", name)
-            for k, (scene, name) in enumerate(zip(scenes, found.filenames, strict=True))
+            for k, (scene, name) in enumerate(zip(scenes, filenames, strict=True))
             if scene != MISSING and name != pool.filenames[scene]
         ]
-        return Encoded({**columns, **found.wide}, names)
+        columns: dict[str, npt.NDArray[Any]] = {
+            "answers": answers,
+            "image_idxs": image_idxs,
+            **({"orig_idxs": np.arange(first, first + len(rows))} if numbered else {}),
+            "question_families": families,
+            "question_lengths": words[1],
+            "program_lengths": programs[1],
+            "questions": words[0],
+            "programs": programs[0],
+        }
+        return Encoded(columns, names)
 
     return encode
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from clevrhope.audit.question_files import QuestionFile
 from clevrhope.audit.report import Found, where
-from clevrhope.dataset.native_reader import NO_SCENE, UNDETERMINED, WHY, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import NO_SCENE, UNDETERMINED, WHY, Ints, question_reader, vocabulary_of
 from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, Vocab
@@ -35,7 +35,7 @@ class ColumnCheck:
     def __init__(self, vocab: Vocab) -> None:
         """Takes the files' vocabulary."""
         # Which relations are needed does not depend on the held-out pair.
-        self._reader = QuestionReader(vocab, (), {}, vocabulary_of(vocab))
+        self._reader = question_reader(vocab, (), {}, vocabulary_of(vocab))
         functions = vocab.functions
         relates = [number for name, number in functions.items() if name.startswith(RELATION)]
         self._is_relation = np.zeros(1 + max(functions.values(), default=0), dtype=np.bool_)

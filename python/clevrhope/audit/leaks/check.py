@@ -22,7 +22,7 @@ from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import read_plainly
-from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
@@ -120,7 +120,7 @@ class _HopCheck:
         vocab, words, vocabulary = leaks.vocab, leaks.words, leaks.vocabulary
         try:
             by_chains, self.by_descriptions = (
-                QuestionReader(vocab, hop.target, words, vocabulary, in_chains=in_chains)
+                question_reader(vocab, hop.target, words, vocabulary, in_chains=in_chains)
                 for in_chains in (True, False)
             )
         except VocabularyError as error:

@@ -14,7 +14,7 @@ from clevrhope.audit.leaks.palette import PaletteCheck
 from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.source import SuiteSource
-from clevrhope.dataset.native_reader import Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
@@ -64,7 +64,7 @@ class SuitePairs:
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
         """(N,) rows of the scenes in the pool."""
-        self.reader = QuestionReader(vocab, place.hop.target, folder.leaks.words, vocabulary_of(vocab))
+        self.reader = question_reader(vocab, place.hop.target, folder.leaks.words, vocabulary_of(vocab))
         self.counted: Counter[str] = Counter()
         self.notes: list[tuple[str, str]] = []
         self.n = n = len(arrays) // 2
