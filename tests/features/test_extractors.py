@@ -13,9 +13,9 @@ from PIL import Image
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.batches import Batches
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
+from clevrhope.features.source import Batches
 from clevrhope.features.store import open_store
 
 HERE = "test_extractors"

@@ -17,11 +17,10 @@ import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.batches import Batches
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
 from clevrhope.features.extractor import Array, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.source import DIGEST_BYTES, Block, PoolSource
+from clevrhope.features.source import DIGEST_BYTES, Batches, Block, PoolSource
 from clevrhope.features.store import FOLDER, STORE_FORM, StoreInfo, map_array, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import check_form

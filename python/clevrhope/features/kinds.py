@@ -42,7 +42,7 @@ KINDS: dict[str, KindRow] = {
         frozenset({"attributes", "places", "n_boxes"}),
         has_size=False,
     ),
-    "scene-boxes": KindRow("clevrhope.features.scene_boxes:SceneBoxes", _OF_BOXES, RESNET),
+    "scene-boxes": KindRow("clevrhope.features.resnet101:SceneBoxes", _OF_BOXES, RESNET),
     "frcnn": KindRow("clevrhope.features.frcnn:FrcnnFeatures", _OF_BOXES, FRCNN, has_size=False),
     "resnet101": KindRow("clevrhope.features.resnet101:Resnet101", frozenset({"maps"}), RESNET),
 }

@@ -339,20 +339,4 @@ def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") ->
     """
     with reading(path, "a whole array", remedy=remedy):
         check_regular(path)
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
-            if version not in _HEADERS:
-                raise DatasetError(f"{path}: of version {version[0]}.{version[1]} of the format; {remedy}")
-            header = _HEADERS[version](file, max_header_size=MAX_HEADER)
-        if header[2].hasobject:
-            raise DatasetError(f"{path}: holds Python objects, not numbers; {remedy}")
-        return np.load(path, mmap_mode=mode, allow_pickle=False, max_header_size=MAX_HEADER)  # type: ignore[no-any-return, call-arg]
-
-
-MAX_HEADER = 10_000
-"""The most characters in the header of a .npy file; headers written by this package have 128."""
-
-_HEADERS: Mapping[tuple[int, int], Any] = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+        return np.lib.format.open_memmap(path, mode=mode)  # type: ignore[no-untyped-call, no-any-return]

@@ -18,9 +18,8 @@ from clevrhope.training.checkpoints import read_about, remove_states
 from clevrhope.training.checks import rehearse
 from clevrhope.training.device import computing
 from clevrhope.training.interrupts import interrupts
-from clevrhope.training.log import OnLog
 from clevrhope.training.loop import Loop
-from clevrhope.training.member import Member, open_member
+from clevrhope.training.member import Member, OnLog, open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest, TrainSummary

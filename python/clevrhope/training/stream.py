@@ -32,7 +32,7 @@ from clevrhope.pipeline.window_images import WindowImages, WindowScenes
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.settings import check_whole
-from clevrhope.training.stream_order import Numbers, Order, Share, window_bounds
+from clevrhope.training.order import Numbers, Order, Share, window_bounds
 
 _PROCESS = os.getpid()
 """The process that imported this module. A process forked from it has the module, but no native threads."""

@@ -1,4 +1,6 @@
-"""Three ways to run the modules of a batch of programs, with equal results up to rounding.
+"""The weights of all modules of a Tensor-NMN, and three ways to run those of a batch of programs.
+
+The results of the three are equal up to rounding:
 
 - `run_modules` runs one module at a time on one map. The others are tested against it.
 - `run_bucketed` runs all nodes of a token whose inputs are ready with one convolution.
@@ -9,15 +11,94 @@ On a CPU, the second takes at most half as long as the third. The third launches
 GPU spends its time waiting for launches.
 """
 
+import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
-from clevrhope.models.tensor_nmn.bank import Bank, Kernels
+from clevrhope.models.tensor_nmn.config import ModuleInit
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices
+
+
+class Kernels(NamedTuple):
+    """The weights of T convolutions of one shape."""
+
+    weights: Tensor  # (T, C, C in, k, k)
+    biases: Tensor  # (T, C)
+
+
+class Bank(NamedTuple):
+    """The weights of T modules, which are selected by module numbers."""
+
+    first: Kernels  # the first convolution of each module's block
+    second: Kernels  # the second one
+    joins: Kernels  # the convolutions that join two inputs
+    join_places: Tensor  # (T,) each module's index in `joins`; -1 if it has none
+
+
+class ModuleBank(nn.Module):
+    """A residual block of two 3 x 3 convolutions per token, and a 1 x 1 convolution to join two inputs.
+
+    Special tokens have a block too, as in the public code, although no program runs it, so that the number of
+    parameters matches the published one.
+
+    Args:
+        arities: the number of inputs of each token; -1 for special tokens.
+        channels: channels of all maps.
+        init: how weights are initialised. "torch": uniform, as torch does for a convolution. "he": normal,
+            with the deviations of He et al. (2015) before a ReLU and about a third of them before the sum
+            with a block's input; biases 0. This is a choice of this project.
+    """
+
+    join_places: Tensor
+
+    def __init__(self, arities: npt.NDArray[np.int8], channels: int, init: ModuleInit = "torch") -> None:
+        super().__init__()
+        n_tokens, joining = len(arities), np.flatnonzero(arities == 2)
+        self.first_weights, self.first_biases = _kernels(n_tokens, channels, channels, 3)
+        self.second_weights, self.second_biases = _kernels(n_tokens, channels, channels, 3)
+        self.join_weights, self.join_biases = _kernels(len(joining), channels, 2 * channels, 1)
+        if init == "he":
+            for weights, biases, gain in (
+                (self.first_weights, self.first_biases, math.sqrt(2)),
+                (self.second_weights, self.second_biases, 0.5),
+                (self.join_weights, self.join_biases, math.sqrt(2)),
+            ):
+                n_inputs = math.prod(weights.shape[2:])
+                nn.init.normal_(weights, std=gain / math.sqrt(n_inputs))
+                nn.init.zeros_(biases)
+        places = torch.full((n_tokens,), -1)
+        places[torch.from_numpy(joining)] = torch.arange(len(joining))
+        self.register_buffer("join_places", places, persistent=False)
+
+    def weights(self) -> Bank:
+        """The weights of all tokens' modules; in a stack, each with a first axis for the models."""
+        return Bank(
+            Kernels(self.first_weights, self.first_biases),
+            Kernels(self.second_weights, self.second_biases),
+            Kernels(self.join_weights, self.join_biases),
+            self.join_places,
+        )
+
+    def joined(self) -> Bank:
+        """The M x T modules of a stack of banks as one bank, where number m * T + t is token t of model m."""
+        weights = self.weights()
+        places = weights.join_places  # (M, T)
+        starts = weights.joins.weights.shape[1] * torch.arange(len(places), device=places.device)
+        first, second, joins = (Kernels(*(each.flatten(0, 1) for each in part)) for part in weights[:3])
+        return Bank(first, second, joins, torch.where(places < 0, places, places + starts[:, None]).flatten())
+
+
+def _kernels(n: int, channels: int, channels_in: int, side: int) -> tuple[nn.Parameter, nn.Parameter]:
+    """Weights and biases as torch draws them for a convolution."""
+    bound = 1 / math.sqrt(channels_in * side * side)
+    weights = torch.empty(n, channels, channels_in, side, side).uniform_(-bound, bound)
+    return nn.Parameter(weights), nn.Parameter(torch.empty(n, channels).uniform_(-bound, bound))
 
 
 def run_modules(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
