@@ -34,9 +34,8 @@ from clevrhope.images.blender.devices import (
 from clevrhope.images.blender.gpu_use import GpuUse, load_nvml
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.process import Patience
-from clevrhope.images.renderer import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.rendering_record import rendering_as_json
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import CPU, INTERFACES, DeviceChoice, RenderSettings, parse_device
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
 

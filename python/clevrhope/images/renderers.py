@@ -10,8 +10,8 @@ from typing import Any
 from clevrhope.errors import ConfigError
 from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.native import NATIVE
-from clevrhope.images.renderer import ANY, CPU, Renderer, RendererRow, parse_device
-from clevrhope.images.settings import Rendering
+from clevrhope.images.renderer import Renderer, RendererRow
+from clevrhope.images.settings import ANY, CPU, Rendering, parse_device
 from clevrhope.look.definition import Look
 from clevrhope.runtime.settings import suggestion
 
@@ -94,7 +94,7 @@ def open_renderer(
     if engine == "ray":
         from clevrhope.images.ray.engine import RayRenderer  # Ray may not be installed
 
-        return RayRenderer(rendering, look=look, workers=workers, address=address)
+        return RayRenderer(rendering, row_of(rendering), look=look, workers=workers, address=address)
     if address is not None:
         raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
     return row_of(rendering).open(rendering, look=look, workers=workers, folder=folder)

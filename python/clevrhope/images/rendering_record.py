@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.images.renderer import ANY, parse_device
 from clevrhope.images.renderers import (
     DEFAULT_RENDERER,
     renderer_of,
     row_of,
     row_recorded,
 )
-from clevrhope.images.settings import Rendering
+from clevrhope.images.settings import ANY, Rendering, parse_device
 from clevrhope.runtime.settings import naming, read_settings
 
 

@@ -13,8 +13,8 @@ from clevrhope.images.blender.devices import WORKER, Device, choose_gpus
 from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import CPU, Pixels, Renderer, RendererRow, Scene, parse_device
-from clevrhope.images.settings import BLENDER_QUALITIES, RenderSettings
+from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
+from clevrhope.images.settings import BLENDER_QUALITIES, CPU, RenderSettings, parse_device
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
 from clevrhope.runtime.resources import available_bytes, available_cores

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_PATIENCE, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.renderer import ANY, CPU, INTERFACES, DeviceChoice
+from clevrhope.images.settings import ANY, CPU, INTERFACES, DeviceChoice
 from clevrhope.runtime.blender import check_blender
 
 #: The module that Blender's interpreter runs.
