@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from clevrhope.dataset.clevr_json import SceneLines
 from clevrhope.dataset.contents import (
     all_splits_in,
     hops_in,
@@ -26,7 +27,6 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
-from clevrhope.dataset.scene_lines import SceneLines
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.hdf5 import MAX_ROWS
+from clevrhope.dataset.hdf5 import MAX_ROWS, ProcessFile
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.question_kinds import (
     ABSENT,
     SINGLE,

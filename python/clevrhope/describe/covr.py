@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab

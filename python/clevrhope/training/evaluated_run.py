@@ -7,7 +7,7 @@ from typing import Any
 
 from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import find_hop, same_hop
-from clevrhope.dataset.covr_description import rows_sha256
+from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from clevrhope.dataset.clevr_questions import read_clevr_questions
+from clevrhope.dataset.clevr_folder import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import DatasetError, PredictionsError, shown
