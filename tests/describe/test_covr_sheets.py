@@ -22,7 +22,7 @@ from clevrhope.describe.contact_sheet import shown_objects
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
+from clevrhope.metrics.covr import answer_counts, maj, maj_templ
 from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 

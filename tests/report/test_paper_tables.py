@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from simulated import exactly
 
-from clevrhope.metrics.paper import ResultRow, paper_results, size_number
+from clevrhope.metrics.published import ResultRow, paper_results, size_number
 from clevrhope.report.page import Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import Source

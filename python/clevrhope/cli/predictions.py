@@ -146,7 +146,7 @@ def score(
                 "--covr does not go with --by, --families, --suite or --tier: questions about sets of images "
                 "have breakdowns of their own"
             )
-        from clevrhope.metrics.covr.scorer import score_covr
+        from clevrhope.metrics.covr import score_covr
 
         results = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)
     elif suite is not None:

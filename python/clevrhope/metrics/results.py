@@ -209,7 +209,7 @@ class PredicateScores:
         model: the model's name.
         train_size: number of covr_train questions before any were held out.
         shots: the number of questions with the property that were kept in the train set.
-        filtered: number of covr_train questions that have the property; None without covr_train.
+        filtered: number of covr_train questions that have the property.
         n_questions: number of questions of the test set that have the property.
         accuracies: of the model trained without the property ("held_out"), of a text-only model trained on
             the same questions ("text"), of the model on as many questions drawn with the property
@@ -223,7 +223,7 @@ class PredicateScores:
     model: str
     train_size: int | None
     shots: int
-    filtered: int | None
+    filtered: int
     n_questions: int
     accuracies: Mapping[str, Scores]
     generalisation: Scores | None

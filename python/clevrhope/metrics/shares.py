@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.question_kinds import Numbers
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
 from clevrhope.metrics.results import Measure, Scored, Scores
@@ -91,7 +92,7 @@ class GroupFigures:
 def score_flags(
     flags: Mapping[str, Flags],
     formulas: Mapping[str, Formula],
-    groups: Mapping[str, Ints],
+    groups: Mapping[str, Numbers],
     units: Ints,
     *,
     bootstrap: int = 0,

@@ -5,17 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.covr.scorer import score_covr
-from clevrhope.metrics.covr.tables import (
+from clevrhope.metrics.covr import score_covr
+from clevrhope.metrics.results import Condition, Results
+from clevrhope.metrics.text_tables import (
     NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
     described,
     is_undefined,
     row_cells,
+    text_with_interval,
+    value_text,
 )
-from clevrhope.metrics.results import Condition, Results
-from clevrhope.metrics.text_tables import text_with_interval, value_text
 from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, check_dataset
 from clevrhope.report.runs import Source

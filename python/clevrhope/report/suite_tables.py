@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES, headings
-from clevrhope.metrics.pairs import SAME_KIND, coverage, reference_results
+from clevrhope.metrics.pairs import coverage
+from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Part, Scores
-from clevrhope.metrics.suites.rights import Rights
-from clevrhope.metrics.suites.scorer import YES_NO
-from clevrhope.metrics.suites.tables import (
+from clevrhope.metrics.suite_tables import (
     AGREEMENT,
     ALL_CELLS,
     ALL_PAIRS,
     ROBUSTNESS,
 )
+from clevrhope.metrics.suites import YES_NO, Rights
 from clevrhope.metrics.text_tables import constant_text
 from clevrhope.report.instances import Instance
 from clevrhope.report.page import Table

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from clevrhope.metrics.means import mean_of
-from clevrhope.metrics.paper import ResultRow, paper_results, size_name, size_number
+from clevrhope.metrics.published import ResultRow, paper_results, size_name, size_number
 from clevrhope.report.page import Grey, Table
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.splits.hops import name_order

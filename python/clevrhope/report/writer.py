@@ -10,8 +10,8 @@ from clevrhope.dataset.folder_check import is_dataset
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
-from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
+from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
 from clevrhope.pages import render_text
 from clevrhope.report.covr import covr_tables, measure_covr

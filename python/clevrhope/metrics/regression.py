@@ -6,7 +6,7 @@ public, so we fit once with an intercept and once without. Without one, R2 compa
 instead of the mean, so the two values of R2 cannot be compared.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,18 +17,13 @@ _LEAST_FREE = 1e-9
 """Below this 1 - leverage, the fit passes through the instance whatever its target is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """A least-squares fit."""
+class Fit(NamedTuple):
+    """What a least-squares fit explains."""
 
-    coefficients: tuple[float, ...]
-    """One for each feature."""
-    intercept: float | None
-    """None for a fit without one."""
     r2: float | None
     """1 - SS_res / SS_tot, where SS_tot is taken about the mean of the targets, or about zero for a fit
     without an intercept. None where SS_tot is 0."""
-    left_out_r2: float | None = None
+    left_out_r2: float | None
     """Leave-one-out R2: each target is predicted by the fit on all other instances, and SS_tot uses their
     mean. It falls when an uninformative feature makes R2 rise, and can be negative. None also where a single
     instance determines a coefficient."""
@@ -40,32 +35,27 @@ def least_squares(features: Floats, target: Floats, *, intercept: bool) -> Fit:
     Raises:
         PredictionsError: there are fewer instances than coefficients, or a number is not finite.
     """
-    n_coefficients = features.shape[1] + intercept
-    if len(target) < n_coefficients:
-        raise PredictionsError(f"{len(target)} instances cannot give {n_coefficients} coefficients")
+    n, n_coefficients = len(target), features.shape[1] + intercept
+    if n < n_coefficients:
+        raise PredictionsError(f"{n} instances cannot give {n_coefficients} coefficients")
     finite = np.isfinite(features).all(axis=1) & np.isfinite(target)
     if not finite.all():
         raise PredictionsError(
             f"instance {int(finite.argmin())} has a feature or target that is not a number"
         )
-    columns = np.column_stack([features, np.ones(len(target))]) if intercept else features
-    solution = np.linalg.lstsq(columns, target, rcond=None)[0]
-    total = float(((target - target.mean() * intercept) ** 2).sum())
-    residual = float(((target - columns @ solution) ** 2).sum())
+    columns = np.column_stack([features, np.ones(n)]) if intercept else features
+    residuals = target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
+    about = target - target.mean() * intercept
+    # From the leverages h, the residual of a left-out instance is (y - fitted) / (1 - h).
+    free = 1 - np.einsum("ij,ji->i", columns, np.linalg.pinv(columns))  # (M,)
+    about_others = about * n / (n - 1) if intercept and n > 1 else target
+    is_determined = bool((free < _LEAST_FREE).any())
     return Fit(
-        coefficients=tuple(solution[: features.shape[1]].tolist()),
-        intercept=float(solution[-1]) if intercept else None,
-        r2=1 - residual / total if total else None,
-        left_out_r2=_left_out_r2(columns, target, columns @ solution, intercept=intercept),
+        r2=_explained(residuals, about),
+        left_out_r2=None if is_determined else _explained(residuals / free, about_others),
     )
 
 
-def _left_out_r2(columns: Floats, target: Floats, fitted: Floats, *, intercept: bool) -> float | None:
-    """From the leverages h, the residual of a left-out instance is (y - fitted) / (1 - h)."""
-    n = len(target)
-    free = 1 - np.einsum("ij,ji->i", columns, np.linalg.pinv(columns))  # (n,)
-    about = (target - target.mean()) * n / (n - 1) if intercept and n > 1 else target
-    total = float((about**2).sum())
-    if not total or (free < _LEAST_FREE).any():
-        return None
-    return 1 - float((((target - fitted) / free) ** 2).sum()) / total
+def _explained(residuals: Floats, deviations: Floats) -> float | None:
+    total = float((deviations**2).sum())
+    return 1 - float((residuals**2).sum()) / total if total else None

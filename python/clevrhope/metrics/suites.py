@@ -1,6 +1,7 @@
-"""Scores predictions about the pairs of a suite against the right answers of a folder."""
+"""Scores predictions about suites of paired tests made by `clevrhope suite`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.measures import REPLIES, formulas
-from clevrhope.metrics.pairs import AnswerKind, AnswerSet, score_pairs
+from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Booleans, score_pairs
 from clevrhope.metrics.problems import EXAMPLES
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
@@ -28,8 +29,7 @@ from clevrhope.metrics.scoring import (
     notes_of,
 )
 from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suites.questions import CELL, N_CELLS, constants, parts_of_pairs, traits
-from clevrhope.metrics.suites.shared_originals import crossings, groups
+from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import suggestion
 
@@ -161,16 +161,14 @@ class _Scorer:
     def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
         """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
-        names, part_of = parts_of_pairs(pairs, self._answers, functions)
+        by_name = groupings(pairs, self._answers, functions)
+        part_of = {by: numbers for by, (numbers, _) in by_name.items()}
         scored = score_pairs(pairs, given, self._answers, part_of, **self._draws)
         parts = {Part(): scored[""][0]}
-        for by, of_parts in names.items():
+        for by, (_, part_named) in by_name.items():
             for number, scores in scored[by].items():
-                if by == CELL:
-                    test, cell = divmod(number, N_CELLS)
-                    parts[Part("test", pairs.tests[test], f"{cell:02b}")] = scores
-                elif number < len(of_parts):
-                    parts[Part(by, of_parts[number])] = scores
+                if (part := part_named(number)) is not None:
+                    parts[part] = scores
         controls = {}
         for name, control, scores in crossings(pairs, given, self._answers, **self._draws):
             parts[Part("crossings", name)] = scores
@@ -254,3 +252,46 @@ def _check_scored(
             f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
             f"answers them with clevrhope evaluate RUN --suite {suite}"
         )
+
+
+# What single runs have right, for comparing runs
+
+
+@dataclass(frozen=True)
+class Rights:
+    """Whether a run answers each of N questions correctly, of a split or of the pairs of a suite on it."""
+
+    target: Target
+    questions: QuestionTable
+    answered: Booleans
+    """(N,); of pairs, whether both questions have an answer."""
+    right: Booleans
+    """(N,) false where there is no answer."""
+
+
+def rights(key: AnswerKey, suite: str, collector: Collector) -> tuple[list[Rights], list[Rights]]:
+    """What all runs answer correctly, on the splits that have pairs of a suite and on these pairs.
+
+    Raises:
+        PredictionsError: as for `score_suite`, except that no pair needs both answers.
+        DatasetError: a file of the dataset is incomplete.
+    """
+    collector.finish(partial=True, what=suite)
+    splits, of_suite = [], []
+    for target in dict.fromkeys(target._replace(suite=None) for target in collector.given):
+        hop, split, *_ = target
+        if split not in key.suite_splits(hop, suite):
+            continue
+        if target in collector.given:
+            splits.append(_rights(target, key.test_set(hop, split), collector.given[target]))
+        pairs = key.pairs(hop, suite, split)
+        given = answers_to_pairs(collector.given, target._replace(suite=suite), pairs)
+        of_suite.append(_rights(target._replace(suite=suite), pairs, given))
+    return splits, of_suite
+
+
+def _rights(target: Target, questions: QuestionTable, given: AnswerNumbers) -> Rights:
+    answered = given != NOT_GIVEN
+    if target.suite is not None:
+        answered = answered.reshape(-1, 2).all(axis=1).repeat(2)
+    return Rights(target, questions, answered, answered & (given == questions.answers))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, Measures
 from clevrhope.metrics.results import Condition, Results, Scored, Scores, SplitScores
-from clevrhope.metrics.suites.scorer import YES_NO
+from clevrhope.metrics.suites import YES_NO
 from clevrhope.metrics.text_tables import (
     Line,
     constant_text,

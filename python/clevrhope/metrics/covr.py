@@ -1,7 +1,6 @@
-"""Scores predictions about sets of images: accuracies by model, and the table of splits by predicates."""
+"""COVR's scores: accuracies, baselines, and the generalisation score of runs with held-out questions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial as partial_function
 from math import lcm
@@ -13,13 +12,12 @@ import numpy as np
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.errors import DatasetError, PredictionsError, shown
+from clevrhope.errors import PredictionsError, shown
 from clevrhope.metrics.accuracies import answers_of_runs, question_condition
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
-from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
-from clevrhope.metrics.pairs.relations import Flags as Booleans
+from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
     Condition,
@@ -236,7 +234,7 @@ class _Scorer:
             if len(answers) and answered.any():
                 right[name] = (answers == questions.answers)[:, answered], answered
         if "held_out" in right:
-            images = drawn_images(questions)
+            images, train = drawn_images(questions), self.key.train_set(hop, COVR_TRAIN)
             yield PredicateScores(
                 hop=hop,
                 split=split,
@@ -244,7 +242,7 @@ class _Scorer:
                 model=condition.model,
                 train_size=condition.train_size,
                 shots=training.shots,
-                filtered=self._n_filtered(condition, predicate),
+                filtered=int(predicate.holds(_description(train))[: condition.train_size].sum()),
                 n_questions=int(has.sum()),
                 accuracies={
                     name: self._scores({"given": np.ones_like(flags), "right": flags}, ACCURACY, images[rows])
@@ -252,13 +250,6 @@ class _Scorer:
                 },
                 generalisation=self._generalisation(right, images),
             )
-
-    def _n_filtered(self, condition: Condition, predicate: Predicate) -> int | None:
-        """The number of questions that a predicate holds out of the train set; None without one."""
-        with suppress(DatasetError):
-            train = self.key.train_set(condition.hop, COVR_TRAIN)
-            return int(predicate.holds(_description(train))[: condition.train_size].sum())
-        return None
 
     def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""
@@ -289,3 +280,36 @@ def _description(questions: QuestionTable) -> Description:
     """The properties and terms of questions, on which predicates are defined."""
     names = (questions.property_names, questions.term_names)
     return Description(questions.split, questions.properties, questions.terms, *names)
+
+
+# Maj and MajTempl, the two baselines of COVR's table 6
+
+
+def answer_counts(answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int) -> Numbers:
+    """(T, A) how often each answer occurs among the train questions of each template."""
+    counts = np.zeros((n_templates, n_answers), dtype=np.int64)
+    np.add.at(counts, (templates, answers), 1)
+    return counts
+
+
+def maj(counts: Numbers) -> int:
+    """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
+    return int(counts.sum(axis=0).argmax())
+
+
+def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
+    """(N,) MajTempl's answers.
+
+    Args:
+        counts: those of `answer_counts`.
+        templates: (N,) the questions' templates.
+        offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
+            frequent one; -1 in the rows of other questions. For a template without train questions, it gives
+            Maj's answer.
+    """
+    counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
+    of_template = counts.argmax(axis=1)[templates]
+    n_first, n_second = (counts[templates, answers] for answers in offered.T)
+    chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
+    answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)
+    return answers
