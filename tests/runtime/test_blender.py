@@ -195,7 +195,7 @@ def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch:
     (tmp_path / "of_this_environment" / "bpy" / "__init__.py").touch()
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         there = dict(renderer.render(scenes))
-        (pid,) = renderer.worker_pids
+        (pid,) = renderer.pool.pids
         assert str(python) in Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         again = dict(renderer.passes(scenes[:1]))
     assert all(np.array_equal(here[key], there[key]) for key, _ in scenes)

@@ -14,7 +14,7 @@ from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import PairLine, QuestionLine, Views
 from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
-from clevrhope.images.rendering_record import made_by
+from clevrhope.images.renderers import made_by
 from clevrhope.pages import render_html
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS

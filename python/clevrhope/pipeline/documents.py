@@ -31,7 +31,7 @@ from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
 from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
-from clevrhope.images.rendering_record import made_by
+from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
 from clevrhope.pipeline import engine, set_cards
 from clevrhope.pipeline.resolution import Resolved

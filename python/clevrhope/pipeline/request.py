@@ -7,7 +7,7 @@ from typing import Any
 
 from clevrhope.config.presets import Config
 from clevrhope.editions.definition import Edition
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import rendering_as_json
 from clevrhope.pipeline.limits import Limits
 
 

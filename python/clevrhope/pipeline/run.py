@@ -17,7 +17,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.images import renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.rendering_record import rendering_of_folder
+from clevrhope.images.renderers import rendering_of_folder
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine

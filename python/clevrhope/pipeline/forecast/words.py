@@ -3,7 +3,7 @@
 from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
+from clevrhope.images.renderers import rendering_as_json, rendering_in_words
 from clevrhope.pipeline.forecast.plan import Plan
 from clevrhope.runtime.display import duration, size
 from clevrhope.splits.hops import name_order

@@ -21,8 +21,7 @@ from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
-from clevrhope.images.renderers import open_renderer
-from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.renderers import open_renderer, rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.encoder import Encoder
