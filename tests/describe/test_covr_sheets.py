@@ -19,8 +19,7 @@ from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.contact_sheet import shown_objects
-from clevrhope.describe.covr import measure_covr
-from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
+from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.covr import answer_counts, maj, maj_templ
 from clevrhope.programs import TracedStep

@@ -22,6 +22,9 @@ from clevrhope.describe.contact_sheet import (
     HopCards,
     SplitCards,
     contact_sheet,
+    pair_boxes,
+    sketch_url,
+    thumbnail_url,
 )
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
@@ -29,7 +32,6 @@ from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared,
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
-from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
@@ -39,6 +41,7 @@ from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.scenes.sketch import WIDTH_PX
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS, TRAIN
 

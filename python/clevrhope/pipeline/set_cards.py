@@ -14,12 +14,14 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.contact_sheet import (
     AnsweredSet,
+    Box,
     SetCard,
     SetImage,
     SplitCards,
+    object_box,
     shown_objects,
+    sketch_url,
 )
-from clevrhope.describe.thumbnails import Box, object_box, sketch_url
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.programs import Program, SceneSet, trace
