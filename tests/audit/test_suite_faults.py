@@ -27,7 +27,7 @@ from suite_spoiling import (
     without_pairs,
 )
 
-from clevrhope.audit import Check, audit
+from clevrhope.audit import CheckResult, audit
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import TemplateError
@@ -179,7 +179,7 @@ def test_values_that_are_out_of_balance_fail_no_other_line(spoilt_suites: Spoilt
     assert " asks for " in fault.problem
 
 
-def lines(folder: Path, **choices: Any) -> dict[str, Check]:
+def lines(folder: Path, **choices: Any) -> dict[str, CheckResult]:
     report = audit(folder, **choices)
     assert report.ok, {name: str(each.faults[0]) for name, each in failed(report).items()}
     return {each.name: each for each in report.checks if each.name in OF_SUITES}

@@ -74,7 +74,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     else:
         from rich.console import Console
 
-        from clevrhope.audit.display import show_report
+        from clevrhope.audit.report import show_report
 
         show_report(Console(), report)
     return 0 if report.ok else 1
