@@ -18,7 +18,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.vocab_mapping import map_vocab
+from clevrhope.training.test_sets import map_vocab
 
 SPLITS = ("complex_iid", "complex_ood")
 

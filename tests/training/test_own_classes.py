@@ -32,8 +32,8 @@ from clevrhope.models.batch import Batch
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.training.data import Questions
+from clevrhope.training.test_sets import map_vocab
 from clevrhope.training.train_sets import kept_rows
-from clevrhope.training.vocab_mapping import map_vocab
 
 DOCS = Path(__file__).parents[2] / "docs"
 TINY: Mapping[str, Any] = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}

@@ -26,7 +26,7 @@ from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
 from clevrhope.training.predictions import file_digest
-from clevrhope.training.vocab_mapping import map_vocab
+from clevrhope.training.test_sets import map_vocab
 
 SPLITS = ("complex_iid", "complex_ood")
 

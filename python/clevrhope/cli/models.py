@@ -183,8 +183,8 @@ With what
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
     _load_torch(quiet=choices["quiet"])
-    from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
+    from clevrhope.training.test_sets import SKIPPED
 
     suites: list[str | None] = [*read_names(choices["suites"])] or [None]
     made = [

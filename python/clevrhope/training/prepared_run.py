@@ -29,7 +29,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
 from clevrhope.training.order import derived_seed
-from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
+from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import (
     TUNE_SET,
     TUNE_SET_OF_NONE,
@@ -39,7 +39,6 @@ from clevrhope.training.request import (
     tune_split,
 )
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.stages import check_stage
 from clevrhope.training.train_sets import CovrSplit, choose_covr_split, kept_rows, open_train_set
 from clevrhope.version import software_version
 
@@ -183,25 +182,6 @@ def prepare(request: TrainRequest) -> PreparedRun:
         },
         sentences=(*covr.sentences, *initial_warnings(request, init)),
     )
-
-
-def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
-    """The recipe of a request's model, with the request's settings and updates.
-
-    Raises:
-        ConfigError: the model's recipe is not a recipe, or the settings do not fit it.
-    """
-    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
-    if not isinstance(recipe, Recipe) or not recipe.stages:
-        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
-    names = [stage.name for stage in recipe.stages]
-    if len(set(names)) < len(names) or {"last", "best"} & set(names):
-        raise ConfigError(
-            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
-            "than last and best"
-        )
-    _, settings = split_settings(request.settings)
-    return apply_settings(recipe, settings, request.updates)
 
 
 def described_features(store: FeatureStore) -> dict[str, Any]:

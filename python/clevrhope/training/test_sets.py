@@ -1,21 +1,80 @@
-"""Maps a split with another vocabulary to the tokens and answers of a model's own.
+"""The questions that a run is tested on, in the tokens and answers of its model's own vocabulary.
 
 Test sets from other templates, such as CLOSURE's, have the same functions and answers and mostly the same
 words, but other indices.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.dataset.suite_questions import open_suite
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import DatasetError
+from clevrhope.training.predictions import Part
+
+SKIPPED = "blur, fill and crop were left out, since features of scenes do not depend on pixels"
+"""The note about visual tests that a model with features of scenes cannot answer."""
 
 _PADDING, _UNKNOWN = SPECIAL_TOKENS.index("<NULL>"), SPECIAL_TOKENS.index("<UNK>")
 _MISSING = -1
+
+
+@dataclass(frozen=True)
+class PartQuestions:
+    """The questions of a part, in the indices of the model's vocabulary.
+
+    Attributes:
+        reader: the questions.
+        rows: their rows in the file of the split or suite.
+        unknown_words: words that the model reads as <UNK>.
+        n_skipped: number of questions that are left out, as the model's features are of scenes.
+    """
+
+    reader: QuestionTable
+    rows: Sequence[int]
+    unknown_words: tuple[str, ...]
+    n_skipped: int
+
+
+def open_part(layout: Layout, hop: str, part: Part, *, here: Vocab, of_scenes: bool) -> PartQuestions:
+    """Opens the questions of a part for a model with the vocabulary `here`, and features of scenes or not."""
+    n_skipped = 0
+    if part.suite:
+        there = read_vocab(layout.suite_vocab(hop, part.suite))
+        reader, of_file, n_skipped = open_suite(
+            layout, hop, part.suite, part.split, vocab=there, without_pixel_edits=of_scenes
+        )
+        rows: Sequence[int] = of_file.tolist()
+        place = layout.suite_h5(hop, part.suite, part.split)
+    else:
+        there = read_vocab(layout.vocab_of(part.split))
+        reader = open_split(layout, hop, part.split, vocab=there)
+        rows = range(len(reader))
+        place = layout.questions_h5(hop, part.split)
+    if there == here:
+        return PartQuestions(reader, rows, (), n_skipped)
+    mapped, unknown = map_vocab(reader, there=there, here=here, place=str(place), may_lack=bool(part.suite))
+    return PartQuestions(mapped, rows, unknown, n_skipped)
+
+
+def unknown_words(sets: Iterable[PartQuestions]) -> tuple[str, ...]:
+    """The words of several sets that the model reads as <UNK>, sorted."""
+    return tuple(sorted({word for each in sets for word in each.unknown_words}))
+
+
+def note_column(of_features: str | None, sets: Sequence[PartQuestions]) -> dict[str, str]:
+    """The column `note` of predictions about these questions; no column if there is nothing to note."""
+    words = unknown_words(sets)
+    unknown = f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}" if words else ""
+    skipped = SKIPPED if any(each.n_skipped for each in sets) else ""
+    note = "; ".join(filter(None, (of_features, unknown, skipped)))
+    return {"note": note} if note else {}
 
 
 def map_vocab(

@@ -1,4 +1,4 @@
-"""Checks of what a model's methods return, and a rehearsal that calls all of them before a run.
+"""A rehearsal that calls all methods of a model before its run, and checks what they return.
 
 A mistake that a later stage or `evaluate` would hit after hours is then found before anything is written.
 """
@@ -14,44 +14,20 @@ from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.models.protocol import answer_methods
 from clevrhope.models.recipe import Stage
+from clevrhope.training.answers import check_programs, check_scores, described
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting, computing
+from clevrhope.training.optimisers import select_weights, trainable_weights
 from clevrhope.training.prepared_run import PreparedRun
-from clevrhope.training.stages import select_weights, trainable_weights
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
     """Checks that a loss is one number that depends on a weight; raises ConfigError if not."""
     name = f"{type(model).__name__}.{stage.loss}"
     if not isinstance(loss, Tensor) or loss.numel() != 1:
-        raise ConfigError(f"{name} returns {_described(loss)}; expected one number as a tensor")
+        raise ConfigError(f"{name} returns {described(loss)}; expected one number as a tensor")
     if not loss.requires_grad:
         raise ConfigError(f"{name} returns a loss that depends on no weight of stage {stage.name}")
-
-
-def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_answers: int) -> None:
-    """Checks that scores are (B, A), one for each answer to each question; raises ConfigError if not."""
-    if not isinstance(scores, Tensor) or scores.shape != (len(batch), n_answers):
-        shown = f"scores of shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else _described(scores)
-        raise ConfigError(
-            f"{type(model).__name__}.{method}: {shown} for {len(batch)} questions; expected "
-            f"({len(batch)}, {n_answers}), a score for each answer of vocab.json"
-        )
-
-
-def check_programs(model: nn.Module, method: str, batch: Batch, programs: Any) -> None:
-    """Checks that programs are int64 (B, P), a row of tokens for each question; raises ConfigError if not."""
-    is_tensor = isinstance(programs, Tensor)
-    if not is_tensor or programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
-        shown = f"{programs.dtype} of shape {tuple(programs.shape)}" if is_tensor else _described(programs)
-        raise ConfigError(
-            f"{type(model).__name__}.{method}: {shown} for {len(batch)} questions; expected int64 rows of "
-            "program tokens"
-        )
-
-
-def _described(given: Any) -> str:
-    return f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)[:60]
 
 
 def rehearse(run: PreparedRun, questions: Questions) -> None:
