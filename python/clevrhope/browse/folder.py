@@ -151,12 +151,6 @@ class SiteFolder(Folder):
 
     # Questions
 
-    def vocab_path(self, place: SplitKey) -> Path:
-        """The vocab.json with a place's tokens and answers."""
-        if place.suite is None:
-            return self.checked(self.layout.vocab_of(place.split))
-        return self.checked(self.layout.suite_vocab(place.hop, place.suite))
-
     def questions_path(self, place: SplitKey) -> Path:
         """The HDF5 file of a place's questions."""
         if place.suite is None:
@@ -169,10 +163,12 @@ class SiteFolder(Folder):
         Raises:
             DatasetError: a file is missing, damaged, or leads out of the folder.
         """
-        path, vocab = self.questions_path(place), read_vocab(self.vocab_path(place))
-        if place.suite is not None:
-            return read_table(path, PAIRS, vocab=vocab).check(), vocab
-        return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
+        path, layout = self.questions_path(place), self.layout
+        if place.suite is None:
+            vocab = read_vocab(self.checked(layout.vocab_of(place.split)))
+            return open_split(layout, place.hop, place.split, vocab=vocab), vocab
+        vocab = read_vocab(self.checked(layout.suite_vocab(place.hop, place.suite)))
+        return read_table(path, PAIRS, vocab=vocab).check(), vocab
 
     def program(self, place: SplitKey, row: int) -> list[dict[str, Any]]:
         """The nodes of a question's program, in the form of CLEVR's question files.

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Extractor, ExtractorOptions
-from clevrhope.runtime.classes import import_class, is_class_name
-from clevrhope.runtime.extras import check_torch
+from clevrhope.runtime.extras import check_torch, import_class, is_class_name
 from clevrhope.runtime.settings import suggestion
 
 RANDOM = "random"

@@ -194,12 +194,6 @@ def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
     )
 
 
-def _open(
-    settings: RenderSettings, *, look: Look | None, workers: int | None, folder: Path | None
-) -> Renderer:
-    return CyclesRenderer(look=look, settings=settings, workers=workers, folder=folder)
-
-
 def _open_in_actor(settings: RenderSettings, look: Look, cores: int, gpus: float) -> Renderer:
     """One worker, on the GPU that Ray reserved; if it reserved none, on the CPU."""
     device = CPU
@@ -221,7 +215,7 @@ BLENDER = RendererRow(
     settings=RenderSettings,
     qualities=tuple(BLENDER_QUALITIES),
     effort="samples",
-    open=_open,
+    open=lambda settings, **given: CyclesRenderer(settings=settings, **given),
     open_in_actor=_open_in_actor,
     licence="The licence of Blender, which renders images, puts no conditions on them. ",
 )
