@@ -105,7 +105,7 @@ def test_lines_that_look_alike_are_read_as_json_reads_them(
     assert [block.answers[k] for k in block.answer] == answers
     runs = [None if "run" not in row else str(row["run"]) for row in said]
     assert [block.targets[k].run for k in block.target] == runs
-    assert list(block.at.rows) == list(range(1, 4 * len(ODD_LINES), 2))
+    assert list(block.rows) == list(range(1, 4 * len(ODD_LINES), 2))
 
 
 @pytest.mark.parametrize("index", ["007", "\u0664", "1_0", "+1", ""])

@@ -4,19 +4,16 @@ import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import NoReturn, TextIO
 
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Places, read_block, shortened
+from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Rows, shortened
 from clevrhope.runtime.json_text import decode
 from clevrhope.runtime.reading import numbered_lines
 from clevrhope.splits.kinds import OOD
 
 _MARK = '"question_index": '
 """The text before the number, which is often the only difference between a file's lines."""
-
-_N_KEYS = 2 + len(OPTIONAL)
-"""HOP, split and the optional columns: the first fields of the key for a target."""
 
 _LONGEST_INDEX = 18
 """Number of digits; longer numbers are parsed as JSON."""
@@ -37,13 +34,7 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
 
     The loop takes most of the time, so it is minimal; `_explain` finds out what is wrong with a line.
     """
-    rows: list[int] = []
-    indices: list[int] = []
-    # JSON's true, 1 and 1.0 are equal as dictionary keys, so the keys include the types.
-    targets: dict[tuple[Any, ...], int] = {}
-    answers: dict[tuple[type, Any], int] = {}
-    target: list[int] = []
-    answer: list[int] = []
+    rows = Rows(path, ":")
     shapes: dict[tuple[str, str], tuple[int, int]] = {}
     number, line = 0, ""
     try:
@@ -52,33 +43,14 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
             index, _, behind = rest.partition(",")
             shape = shapes.get((before, behind))
             if shape is not None and _is_plain_index(index):
-                target.append(shape[0])
-                answer.append(shape[1])
-                indices.append(int(index))
-                rows.append(number)
-                continue
-            if line.isspace():
-                continue
-            row = decode(line)
-            optional = tuple(map(row.get, OPTIONAL))
-            given = row["answer"]
-            key = (row["hop"], row["split"], *optional, *map(type, optional))
-            target.append(targets.setdefault(key, len(targets)))
-            answer.append(answers.setdefault((type(given), given), len(answers)))
-            indices.append(row["question_index"])
-            rows.append(number)
-            if len(shapes) < _MOST_SHAPES and _is_shape(before, index, behind):
-                shapes[before, behind] = (target[-1], answer[-1])
+                rows.repeat(number, int(index), *shape)
+            elif not line.isspace():
+                shape = rows.add(number, decode(line))
+                if len(shapes) < _MOST_SHAPES and _is_shape(before, index, behind):
+                    shapes[before, behind] = shape
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _explain(path, number, line)
-    return read_block(
-        at=Places(path, ":", rows),
-        keys=[(k, key[:_N_KEYS]) for k, key in zip(_first_places(target), targets, strict=True)],
-        target=target,
-        question_index=indices,
-        answers=[(k, given) for k, (_, given) in zip(_first_places(answer), answers, strict=True)],
-        answer=answer,
-    )
+    return rows.block()
 
 
 def _is_plain_index(text: str) -> bool:
@@ -126,12 +98,3 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
         (name, row[name]) for name in (*REQUIRED, *OPTIONAL) if isinstance(row.get(name), list | dict)
     )
     raise PredictionsError(f'{where}: "{name}" is {shortened(value)}, not a plain value; expected {example}')
-
-
-def _first_places(numbers: Sequence[int]) -> list[int]:
-    """The index at which each of 0, 1, 2, ... first occurs; they first occur in this order."""
-    found: list[int] = []
-    for place, number in enumerate(numbers):
-        if number == len(found):
-            found.append(place)
-    return found

@@ -2,25 +2,28 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.json_lines import read_lines
-from clevrhope.metrics.parquet import read_parquet
-from clevrhope.metrics.rows import Block
+from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Rows
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, reading
+from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, reading, reason
 from clevrhope.splits.covr.kinds import is_covr
 
 ROWS_A_BLOCK = 50_000
 """Rows held in memory at once, however long the file is."""
 
 _PARQUET_MAGIC = b"PAR1"
+
+_MAX_GROUP_BYTES = 1 << 28
+"""Limit on the unpacked bytes of a row group's columns; pyarrow's own groups have a million rows."""
 
 NOT_TRAINED = "not trained on the splits"
 """The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
@@ -51,10 +54,63 @@ def read_predictions(path: Path) -> Iterator[Block]:
         with path.open("rb") as file:
             is_parquet = file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
         if is_parquet:
-            yield from read_parquet(path, rows_a_block=ROWS_A_BLOCK)
+            yield from _read_parquet(path)
         else:
             with path.open(encoding="utf-8") as text:
                 yield from read_lines(path, text, rows_a_block=ROWS_A_BLOCK)
+
+
+def _read_parquet(path: Path) -> Iterator[Block]:
+    """The rows of a Parquet file; pyarrow is imported only if there is one."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise PredictionsError(
+            f"{path}: reading Parquet needs pyarrow: pip install 'clevrhope[export]', or give JSON lines"
+        ) from error
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            missing = [name for name in REQUIRED if name not in schema.names]
+            if missing:
+                raise PredictionsError(
+                    f'{path}: no column "{missing[0]}" (there are: {", ".join(schema.names)}); '
+                    f"expected {', '.join(REQUIRED)}"
+                )
+            columns = [name for name in (*REQUIRED, *OPTIONAL) if name in schema.names]
+            for name in columns:
+                kind = schema.field(name).type
+                if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+                    raise PredictionsError(f'{path} row 0: column "{name}" holds {kind}, not plain values')
+            _check_size(path, file.metadata, columns)
+            numbers = count()
+            for batch in file.iter_batches(batch_size=ROWS_A_BLOCK, columns=columns):
+                rows = Rows(path, " row ")
+                for row in batch.to_pylist():
+                    rows.add(next(numbers), row)
+                if len(batch):
+                    yield rows.block()
+    except pa.ArrowException as error:
+        raise PredictionsError(f"{path}: not a complete Parquet file ({reason(error)})") from error
+
+
+def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
+    """Checks that no row group needs too much memory.
+
+    Raises:
+        PredictionsError: a row group does.
+    """
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        parts = (group.column(k) for k in range(group.num_columns))
+        n_bytes = sum(each.total_uncompressed_size for each in parts if each.path_in_schema in columns)
+        # Dictionary and run-length encoding store a value once for many rows, but each row needs an index.
+        if n_bytes + 16 * group.num_rows > _MAX_GROUP_BYTES:
+            raise PredictionsError(
+                f"{path}: row group {number} has {group.num_rows:,} rows of {n_bytes:,} bytes, too many to "
+                "read at once; write smaller row groups"
+            )
 
 
 def write_predictions(

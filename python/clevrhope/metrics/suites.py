@@ -14,10 +14,9 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
+from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.measures import REPLIES, formulas
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Booleans, score_pairs
-from clevrhope.metrics.problems import EXAMPLES
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
