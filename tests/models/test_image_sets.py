@@ -17,8 +17,8 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import ConfigError
+from clevrhope.models.base import ImageSetModel
 from clevrhope.models.batch import ABSENT, Batch
-from clevrhope.models.image_sets import ImageSetModel
 from clevrhope.models.lxmert.model import N_PUBLISHED, LxmertPretrained
 from clevrhope.models.names import MODELS, SET_MODELS, build_model
 

@@ -35,9 +35,9 @@ class KindRow:
 _OF_BOXES = frozenset({"vectors", "boxes", "n_boxes"})
 
 KINDS: dict[str, KindRow] = {
-    "pixels": KindRow("clevrhope.features.pixels:Pixels", frozenset({"pixels"})),
+    "pixels": KindRow("clevrhope.features.plain:Pixels", frozenset({"pixels"})),
     "attributes": KindRow(
-        "clevrhope.features.attributes:Attributes",
+        "clevrhope.features.plain:Attributes",
         frozenset({"attributes", "places", "n_boxes"}),
         has_size=False,
     ),

@@ -40,7 +40,7 @@ from clevrhope.training.optimisers import (
     trainable_weights,
 )
 from clevrhope.training.order import batch_rows, derived_seed
-from clevrhope.training.rehearsal import check_loss
+from clevrhope.training.prepared_run import check_loss
 from clevrhope.training.request import tune_set_name
 from clevrhope.training.run_folder import late_checkpoint
 

@@ -18,9 +18,8 @@ from clevrhope.training.checkpoints import read_about, remove_states
 from clevrhope.training.device import computing
 from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import Member, OnLog, open_member
-from clevrhope.training.prepared_run import PreparedRun, prepare
+from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
 from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
-from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TrainRequest, TrainSummary
 
 

@@ -27,9 +27,8 @@ from clevrhope.training.data import Numbers, Questions, padded
 from clevrhope.training.device import computing
 from clevrhope.training.loop import Interrupt, Loop, interrupts
 from clevrhope.training.member import open_member
-from clevrhope.training.prepared_run import PreparedRun, prepare
+from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
 from clevrhope.training.recipe_settings import recipe_of
-from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary
 

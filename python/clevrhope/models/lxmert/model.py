@@ -16,8 +16,8 @@ from torch import Tensor
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
+from clevrhope.models.base import SET_LAYERS, ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
-from clevrhope.models.image_sets import SET_LAYERS, ImageSetModel, SetLayers
 from clevrhope.models.lxmert.config import LENGTH_OF_SETS, PRETRAINED, SCRATCH, LxmertConfig
 from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
 from clevrhope.models.lxmert.word_pieces import WordPieces

@@ -1,4 +1,4 @@
-"""True attributes of objects as features, for models without perception: an upper bound."""
+"""Features that need no network: resized images, and the true attributes of objects."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,11 +7,29 @@ import numpy as np
 from clevrhope.errors import DatasetError
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 
+SIDE = 224
+"""Default width and height, as for models with a stem of their own (`MapsConfig`)."""
+
 OBJECTS = 10
-"""Rows per scene; more if scenes of the world have more objects."""
+"""Rows of objects per scene; more if scenes of the world have more objects."""
 
 REACH = 3.0
 """Divisor of coordinates: CLEVR's objects stand between -3 and 3."""
+
+
+class Pixels(Extractor):
+    """`pixels`, (3, 224, 224) uint8 RGB or another size."""
+
+    weights = None
+
+    def __init__(self, options: ExtractorOptions) -> None:
+        width, height = self.size = options.size or (SIDE, SIDE)
+        self.suffix = f"-{width}x{height}"
+        self.arrays = {"pixels": ArraySpec("uint8", (3, height, width))}
+
+    def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
+        """The images, channels first."""
+        return {"pixels": images.transpose(0, 3, 1, 2)}
 
 
 class Attributes(Extractor):
