@@ -214,7 +214,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     load: float, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
-    monkeypatch.setattr("clevrhope.pipeline.forecast.plan.available_cores", lambda: 2)
+    monkeypatch.setattr("clevrhope.pipeline.forecast.available_cores", lambda: 2)
     arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
     assert run_command([*arguments, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)

@@ -21,8 +21,13 @@ from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest,
 from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
 from clevrhope.images.png import read_png
-from clevrhope.pipeline.annotations import annotate_missing, missing_passes
-from clevrhope.pipeline.images import image_writer, missing_images, render_missing
+from clevrhope.pipeline.images import (
+    annotate_missing,
+    image_writer,
+    missing_images,
+    missing_passes,
+    render_missing,
+)
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.run import (

@@ -85,6 +85,6 @@ def request_as_json(resolved: Resolved) -> dict[str, Any]:
 def _scenes(job: Job, engine: Engine) -> Ints:
     """The scenes that a split uses, if each yields all of its questions."""
     if not isinstance(job.kind, SplitKind) or job.kind.drawn != "stream":
-        return images_of(job, engine)
+        return images_of(job, engine)[1]
     n_scenes = -(-job.goal // job.kind.questions_per_scene)
     return engine.eligible_scenes(job.split, job.pool, job.hop.held_out, job.kind.rule, n_scenes)

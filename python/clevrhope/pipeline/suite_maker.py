@@ -18,7 +18,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
-from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_writer import SuiteWriter, pair_columns
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint

@@ -14,7 +14,7 @@ from clevrhope.dataset.question_kinds import RELATIONS, TIERS, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable, rows_with
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
-from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.engine import Encoder
 from clevrhope.runtime.atomic import record
 
 Columns = Mapping[str, Any]

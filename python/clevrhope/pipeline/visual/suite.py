@@ -24,7 +24,7 @@ from clevrhope.images.pixel_edits import MARGIN, SIGMAS
 from clevrhope.images.renderers import open_renderer, rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
-from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts, palette_data, used_templates
 from clevrhope.pipeline.suite_writer import FLIP, SAME, SuiteWriter, pair_columns
 from clevrhope.pipeline.suites import locked_dataset, stream_splits, with_datasheet

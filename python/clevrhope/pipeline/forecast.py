@@ -1,31 +1,41 @@
-"""A plan: counts what a request will make, and measures the speed of this machine."""
+"""What a build would make and how long it would take on this machine, without writing anything."""
 
 import json
-import os
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import cycle, islice
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from clevrhope.config.presets import WINDOW
+from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.passes_h5 import pack
 from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import RenderError
-from clevrhope.pipeline.annotations import missing_passes
-from clevrhope.pipeline.forecast.rates import image_rate, text_rate
-from clevrhope.pipeline.images import missing_images
+from clevrhope.images.passes import annotator_of
+from clevrhope.images.png import encode_png
+from clevrhope.images.renderers import row_of
+from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
+from clevrhope.pipeline.images import missing_images, missing_passes
 from clevrhope.pipeline.jobs import Job
-from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, questions_of
+from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, images_of, questions_of
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
+from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import indices_by_pool
+from clevrhope.runtime.display import duration, size
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.resources import available_cores
 from clevrhope.splits.covr.kinds import CovrKind
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.palettes import Palette, parse_pool_name
 
 COUNTED = 20_000
 """The questions of a request of up to this many are made in memory, so that its images are exact; those of a
@@ -37,8 +47,11 @@ SECONDS_OF_CHECK = 3.5e-5
 SECONDS_TO_START, SECONDS_A_SPLIT = 1.0, 0.08
 """Fixed costs: of a build, and of a split of any size. Processor time on two cores, for 1 to 145 splits."""
 
-BUSY_LOAD = 0.5
-"""The machine is busy if, in the minute before, so many programs per core wanted to run."""
+SAMPLE = 2_250
+"""The most questions of a sample."""
+
+BYTES_OF_ARRAYS = 35
+"""Compressed bytes of a question in HDF5: 30 about one image, 44 about several, measured on train splits."""
 
 
 @dataclass
@@ -72,8 +85,6 @@ class Plan:
     """Why no image could be rendered."""
     seconds_per_image: float | None = None
     """With its annotations, and all workers busy; None if nothing is to be rendered."""
-    load: float | None = None
-    """Programs that wanted to run in the minute before, if these kept this machine busy."""
 
 
 def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
@@ -140,9 +151,7 @@ def _counted(job: Job, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
     """
     kind = job.kind
     if exact or kind.drawn not in ("stream", CovrKind.drawn):
-        batches = questions_of(replace(job, question_json=False), resolved.engine)
-        columns = [batch.table.image_idxs for batch in batches]
-        return sum(map(len, columns)), distinct_images(columns)
+        return images_of(job, resolved.engine)
     if isinstance(kind, CovrKind):
         rule = kind.scenes(resolved.config.covr_hold)
         # A window of scenes yields so many questions that nearly all of its scenes are in some set.
@@ -154,10 +163,9 @@ def _counted(job: Job, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
 
 def _measure(plan: Plan) -> None:
     """Adds bytes and seconds to a plan: its numbers times the rates of samples."""
-    resolved, load = plan.resolved, os.getloadavg()[0]
-    plan.load = load if load >= BUSY_LOAD * available_cores() else None
+    resolved = plan.resolved
     largest = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
-    text, rows = text_rate(largest, resolved)
+    text, rows = _text_rate(largest, resolved)
     plan.bytes = round(plan.questions * text.bytes)
     seconds = SECONDS_TO_START + SECONDS_A_SPLIT * len(plan.splits)
     seconds += plan.questions * (text.seconds + SECONDS_OF_CHECK)
@@ -167,7 +175,7 @@ def _measure(plan: Plan) -> None:
         # CLEVR's images are copied, not rendered; its scenes stand in only if there are no others.
         scenes = [each for each in scenes if "source" not in each] or scenes
         try:
-            image, start = image_rate(scenes, resolved)
+            image, start = _image_rate(scenes, resolved)
         except RenderError as error:
             plan.no_seconds_because = str(error)
             return
@@ -194,3 +202,119 @@ def _suites(resolved: Resolved) -> list[dict[str, Any]]:
             row = {"hop": hop, "suite": suite, "pairs": n_pairs, "bytes": n_bytes, "removed_splits": grown}
             found.append(row)
     return found
+
+
+class _Rate(NamedTuple):
+    """Seconds and bytes of one question, with its scene, or of one image, with its annotations."""
+
+    seconds: float
+    bytes: float
+
+
+def _text_rate(job: Job, resolved: Resolved) -> tuple[_Rate, list[bytes]]:
+    """The rate of a split's first questions, with their scenes; and these scenes as JSON."""
+    began = perf_counter()
+    batch = next(questions_of(replace(job, goal=min(job.goal, SAMPLE)), resolved.engine))
+    n, images = len(batch.table), distinct_images([batch.table.image_idxs])
+    scenes = [row for rows in resolved.engine.scene_rows(job.pool, images) for row in rows]
+    seconds = (perf_counter() - began) / n
+    return _Rate(seconds, sum(map(len, [*batch.rows, *scenes])) / n + BYTES_OF_ARRAYS), scenes
+
+
+def _image_rate(scenes: Sequence[Any], resolved: Resolved) -> tuple[_Rate, float]:
+    """The rate of images, and seconds until all workers render.
+
+    Raises:
+        RenderError: no image could be rendered.
+    """
+    config = resolved.config
+    with ExitStack() as stack:
+        renderer = open_renderer(stack, resolved, keeps_kernels=False)
+        n_first = renderer.workers  # whose images include the time for starting Blender
+        n_timed = n_first * row_of(config.rendering).images_timed
+        sample = list(enumerate(islice(cycle(scenes), n_first + n_timed)))
+        began = perf_counter()
+        images, ends = [], []
+        for _, pixels in renderer.render(sample):
+            images.append(pixels)
+            ends.append(perf_counter())
+        annotated = list(annotator_of(renderer).passes(sample[n_first:])) if config.passes else []
+        ended = perf_counter()
+    n_bytes = sum(sum(map(len, pack(each, config.passes).chunks.values())) for _, each in annotated)
+    for pixels in images[n_first:]:
+        n_bytes += len(encode_png(pixels)) if config.png else 0
+        n_bytes += len(zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)) if config.h5 else 0
+    started = ends[n_first - 1]
+    return _Rate((ended - started) / n_timed, n_bytes / n_timed), started - began
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """The plan as one JSON object."""
+    request, rest = plan.resolved.request, dict(vars(plan))
+    del rest["resolved"]
+    return {
+        "folder": str(request.out),
+        "seed": plan.resolved.seed,
+        "pairs_an_image": round(sum(plan.hops.values()) / max(1, plan.scenes), 3),
+        "rendering": request.rendering,
+        **rest,
+        "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
+    }
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan as text, a list of lines."""
+    resolved = plan.resolved
+    request, config = resolved.request, resolved.config
+    about = "" if plan.exact else "about "
+    width = max(12, *(len(each["split"]) for each in plan.splits))
+    lines = [
+        f"{request.out}: preset {request.config.preset}, seed {resolved.seed}; nothing is written",
+        "",
+        f"{'HOP':<18} {'split':<{width}} {'questions':>11} {'images':>11}",
+    ]
+    for hop, n_images in plan.hops.items():
+        of_hop = [each for each in plan.splits if each["hop"] == hop]
+        rows = [(each["split"], each["questions"], each["images"]) for each in of_hop]
+        rows.append(("distinct", sum(each["questions"] for each in of_hop), n_images))
+        lines += [f"{hop:<18} {name:<{width}} {n:>11,} {images:>11,}" for name, n, images in rows]
+    lines += resolved.exhausted
+    lines += [palette.in_words(name) for name, palette in _palettes(plan).items()]
+    for suite in plan.suites:
+        line = (
+            f"{suite['hop']} has the suite {suite['suite']}: {suite['pairs']:,} pairs, {size(suite['bytes'])}"
+        )
+        if removed := ", ".join(suite["removed_splits"]):
+            line += f"; make them again with clevrhope suite after the build, which enlarges {removed}"
+        lines.append(line)
+    apart = sum(plan.hops.values())
+    reuse = f" ({apart:,} if pairs shared none)" if apart > plan.scenes else ""
+    lines += ["", f"{plan.questions:,} questions on {about}{plan.scenes:,} scenes{reuse}"]
+    of_pairs = () if any(hop.held_out for hop in resolved.hops) else QuestionSettings.names_of_pairs()
+    for name, value in config.changed_settings().items():
+        if name not in of_pairs:
+            lines.append(f"{config.effect(name)} ({config.option(name)} {value})")
+    images = f"{about}{plan.images_to_render:,} images to render"
+    lines.append(images if request.render else "no images (--no-render)")
+    if config.passes:
+        lines.append(f"{about}{plan.images_to_annotate:,} images to annotate: {', '.join(config.passes)}")
+    if plan.images_to_copy:
+        what = "images to copy from" if request.render else "scenes of"
+        lines.append(f"{about}{plan.images_to_copy:,} {what} {config.clevr}")
+    if plan.clevr_by_number:
+        shares = ", ".join(f"{share:.1%} with {number}" for number, share in plan.clevr_by_number.items())
+        lines.append(f"CLEVR's share by number of objects: {shares}")
+    lines.append(f"{about}{size(plan.bytes)}")
+    if plan.seconds is None:
+        return [*lines, f"the time cannot be estimated: {plan.no_seconds_because}"]
+    time = f"{about}{duration(plan.seconds)} here"
+    if plan.seconds_per_image is not None:
+        with_what = rendering_in_words(rendering_as_json(config.rendering))
+        time += f" ({plan.seconds_per_image:.2g} s an image with {with_what}, measured now)"
+    return [*lines, time]
+
+
+def _palettes(plan: Plan) -> dict[str, Palette]:
+    """The palettes of the request's pools, by name."""
+    names = {parse_pool_name(pool)[1] for pool in plan.pools}
+    return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""}, key=name_order)}
