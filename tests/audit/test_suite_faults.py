@@ -31,7 +31,7 @@ from clevrhope.audit import CheckResult, audit
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import TemplateError
-from clevrhope.pipeline.limits import Limits
+from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 

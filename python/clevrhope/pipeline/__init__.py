@@ -8,9 +8,8 @@ is missing, so an interrupted run can be resumed. `forecast` estimates all this 
 `shard` and `parts` divide a request among machines and merge the results.
 """
 
-from clevrhope.pipeline.limits import Limits
 from clevrhope.pipeline.parts import PartSummary, build_part, merge
-from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.request import Limits, Request
 from clevrhope.pipeline.run import Summary, build
 from clevrhope.pipeline.shard import Shard, parse_shard
 
