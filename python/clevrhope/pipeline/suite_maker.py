@@ -19,7 +19,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
 from clevrhope.pipeline.engine import Encoder
-from clevrhope.pipeline.suite_writer import SuiteWriter, pair_columns
+from clevrhope.pipeline.suite_writer import SuiteWriter
 from clevrhope.questions import Templates, read_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint
 from clevrhope.runtime import assets
@@ -196,21 +196,19 @@ class SuiteMaker:
     def _blocks(self, pairs: Pairs, rows: QuestionTable) -> Iterator[tuple[QuestionBatch, QuestionTable]]:
         """The pairs in blocks; one empty block if there are no pairs."""
         widths = self.widths(rows)
-        swapped, tests = pairs.swapped, pairs.tests
-        of_pairs: dict[str, Any] = {
-            "pair_idxs": np.arange(len(pairs), dtype=np.int32),
-            "test": tests.astype(np.int16),
-            "tier": self.writer.tiers[tests],
-            "cell": pairs.cells,
-            "touches": (pairs.touches >> 2).astype(np.int8),
-            "relation": pairs.relations,
-            "value": self.values(pairs),
-        }
-        originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
+        originals = np.where(np.stack([~pairs.swapped, pairs.swapped], axis=1), pairs.rows[:, None], -1)
         for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
-            some = slice(first, min(first + PAIRS_A_BLOCK, len(pairs)))
-            batch = pairs.questions.take(2 * some.start, 2 * some.stop)
-            columns = pair_columns({name: column[some] for name, column in of_pairs.items()}, originals[some])
+            block = slice(first, min(first + PAIRS_A_BLOCK, len(pairs)))
+            batch = pairs.questions.take(2 * first, 2 * block.stop)
+            columns = self.writer.pair_columns(
+                first,
+                pairs.tests[block],
+                cells=pairs.cells[block],
+                touches=pairs.touches[block],
+                relations=pairs.relations[block],
+                values=self.values(pairs)[block],
+                originals=originals[block],
+            )
             columns["clevr_programs"] = self.clevr_programs(batch, widths)
             yield batch, self.writer.table(PAIRS, batch, widths, columns)
 

@@ -10,14 +10,12 @@ from clevrhope._core import QuestionBatch
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.question_kinds import RELATIONS, TIERS, QuestionKind
+from clevrhope.dataset.question_kinds import TIERS, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable, rows_with
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
 from clevrhope.pipeline.engine import Encoder
 from clevrhope.runtime.atomic import record
-
-Columns = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,28 +83,36 @@ class SuiteWriter:
         return replace(manifest.with_files(files), suites=suites)
 
     def table(
-        self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Columns
+        self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Mapping[str, Any]
     ) -> QuestionTable:
         """The table of a batch, with columns of its kind besides those of all questions."""
         encoded = self.encoder.columns(batch, widths)
         return QuestionTable(kind, {**encoded, **columns}, vocab=self.encoder.vocab, **self._names)
 
+    def pair_columns(
+        self, first: int, tests: Any, *, cells: Any, touches: Any, relations: Any, values: Any, originals: Any
+    ) -> dict[str, Any]:
+        """The columns of both questions of K pairs, (2 K,), from those with one number for each pair.
+
+        `first` is the number of the first pair, `touches` has the bits of the native module, and `originals`
+        the rows (K, 2) of the questions in the split's own file, or -1.
+        """
+        of_pairs = {
+            "pair_idxs": np.arange(first, first + len(tests), dtype=np.int32),
+            "test": tests.astype(np.int16),
+            "tier": self.tiers[tests],
+            "cell": cells,
+            "touches": (touches >> 2).astype(np.int8),
+            "relation": relations,
+            "value": values,
+        }
+        return {
+            **{name: np.repeat(column, 2) for name, column in of_pairs.items()},
+            "role": np.tile(np.asarray([0, 1], dtype=np.int8), len(tests)),
+            "orig_idxs": originals.reshape(-1).astype(np.int32),
+        }
+
     @property
     def _names(self) -> dict[str, Any]:
         names, _, types = zip(*self.tests, strict=True) if self.tests else ((), (), ())
         return {"suite": self.suite, "tests": list(names), "types": list(types)}
-
-
-def pair_columns(pairs: Columns, originals: Any) -> dict[str, Any]:
-    """The columns of both questions of K pairs, (2 K,), from those with one number for each pair.
-
-    `originals` are the rows (K, 2) of the questions in the split's own file, or -1.
-    """
-    return {
-        **{name: np.repeat(column, 2) for name, column in pairs.items()},
-        "role": np.tile(np.asarray([0, 1], dtype=np.int8), len(originals)),
-        "orig_idxs": originals.reshape(-1).astype(np.int32),
-    }
-
-
-SAME, FLIP = RELATIONS.index("same"), RELATIONS.index("flip")
