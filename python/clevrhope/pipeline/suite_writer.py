@@ -1,12 +1,13 @@
-"""The files of a suite on one split: its questions as HDF5 and JSON, and its vocabulary."""
+"""What all makers of suites share: the files of a suite on a split, and what a dataset was made with."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import QuestionBatch
+from clevrhope._core import QuestionBatch, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
@@ -14,8 +15,12 @@ from clevrhope.dataset.question_kinds import TIERS, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable, rows_with
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
+from clevrhope.errors import TemplateError
 from clevrhope.pipeline.engine import Encoder
+from clevrhope.questions import Templates, read_templates
+from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
+from clevrhope.splits.palettes import palette_from_json, parse_pool_name
 
 
 @dataclass(frozen=True)
@@ -116,3 +121,30 @@ class SuiteWriter:
     def _names(self) -> dict[str, Any]:
         names, _, types = zip(*self.tests, strict=True) if self.tests else ((), (), ())
         return {"suite": self.suite, "tests": list(names), "types": list(types)}
+
+
+def palette_data(manifest: Manifest, pool: str) -> bytes | None:
+    """The palette of a pool as JSON, as the native module reads it; None for none."""
+    _, name = parse_pool_name(pool)
+    return palette_from_json(manifest.palettes[name]).data(pool) if name else None
+
+
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that contain the suite's folder.
+
+    Raises:
+        TemplateError: it was made with others.
+    """
+    beside = suite.resolve().parent.parent
+    for folder in dict.fromkeys((assets.question_templates(), beside)):
+        if not any(folder.glob("*.json")):
+            continue
+        templates = read_templates(vocabulary, folder)
+        if templates.fingerprint == manifest.templates["fingerprint"]:
+            return templates, folder
+    name = manifest.config.get("templates", "question_templates")
+    raise TemplateError(
+        f"the dataset was made with other templates ({name}, fingerprint "
+        f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
+        f"{name}/suites/{suite.name}"
+    )

@@ -17,8 +17,7 @@ from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.suites import CELLS, measure_suites
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.augmentation import TrainMaker
-from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit
+from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit, TrainMaker
 from clevrhope.questions.suites import suite_folder
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked

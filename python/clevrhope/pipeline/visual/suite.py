@@ -25,8 +25,8 @@ from clevrhope.images.renderers import open_renderer, rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.engine import Encoder
-from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts, palette_data, used_templates
-from clevrhope.pipeline.suite_writer import SuiteWriter
+from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
+from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.pipeline.suites import locked_dataset, stream_splits, with_datasheet
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
 from clevrhope.pipeline.visual.images import ImagePlan, Rgb, VisualImages, mean_rgb
