@@ -20,6 +20,7 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.contact_sheet import (
     AnsweredSet,
+    Box,
     Card,
     CardQuestion,
     ContactSheet,
@@ -28,7 +29,11 @@ from clevrhope.describe.contact_sheet import (
     SetImage,
     SplitCards,
     contact_sheet,
+    object_box,
+    pair_boxes,
     shown_objects,
+    sketch_url,
+    thumbnail_url,
 )
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
@@ -36,7 +41,6 @@ from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared,
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
-from clevrhope.describe.thumbnails import WIDTH_PX, Box, object_box, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed

@@ -21,8 +21,7 @@ from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
-from clevrhope.images.renderers import row_of
-from clevrhope.images.rendering_record import rendering_as_json, rendering_in_words
+from clevrhope.images.renderers import rendering_as_json, rendering_in_words, row_of
 from clevrhope.pipeline.images import missing_images, missing_passes
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, images_of, questions_of

@@ -10,7 +10,7 @@ from clevrhope._core import World
 from clevrhope.config.presets import Config
 from clevrhope.editions.definition import Edition
 from clevrhope.errors import ConfigError
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import rendering_as_json
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NONE, Hop

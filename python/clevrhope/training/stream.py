@@ -24,8 +24,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.pixel_cache import PixelCache
-from clevrhope.images.renderers import row_named
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import rendering_as_json, row_named
 from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.split_source import WindowImages, WindowScenes, open_split_source
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
