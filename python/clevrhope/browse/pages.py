@@ -344,11 +344,7 @@ class Pages:
         )
 
     def _check_row(self, place: SplitKey, row: int, *, per: int) -> int:
-        """The number of questions of a place, or of pairs if `per` is 2.
-
-        Raises:
-            ConfigError: there is no such place, or it has no such row.
-        """
+        """The number of questions, or of pairs if `per` is 2; a ConfigError if there is no such row."""
         root = self._folder.layout.root
         if not self._folder.has(place):
             named = f"{place.hop}/{place.split}" + (f", suite {place.suite}" if place.suite else "")

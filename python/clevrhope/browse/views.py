@@ -171,11 +171,7 @@ class Views:
             return True
 
     def question(self, place: SplitKey, row: int, step: int | None) -> QuestionView:
-        """A question; `step` is the number, from 1, of the step whose objects are marked.
-
-        Raises:
-            DatasetError: it cannot be read.
-        """
+        """A question with a step (from 1) marked; raises DatasetError if it cannot be read."""
         line = self.line(place, row)
         if line.fault:
             raise DatasetError(line.fault)

@@ -49,11 +49,7 @@ def row_of(rendering: Rendering) -> RendererRow:
 
 
 def on_device(rendering: Rendering, device: str) -> Rendering:
-    """These settings on another device.
-
-    Raises:
-        ConfigError: the device is invalid, or a GPU was given for a renderer that uses none.
-    """
+    """These settings on another device; raises ConfigError if it is invalid, or a GPU that is not used."""
     choice, row = parse_device(device), row_of(rendering)
     if row.takes("device"):
         return replace(rendering, device=device)  # type: ignore[call-arg]

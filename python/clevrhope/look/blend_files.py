@@ -147,11 +147,7 @@ def named_assets(
 
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:
-    """The resolved path of a file, and its modification time in nanoseconds.
-
-    Raises:
-        ConfigError: there is no such file, or it is a folder, a pipe or the like.
-    """
+    """The resolved path of a regular file, and its modification time in nanoseconds; else a ConfigError."""
     try:
         path = path.resolve()
         # This does not wait for the other end of a pipe.

@@ -145,11 +145,7 @@ def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Loo
 
 
 def _check(look: Look, look_path: Path, properties_path: Path) -> None:
-    """Checks that a look is complete, and that the properties name what it has.
-
-    Raises:
-        ConfigError: a section is missing, a mesh or a material cannot be built, or a name is unknown.
-    """
+    """Checks that a look is complete, and that the properties name what it has; else raises ConfigError."""
     for section in ("camera", "lights", "world", "ground", "shapes", "materials", "render"):
         if not isinstance(look.look.get(section), dict):
             raise ConfigError(f"{look_path}: {section}: missing; expected an object")

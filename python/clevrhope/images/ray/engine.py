@@ -234,12 +234,7 @@ class RayRenderer(Renderer):
         return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
     def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
-        """The next answers, after waiting up to a second; for a lost actor, the reason as a string.
-
-        Raises:
-            RenderError: no actor has been placed for a long time, or a machine lacks something from the
-                beginning.
-        """
+        """The next answers, after waiting up to a second; for a lost actor, the reason as a string."""
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
         elif monotonic() > self._idle_since + PLACE_TIMEOUT_S:
