@@ -16,7 +16,7 @@ from clevrhope.browse.views import PairLine, QuestionLine, Views
 from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import made_by
-from clevrhope.pages import render_html
+from clevrhope.pages import render_page
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import name_order
@@ -68,7 +68,7 @@ class Pages:
 
     def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
         name = self._folder.layout.root.resolve().name
-        return render_html(
+        return render_page(
             f"browse/{template}", links=links, query=query, folder_name=name, **SIZES, **content
         )
 

@@ -154,7 +154,7 @@ class Views:
             answer = vocab.answers()[int(reader.answers[row])]
             judged = self._models.judged(place, row, answer)
             questions, _ = reader.tokens(row)
-            text = Detokenizer(vocab).question(questions[0], int(reader.question_lengths[row]))
+            text = Detokenizer(vocab).question(questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
         images = [

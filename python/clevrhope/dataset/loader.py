@@ -140,8 +140,7 @@ class Split(ItemSequence):
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
         if self._text:
-            lengths = int(table.question_lengths[k]), int(table.program_lengths[k])
-            item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
+            item |= self._spoken.texts(questions[0], programs[0], item["answer"])
         return item
 
     def show(self, number: int) -> Card:

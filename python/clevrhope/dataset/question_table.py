@@ -206,8 +206,8 @@ class QuestionTable:
             return self._texts()
         if self.vocab is None:
             raise ValueError("without a vocabulary there are no words")
-        spoken, lengths = Detokenizer(self.vocab), iter(self.question_lengths.tolist())
-        return [spoken.question(row, next(lengths)) for _, rows, _ in self.blocks() for row in rows]
+        spoken = Detokenizer(self.vocab)
+        return [spoken.question(row) for _, rows, _ in self.blocks() for row in rows]
 
     def check(self) -> "QuestionTable":
         """Reads all columns with one number per question, which checks them; returns the table.

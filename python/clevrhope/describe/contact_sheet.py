@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from PIL import Image
 
 from clevrhope.dataset.images_h5 import ImageArray
-from clevrhope.pages import render_html
+from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
 from clevrhope.programs import TracedStep
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg
@@ -146,7 +146,7 @@ def contact_sheet(sheet: ContactSheet) -> str:
     """The page as HTML."""
     cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
     has_sketch = any(card.sketch for card in cards)
-    return render_html(
+    return render_page(
         "contact_sheet.html",
         sheet=sheet,
         title=_title(sheet),

@@ -158,12 +158,12 @@ def _requests(
                     paths = [str(path_of(index)) for index in table.images_of(k)]
                     about: dict[str, Any] = {"image": paths[0]}
                     if table.kind.of_sets:
-                        program = spoken.program(programs[k - first], int(table.program_lengths[k]))
+                        program = spoken.program(programs[k - first])
                         about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
                     yield {
                         "id": f"{name}/{rows[k]}",
                         **about,
-                        "question": spoken.question(questions[k - first], int(table.question_lengths[k])),
+                        "question": spoken.question(questions[k - first]),
                         "answers": answers,
                         **place,
                         **draw,

@@ -213,7 +213,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
         asked = CardQuestion(
-            detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
+            detokenizer.question(rows.questions[k]),
             detokenizer.answer(int(rows.answers[k])),
             f"{families[family][0].removesuffix('.json')} {families[family][1]} (number {family})",
         )
@@ -255,7 +255,7 @@ def _set_cards(
     detokenizer = Detokenizer(vocab)
     cards = [
         SetCard(
-            text=detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
+            text=detokenizer.question(rows.questions[k]),
             template=templates[int(rows.question_families[k])],
             structure=STRUCTURES[int(rows.structures[k])],
             pair_place=PAIR_PLACES[int(rows.pair_places[k])],

@@ -13,7 +13,7 @@ from clevrhope.metrics.estimates import LEAST_DENOMINATOR
 from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
 from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
-from clevrhope.pages import render_text
+from clevrhope.pages import render_page
 from clevrhope.report.covr import covr_tables, measure_covr
 from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
 from clevrhope.report.instances import Instance, measure_instances, regressions
@@ -173,7 +173,7 @@ def _page(
     draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
     models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
     page = Page()
-    render_text(
+    render_page(
         "report/page.txt",
         page=page,
         # COVR's questions have no gaps: its splits are about composition.
