@@ -56,12 +56,12 @@ def measure_covr(
     Raises:
         DatasetError: a file is missing or damaged, or has numbers that are not in the vocabulary.
     """
+    listed = manifest.covr.get(hop, {})
+    names = [name for name in COVR_SPLITS if name in listed and (splits is None or name in splits)]
+    if not names:
+        return {}
     vocab = read_vocab(layout.covr_vocab)
-    tables = {
-        split: read_table(layout.questions_h5(hop, split), SETS, vocab=vocab)
-        for split in COVR_SPLITS
-        if split in manifest.covr.get(hop, {}) and (splits is None or split in splits)
-    }
+    tables = {name: read_table(layout.questions_h5(hop, name), SETS, vocab=vocab) for name in names}
     measured = {split: _measure(table) for split, table in tables.items()}
     train = measured.get(COVR_TRAIN)
     for split, table in tables.items():
