@@ -13,7 +13,6 @@ from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError, shown
-from clevrhope.metrics.accuracies import answers_of_runs, question_condition
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
@@ -31,7 +30,15 @@ from clevrhope.metrics.results import (
     Training,
 )
 from clevrhope.metrics.rows import Target
-from clevrhope.metrics.scoring import DEFAULT_BOOTSTRAP, check_draws, checked_hops, conditions_of, notes_of
+from clevrhope.metrics.scoring import (
+    DEFAULT_BOOTSTRAP,
+    answers_of_runs,
+    check_draws,
+    checked_hops,
+    conditions_of,
+    notes_of,
+    question_condition,
+)
 from clevrhope.metrics.shares import Flags, score_flags
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import join_or

@@ -7,7 +7,7 @@ the draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,7 @@ class GroupFigures:
     """The measures of a group of questions by name, and its counts by name, each (R,)."""
 
     figures: Mapping[str, Figure]
-    counts: Mapping[str, Ints]
+    counts: Mapping[str, Ints] = field(default_factory=dict)
 
     def scores(self, runs: slice = slice(None)) -> Scores:
         """The means over the given runs, and the sums of their counts."""

@@ -14,7 +14,7 @@ from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.bootstrap import Floats
-from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.regression import least_squares

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.published import ResultRow, paper_results, size_name, size_number
 from clevrhope.report.page import Grey, Table
 from clevrhope.report.results import KINDS, Result, grouped
