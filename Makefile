@@ -17,7 +17,7 @@
 # Each recipe keeps all cores busy, and two must not install into one environment.
 .NOTPARALLEL:
 .PHONY: demo bench docs test check test-slow test-avx2 test-numpy1 test-wheel wheel sdist fuzz test-paper \
-  check-rust check-python test-rust requirements libraries clean
+  check-rust check-python test-rust requirements clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -36,14 +36,14 @@ endif
 SOURCES := pyproject.toml Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
 # Half as many images as the preset has still show every split.
-demo: libraries $(VENV)/render.stamp
+demo: $(VENV)/render.stamp
 	@mkdir -p out
 	@printf '[sizes]\ntrain = 72\nval_iid = 18\ncomplex_iid = 36\ncomplex_ood = 6\nminimal_places = 2\n' > out/demo.toml
 	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --config out/demo.toml --seed 3 --samples 8 --out out/demo
 	@echo "Made: a train set without rubber cylinders and test sets with and without them. Open out/demo/index.html to see"
 	@echo "them. Next: '. $(VENV)/bin/activate', and the section Use of README.md."
 
-test: libraries $(VENV)/dev.stamp test-rust
+test: $(VENV)/dev.stamp test-rust
 	$(PYTEST)
 	@echo "All quick tests passed. Next: make demo builds a first dataset; make check and make test-slow are for changes."
 
@@ -65,18 +65,18 @@ check-python: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clevrhope._core
 
-test-slow: libraries $(VENV)/dev.stamp
+test-slow: $(VENV)/dev.stamp
 	$(CARGO_TEST) -- --ignored
 	$(PYTEST) -m slow
 
 # Without what numpy, torch, OpenBLAS and the engine use of newer processors.
 TESTS ?= tests
-test-avx2: libraries $(VENV)/dev.stamp
+test-avx2: $(VENV)/dev.stamp
 	NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python -c 'from numpy.core._multiarray_umath import __cpu_dispatch__ as names; \
 	  print(*(name for name in names if name.startswith("AVX512")))')" \
 	  ATEN_CPU_CAPABILITY=avx2 OPENBLAS_CORETYPE=Haswell CLEVRHOPE_SIMD=none $(PYTEST) $(TESTS)
 
-bench: libraries $(VENV)/dev.stamp
+bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/docs.stamp
@@ -124,10 +124,6 @@ requirements:
 	command -v cc >/dev/null || \
 	  stop "clevrhope needs a C compiler, cc: apt-get install gcc libc6-dev, or what your system calls it."; \
 	command -v cargo >/dev/null || stop "clevrhope needs cargo, Rust's build tool: see https://rustup.rs."
-
-# Blender needs a few of the system's libraries; without them, this says which and how to install them.
-libraries: requirements
-	@PYTHONPATH=python $(or $(wildcard $(BIN)/python),$(PYTHON)) -m clevrhope.runtime.blender
 
 $(VENV)/python.stamp: | requirements
 	$(call space,3)

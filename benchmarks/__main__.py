@@ -13,8 +13,7 @@ from typing import Any
 import click
 
 from clevrhope.__main__ import run_command
-from clevrhope.cli.arguments import PATH, Whole, json_option, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import PATH, Command, Whole, json_option, shown_progress
 from clevrhope.errors import RenderError
 
 _rendering_device = click.option(

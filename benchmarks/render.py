@@ -219,9 +219,9 @@ def compare(
             if cycles:
                 effort, renderer = Effort("cycles", MAIN), stack.enter_context(studio.cycles(MAIN))
                 studio.measure([(effort, renderer), *taking_turns])
-                rendered_on = ", ".join(sorted(renderer.devices))
+                rendered_on = ", ".join(sorted(renderer.pool.devices))
                 n_workers = renderer.workers
-                worker_bytes = max(map(resident_bytes, renderer.worker_pids), default=0)
+                worker_bytes = max(map(resident_bytes, renderer.pool.pids), default=0)
                 made_of_cycles[MAIN] = effort
         except RenderError as error:
             notes.append(f"no Cycles: {error}")
@@ -269,7 +269,7 @@ def measure_cycles(n_images: int, names: Sequence[str], *, device: str = "auto")
     for effort in efforts:
         with studio.cycles(effort.name) as renderer:
             studio.measure([(effort, renderer)])
-            rendered_on = ", ".join(sorted(renderer.devices))
+            rendered_on = ", ".join(sorted(renderer.pool.devices))
     return efforts, rendered_on
 
 

@@ -106,19 +106,19 @@ def measure_workers(
             began = perf_counter()
             list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))
             seconds = perf_counter() - began
-            later = [timing[1:] for timing in renderer.timings if not timing[0]]
+            later = [timing[1:] for timing in renderer.pool.timings if not timing[0]]
             mean_s, sync_s = (statistics.mean(each) for each in zip(*later, strict=True))
             if not runs:
-                name = ", ".join(sorted(renderer.devices))
-                compile_seconds = max(0.0, renderer.timings[0][1] - mean_s)
+                name = ", ".join(sorted(renderer.pool.devices))
+                compile_seconds = max(0.0, renderer.pool.timings[0][1] - mean_s)
             runs.append(
                 WorkersRun(
                     workers,
                     images_per_second=n_timed / seconds,
                     seconds=mean_s,
                     sync_seconds=sync_s,
-                    worker_bytes=max(map(resident_bytes, renderer.worker_pids), default=0),
-                    gpu_bytes=renderer.gpu_bytes,
+                    worker_bytes=max(map(resident_bytes, renderer.pool.pids), default=0),
+                    gpu_bytes=renderer.pool.gpu_bytes,
                 )
             )
     return DeviceRun(name, compile_seconds, runs)

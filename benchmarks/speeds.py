@@ -31,7 +31,7 @@ from benchmarks.pairs import file_pairs_per_second, pairs_per_second
 from benchmarks.sets import set_rates
 from clevrhope import _core
 from clevrhope.errors import RenderError
-from clevrhope.images.renderer import parse_device
+from clevrhope.images.settings import parse_device
 from clevrhope.questions import read_templates
 from clevrhope.runtime.resources import available_cores
 from clevrhope.scenes import read_world

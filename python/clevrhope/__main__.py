@@ -9,19 +9,14 @@ import sys
 
 import click
 
-from clevrhope.cli.blender import blender
-from clevrhope.cli.browse import browse
-from clevrhope.cli.command import CommandGroup
-from clevrhope.cli.datasets import build, hops, merge, plan
-from clevrhope.cli.doctor import doctor
-from clevrhope.cli.exports import export
-from clevrhope.cli.images import devices, render
-from clevrhope.cli.inspection import audit, info, show, stats, verify
-from clevrhope.cli.models import evaluate, features, train
+from clevrhope.cli.arguments import CommandGroup
+from clevrhope.cli.datasets import build, export, hops, merge, plan, render
+from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
+from clevrhope.cli.machine import blender, devices, doctor
+from clevrhope.cli.models import evaluate, experiment, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
-from clevrhope.experiments.command import experiment
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),

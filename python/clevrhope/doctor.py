@@ -22,9 +22,8 @@ from packaging.requirements import Requirement
 import clevrhope
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import gpus_are_possible
-from clevrhope.images.blender.gpu_use import load_nvml
 from clevrhope.runtime.blender import INSTALL_LINE, OWN_ENVIRONMENT_LINE, check_blender, find_blender
-from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
+from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores, load_nvml
 from clevrhope.version import software_version
 
 #: Less free disk space than this is reported as too little: a small dataset needs it.

@@ -14,8 +14,8 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clevrhope.audit import Check, Report
-from clevrhope.audit.table import BESIDE_CLEVR, STAGES
+from clevrhope.audit import CheckResult, Report
+from clevrhope.audit.run import BESIDE_CLEVR, STAGES
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
@@ -31,12 +31,12 @@ def put(name: str, place: Any, value: Any) -> Change:
 
 TRAIN = "hops/rubber_cylinder/train.h5"
 
-LINES = {stage.title: [line.name for line in stage.lines] for stage in STAGES}
+LINES = {stage.title: [row.name for row in stage.rows] for stage in STAGES}
 SUITES, SETS = LINES["Reading pairs of suites"], LINES["Reading questions over several images"]
 OF_CLEVR = [line.name for line in BESIDE_CLEVR]
 
 
-def failed(report: Report) -> dict[str, Check]:
+def failed(report: Report) -> dict[str, CheckResult]:
     return {each.name: each for each in report.checks if each.result == "failed"}
 
 

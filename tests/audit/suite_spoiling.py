@@ -16,7 +16,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.describe.suites import measure_suites
 from clevrhope.pipeline import Request, build
-from clevrhope.pipeline.limits import Limits
+from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.suites import make_suite
 
 HOP = "rubber_cylinder"

@@ -8,7 +8,7 @@ import pytest
 from spoiling import Row, Spoilt
 
 from clevrhope.__main__ import run_command
-from clevrhope.audit import Check, audit
+from clevrhope.audit import CheckResult, audit
 
 
 def clevr_folder(root: Path, data: Path, change: Any = None) -> Path:
@@ -24,7 +24,7 @@ def clevr_folder(root: Path, data: Path, change: Any = None) -> Path:
     return root
 
 
-def checks(root: Path, clevr: Path) -> dict[str, Check]:
+def checks(root: Path, clevr: Path) -> dict[str, CheckResult]:
     return {each.name: each for each in audit(root, against=clevr).checks}
 
 

@@ -11,7 +11,7 @@ from clevr_making import NOT_PUBLISHED, MadeClevr, Row, make_clevr
 from painting import PaintedRenderer
 from spoiling import Spoilt
 
-from clevrhope.audit import Check, audit
+from clevrhope.audit import CheckResult, audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.errors import DatasetError
@@ -46,7 +46,7 @@ def data(mixed: Path, tmp_path: Path) -> Spoilt:
     return Spoilt.copy(mixed, tmp_path / "data")
 
 
-def checks(root: Path, against: Path | None = None) -> dict[str, Check]:
+def checks(root: Path, against: Path | None = None) -> dict[str, CheckResult]:
     return {each.name: each for each in audit(root, against=against).checks}
 
 

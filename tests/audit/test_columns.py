@@ -8,7 +8,7 @@ import pytest
 from spoiling import TRAIN, Arrays, Change, Spoilt, put
 
 from clevrhope.audit import audit
-from clevrhope.audit.checks.columns import ends_of
+from clevrhope.audit.checks.questions import ends_of
 
 pytestmark = pytest.mark.slow
 

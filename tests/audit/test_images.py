@@ -10,7 +10,7 @@ from painting import PaintedRenderer
 from PIL import Image
 from spoiling import Spoilt
 
-from clevrhope.audit import Check, audit
+from clevrhope.audit import CheckResult, audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
@@ -33,7 +33,7 @@ def images(painted: Path, tmp_path: Path) -> Spoilt:
     return Spoilt.copy(painted, tmp_path / "images")
 
 
-def checks(root: Path) -> dict[str, Check]:
+def checks(root: Path) -> dict[str, CheckResult]:
     return {each.name: each for each in audit(root).checks}
 
 

@@ -9,7 +9,7 @@ import pytest
 from leak_dataset import HOP, clean, report_on, wrong_answer
 
 from clevrhope.audit.leaks.check import LeakCheck
-from clevrhope.audit.leaks.report import Kind
+from clevrhope.audit.leaks.report import LeakKind
 from clevrhope.errors import DatasetError
 from clevrhope.splits.hops import Hop
 from wording import refused
@@ -73,7 +73,7 @@ def test_all_violations_are_counted_and_the_first_listed(tmp_path: Path) -> None
     data = clean()
     data.questions["train"] = [{**data.questions["train"][0], "answer": "maybe"} for _ in range(300)]
     report = report_on(data, tmp_path)
-    assert report.lines[Kind.PROGRAM].n_faults == report.n_violations == 300
+    assert report.results[LeakKind.PROGRAM].n_faults == report.n_violations == 300
     assert len(report.violations) == 20
     assert str(report.violations[0]) == (
         "hops/rubber_cylinder/train_questions.json[0]: its program gives 1, not the answer: maybe"
@@ -86,8 +86,8 @@ def test_many_violations_of_one_kind_hide_none_of_another(tmp_path: Path) -> Non
     train[:] = [{**train[0], "answer": "maybe"} for _ in range(200)]
     train.append({**train[0], "answer": "1", "question": "How many matte cylinders are there?"})
     report = report_on(data, tmp_path)
-    assert report.lines[Kind.PROGRAM].n_faults == 200
-    assert [v.index for v in report.lines[Kind.PAIR].faults] == [200]
+    assert report.results[LeakKind.PROGRAM].n_faults == 200
+    assert [v.index for v in report.results[LeakKind.PAIR].faults] == [200]
 
 
 def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from leak_dataset import CYLINDER, HOP, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.leaks.report import VIOLATIONS, Kind
+from clevrhope.audit.leaks.report import VIOLATIONS, LeakKind
 
 
 def test_a_clean_folder_passes(tmp_path: Path) -> None:
@@ -112,104 +112,104 @@ def shared_name(data: Dataset) -> None:
     data.scenes["test_iid"][0]["image_filename"] = data.questions["complex_iid"][0]["image_filename"] = name
 
 
-FAULTS: dict[str, tuple[Plant, Kind, str, int | None, str]] = {
+FAULTS: dict[str, tuple[Plant, LeakKind, str, int | None, str]] = {
     "pair in a train image": (
         in_scene("train", 1, 2, shape="cylinder"),
-        *(Kind.PAIR, "scenes/train", 3, "an image of train shows"),
+        *(LeakKind.PAIR, "scenes/train", 3, "an image of train shows"),
     ),
     "pair in an IID image": (
         in_scene("test_iid", 0, 1, material="rubber"),
-        *(Kind.PAIR, "scenes/test_iid", 0, "an image of complex_iid shows"),
+        *(LeakKind.PAIR, "scenes/test_iid", 0, "an image of complex_iid shows"),
     ),
     "pair in a program alone": (
         in_question("train", 0, program=chain(RUBBER, CYLINDER, "count"), answer="0"),
-        *(Kind.PAIR, "train_questions.json", 0, IN_PROGRAM),
+        *(LeakKind.PAIR, "train_questions.json", 0, IN_PROGRAM),
     ),
-    "pair in a union": (union_with_pair, Kind.PAIR, "train_questions.json", 2, IN_PROGRAM),
+    "pair in a union": (union_with_pair, LeakKind.PAIR, "train_questions.json", 2, IN_PROGRAM),
     "pair in words": (
         in_question("train", 1, question="What color is the matte cylinder?"),
-        *(Kind.PAIR, "train_questions.json", 1, IN_WORDS),
+        *(LeakKind.PAIR, "train_questions.json", 1, IN_WORDS),
     ),
     "pair in the words of a union": (
         in_question("train", 2, question="How many matte things are either red blocks or cylinders?"),
-        *(Kind.PAIR, "train_questions.json", 2, IN_WORDS),
+        *(LeakKind.PAIR, "train_questions.json", 2, IN_WORDS),
     ),
     "pair in the words of minimal_iid": (
         in_question("minimal_iid", 0, question="Is there any matte cylinder?"),
-        *(Kind.PAIR, "minimal_iid_questions.json", 0, IN_WORDS),
+        *(LeakKind.PAIR, "minimal_iid_questions.json", 0, IN_WORDS),
     ),
     "pair in an image of minimal_iid": (
         in_question("minimal_iid", 0, image_index=0, image_filename=f"HOPE_{MINIMAL}_000000.png"),
-        *(Kind.PAIR, OF_MINIMAL, 0, "an image of minimal_iid shows"),
+        *(LeakKind.PAIR, OF_MINIMAL, 0, "an image of minimal_iid shows"),
     ),
     "no pair in an OOD image": (
         in_scene("test_ood", 0, 0, material="metal"),
-        *(Kind.PAIR, "scenes/test_ood", 1, "an image of complex_ood lacks"),
+        *(LeakKind.PAIR, "scenes/test_ood", 1, "an image of complex_ood lacks"),
     ),
     "no pair in an OOD program": (
         in_question("complex_ood", 1, program=chain(CYLINDER, "unique", "query_color")),
-        *(Kind.PAIR, "complex_ood_questions.json", 1, NOT_IN_PROGRAM),
+        *(LeakKind.PAIR, "complex_ood_questions.json", 1, NOT_IN_PROGRAM),
     ),
     "no pair in OOD words": (
         in_question("complex_ood", 1, question="There is a cylinder; what color is the matte thing?"),
-        *(Kind.PAIR, "complex_ood_questions.json", 1, NOT_IN_WORDS),
+        *(LeakKind.PAIR, "complex_ood_questions.json", 1, NOT_IN_WORDS),
     ),
     "no pair in the words of minimal_ood": (
         in_question("minimal_ood", 2, question="Are there any rubber cubes?"),
-        *(Kind.PAIR, "minimal_ood_questions.json", 2, NOT_IN_WORDS),
+        *(LeakKind.PAIR, "minimal_ood_questions.json", 2, NOT_IN_WORDS),
     ),
     "a group asked in other words": (
         in_question("minimal_ood", 2, question="Is there any matte cylinder?"),
-        *(Kind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
+        *(LeakKind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
     ),
     "two matches in a group": (
         two_matches_in_a_group,
-        *(Kind.GROUP, OF_MINIMAL, 0, "two images of one place show the same values"),
+        *(LeakKind.GROUP, OF_MINIMAL, 0, "two images of one place show the same values"),
     ),
     "an image of a group elsewhere": (
         in_scene(MINIMAL, 3, 0, rotation=46.0),
-        *(Kind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
+        *(LeakKind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
     ),
     "a question twice in minimal_ood": (
         lambda data: data.questions["minimal_ood"].append(data.questions["minimal_ood"][1]),
-        *(Kind.GROUP, "minimal_ood_questions.json", None, "not exactly 3 answers in 4"),
+        *(LeakKind.GROUP, "minimal_ood_questions.json", None, "not exactly 3 answers in 4"),
     ),
-    "wrong answer": (wrong_answer, Kind.PROGRAM, "train_questions.json", 2, "its program gives 2"),
+    "wrong answer": (wrong_answer, LeakKind.PROGRAM, "train_questions.json", 2, "its program gives 2"),
     "program without answer": (
         in_question("train", 1, program=chain(RUBBER, "unique", "query_color")),
-        *(Kind.PROGRAM, "train_questions.json", 1, "has no answer (a unique of not one object)"),
+        *(LeakKind.PROGRAM, "train_questions.json", 1, "has no answer (a unique of not one object)"),
     ),
     "unknown function": (
         in_question("train", 1, program=chain("filter_material metal", "unique", "weigh")),
-        *(Kind.PROGRAM, "train_questions.json", 1, "has no answer (not a program of CLEVR's functions)"),
+        *(LeakKind.PROGRAM, "train_questions.json", 1, "has no answer (not a program of CLEVR's functions)"),
     ),
     "shared scene": (
         shared_scene,
-        *(Kind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
+        *(LeakKind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
     ),
     "shared name": (
         shared_name,
-        *(Kind.SHARED, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid"),
+        *(LeakKind.SHARED, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid"),
     ),
     "shared bytes": (
         lambda data: setattr(data, "same_bytes", True),
-        *(Kind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
+        *(LeakKind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
     ),
     "missing scene": (
         lambda data: data.scenes["train"].pop(1),
-        *(Kind.DISAGREEMENT, "scenes/train", 3, "a question's scene is missing"),
+        *(LeakKind.DISAGREEMENT, "scenes/train", 3, "a question's scene is missing"),
     ),
     "missing image": (
         lambda data: setattr(data, "images_left_out", ("HOPE_train_000003.png",)),
-        *(Kind.DISAGREEMENT, "images/train", 3, "no such image"),
+        *(LeakKind.DISAGREEMENT, "images/train", 3, "no such image"),
     ),
     "scene twice": (
         lambda data: data.scenes["train"].append(data.scenes["train"][0]),
-        *(Kind.DISAGREEMENT, "scenes/train", 0, "the scene occurs twice"),
+        *(LeakKind.DISAGREEMENT, "scenes/train", 0, "the scene occurs twice"),
     ),
     "another image": (
         in_question("train", 2, image_filename="HOPE_train_000000.png"),
-        *(Kind.DISAGREEMENT, "train_questions.json", 2, "names another image than its scene"),
+        *(LeakKind.DISAGREEMENT, "train_questions.json", 2, "names another image than its scene"),
     ),
 }
 """Fault -> what plants it, the line that finds it, the file and index that it names, and what it says."""
@@ -225,7 +225,7 @@ def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
     assert report.checked() == ()
     found = {
         name: [(v.file.removeprefix(FOLDER), v.index) for v in line.faults if problem in v.problem]
-        for name, line in report.lines.items()
+        for name, line in report.results.items()
     }
     assert (file, index) in found[kind], [str(v) for v in report.violations]
     assert [name for name, places in found.items() if places] == [kind]

@@ -11,7 +11,7 @@ from spoiling import LINES, OF_CLEVR, TRAIN, Spoilt, failed
 
 from clevrhope._core import AuditScenes
 from clevrhope.audit import audit
-from clevrhope.audit.checks import visibility
+from clevrhope.audit.checks import scenes
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 from clevrhope.scenes import read_world
@@ -58,15 +58,15 @@ def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path
 
 def test_of_many_scenes_a_sample_is_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch, clean: Path) -> None:
     pools = {"train": 40, "none": 0, "test_iid": 7, "test_ood": 60}
-    assert {pool: places.tolist() for pool, places in visibility.sampled(pools, 3).items()} == {
+    assert {pool: places.tolist() for pool, places in scenes.sampled(pools, 3).items()} == {
         pool: list(range(n)) for pool, n in pools.items()
     }
-    monkeypatch.setattr(visibility, "MOST_SCENES", 20)
-    drawn = visibility.sampled(pools, 3)
+    monkeypatch.setattr(scenes, "MOST_SCENES", 20)
+    drawn = scenes.sampled(pools, 3)
     assert sum(map(len, drawn.values())) == 20
     assert all((np.diff(places) > 0).all() for places in drawn.values())
     assert all(0 <= place < pools[pool] for pool, places in drawn.items() for place in places)
-    again, other = visibility.sampled(pools, 3), visibility.sampled(pools, 4)
+    again, other = scenes.sampled(pools, 3), scenes.sampled(pools, 4)
     assert all(np.array_equal(drawn[pool], again[pool]) for pool in pools)
     assert any(not np.array_equal(drawn[pool], other[pool]) for pool in pools)
     (line,) = (each for each in audit(clean).checks if each.name == "visible objects")

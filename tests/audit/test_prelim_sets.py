@@ -182,7 +182,7 @@ FAULTS: dict[str, tuple[Plant, set[str]]] = {
     "always yes": (always_yes, {"groups", "programs", "text"}),
     "lost question": (lost_question, {"counts", "groups"}),
 }
-"""Kind -> what plants it, and the checks that must fail; files that disagree are told of besides."""
+"""LeakKind -> what plants it, and the checks that must fail; files that disagree are told of besides."""
 
 
 @pytest.mark.parametrize("kind", FAULTS)

@@ -27,11 +27,11 @@ from suite_spoiling import (
     without_pairs,
 )
 
-from clevrhope.audit import Check, audit
+from clevrhope.audit import CheckResult, audit
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import TemplateError
-from clevrhope.pipeline.limits import Limits
+from clevrhope.pipeline.request import Limits
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 from wording import refused
@@ -180,7 +180,7 @@ def test_values_that_are_out_of_balance_fail_no_other_line(spoilt_suites: Spoilt
     assert " asks for " in fault.problem
 
 
-def lines(folder: Path, **choices: Any) -> dict[str, Check]:
+def lines(folder: Path, **choices: Any) -> dict[str, CheckResult]:
     report = audit(folder, **choices)
     assert report.ok, {name: str(each.faults[0]) for name, each in failed(report).items()}
     return {each.name: each for each in report.checks if each.name in OF_SUITES}

@@ -4,6 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,7 @@ NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_image", "ima
 class _InBlendersPlace(NativeRenderer):
     """Images without Blender, where only what is said of them matters."""
 
-    devices = frozenset({"CPU"})
-    worker_pids = (os.getpid(),)
+    pool = SimpleNamespace(devices={"CPU"}, pids=[os.getpid()])
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from clevrhope.browse.models import OUTCOMES, read_models
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.models.lxmert.recipe import PRETRAINED
+from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.programs import trace
 
 

@@ -84,10 +84,10 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrhope.pipeline.forecast.plan.missing_images",
+        "clevrhope.pipeline.forecast.missing_images",
         lambda used, layout: [PoolWork(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
-    monkeypatch.setattr("clevrhope.pipeline.forecast.rates.open_renderer", None)
+    monkeypatch.setattr("clevrhope.pipeline.forecast.open_renderer", None)
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     asked = [word for word in QUICK if word != "--no-render"]
     out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from clevrhope.__main__ import GROUPS, commands, run_command
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import Command
 
 
 def every_command() -> Iterator[tuple[str, click.Command]]:

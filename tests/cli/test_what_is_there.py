@@ -8,7 +8,7 @@ from building import tree
 from clevr_making import make_clevr
 
 from clevrhope.__main__ import run_command
-from clevrhope.pipeline.forecast.plan import SECONDS_A_SPLIT, SECONDS_TO_START
+from clevrhope.pipeline.forecast import SECONDS_A_SPLIT, SECONDS_TO_START
 
 
 def build(out: Path, *arguments: str | Path, command: str = "build", code: int = 0) -> None:

@@ -8,7 +8,7 @@ import pytest
 from clevrhope.config.presets import PRESETS, check_splits
 from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import NativeSettings, RenderSettings
 from wording import refused
 

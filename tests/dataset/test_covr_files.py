@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def write(path: Path, rows: QuestionTable, **attributes: Any) -> Path:
     names = {"hop": HOP, "split": "covr_train", "pool": "train"}
     with QuestionWriter(path, **names, attributes={**ATTRIBUTES, **attributes}) as writer:
-        writer.append(rows)
+        writer.append(rows.arrays())
     return path
 
 

@@ -8,7 +8,7 @@ from plain_execution import NoAnswer, Scene, execute, scene_of
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
-from clevrhope.dataset.native_reader import NO_ANSWER, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import NO_ANSWER, question_reader, vocabulary_of
 from clevrhope.dataset.split_files import Vocab
 from clevrhope.dataset.split_files import prefix as prefixed
 from wording import refused
@@ -64,7 +64,7 @@ def test_the_audit_answers_as_a_plain_execution_does(test_data: Path) -> None:
     vocabulary = vocabulary_of(vocab)
     read = AuditScenes.read(vocabulary, [path])
     place = {index: at for at, index in enumerate(read.indices.tolist())}
-    reader = QuestionReader(vocab, (), {}, vocabulary)
+    reader = question_reader(vocab, (), {}, vocabulary)
     by_number = padded([[1, *(known[t] for t in prefixed(program)), 2] for program, _ in asked], 60)
     found = reader.read(
         np.zeros((len(asked), 1), np.int32), by_number, read, np.asarray([place[index] for _, index in asked])

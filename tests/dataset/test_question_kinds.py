@@ -63,7 +63,7 @@ def write(folder: Path, rows: QuestionTable, ranks: np.ndarray) -> Path:
     columns = {name: values for name, values in rows.arrays().items() if name != "orig_idxs"}
     names = {"hop": HOP, "split": SPLIT, "pool": rows.pool}
     with QuestionWriter(path, **names, attributes={"grades": GRADES}) as writer:
-        writer.append(QuestionTable(RANKED, {**columns, "ranks": ranks.astype(np.int8)}))
+        writer.append({**columns, "ranks": ranks.astype(np.int8)})
     return path
 
 

@@ -35,9 +35,7 @@ def some_questions(n: int, *, seed: int = 0) -> QuestionTable:
 def write(path: Path, rows: QuestionTable, cuts: Sequence[int] = ()) -> bytes:
     with QuestionWriter(path, hop="rubber_cylinder", split="train", pool="train") as writer:
         for a, b in itertools.pairwise([0, *cuts, len(rows)]):
-            writer.append(
-                QuestionTable(SINGLE, {name: values[a:b] for name, values in rows.arrays().items()})
-            )
+            writer.append({name: values[a:b] for name, values in rows.arrays().items()})
     return path.read_bytes()
 
 
@@ -82,7 +80,7 @@ def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
 
     def fail() -> None:
         with QuestionWriter(path, hop="h", split="s", pool="p") as writer:
-            writer.append(some_questions(10))
+            writer.append(some_questions(10).arrays())
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

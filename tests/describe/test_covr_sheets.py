@@ -12,17 +12,16 @@ import numpy as np
 import pytest
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.contact_sheet import shown_objects
-from clevrhope.describe.covr import measure_covr
-from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
+from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
+from clevrhope.metrics.covr import answer_counts, maj, maj_templ
 from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused

@@ -24,12 +24,14 @@ from clevrhope.describe.contact_sheet import (
     HopCards,
     SplitCards,
     contact_sheet,
+    pair_boxes,
+    sketch_url,
+    thumbnail_url,
 )
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
 from clevrhope.describe.measure import FamilyNames, images_shared, measure_split, read_scene_counts
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json, with_baselines
 from clevrhope.describe.provenance import provenance
-from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import mean, percentile
 from clevrhope.runtime.atomic import FileRecord

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.describe.clevr import measure_clevr_split
 from clevrhope.describe.measure import (
     QuestionTally,
     SceneTally,
@@ -28,7 +27,7 @@ from clevrhope.describe.measured import (
     total_variation_by_chance,
     with_baselines,
 )
-from clevrhope.describe.stats.sources import open_source
+from clevrhope.describe.stats.sources import StatsFolder, measure_clevr_split
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.kinds import PAIR_SPLITS
@@ -210,7 +209,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("split", PAIR_SPLITS)
 def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
     """HDF5 numbers and searched scenes on one side, parsed JSON on the other."""
-    measured = open_source(demo).measure("rubber_cylinder", split)
+    measured = StatsFolder(demo).measure("rubber_cylinder", split)
     questions, scenes = QuestionTally(), SceneTally()
     name = demo / "hops" / "rubber_cylinder" / f"{split}_questions.json"
     families = {}
@@ -227,7 +226,7 @@ def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
 
 
 def test_the_pair_is_where_the_splits_say(demo: Path) -> None:
-    source = open_source(demo)
+    source = StatsFolder(demo)
     pair = (("material", "rubber"), ("shape", "cylinder"))
     assert source.of_group("rubber_cylinder")["held_out"] == dict(pair)
     for split, share in {"train": 0, "complex_iid": 0, "complex_ood": 1, "minimal_ood": 0.25}.items():

@@ -24,8 +24,7 @@ from clevrhope.editions.content import PARTS, read_content, whole_digest
 from clevrhope.editions.definition import Edition, edition_names, read_edition
 from clevrhope.editions.frozen import write_frozen
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.renderers import open_renderer
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import open_renderer, rendering_as_json
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import Request, build
 from clevrhope.runtime.display import TerminalProgress

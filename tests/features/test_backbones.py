@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,11 +38,6 @@ def weights(net: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> P
     path = tmp_path_factory.mktemp("weights") / "resnet101.pth"
     torch.save(net.state_dict(), path)
     return path
-
-
-@pytest.fixture
-def folder(pristine: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(pristine, tmp_path / "demo"))
 
 
 def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Classes of one's own that make features: what they declare, what they give, and what is refused."""
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,9 +12,9 @@ from PIL import Image
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.batches import Batches
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
+from clevrhope.features.source import Batches
 from clevrhope.features.store import open_store
 from wording import refused
 
@@ -116,11 +115,6 @@ class NoBatch(Colors):
 
 class NoBase:
     """Is not derived from `Extractor`."""
-
-
-@pytest.fixture
-def folder(pristine: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(pristine, tmp_path / "demo"))
 
 
 def test_a_class_of_ones_own_gets_resized_images_and_its_rows_are_stored(folder: Path) -> None:

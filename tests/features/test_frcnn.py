@@ -17,8 +17,7 @@ import yaml
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import ExtractorOptions, ImageArray
-from clevrhope.features.frcnn import FrcnnFeatures
-from clevrhope.features.frcnn_checkpoint import read_config, read_frcnn
+from clevrhope.features.frcnn import FrcnnFeatures, read_config, read_frcnn
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
 from wording import refused
 

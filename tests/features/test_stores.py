@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make, request
-from looked_at import build_demo
+from building import Make, build_demo, request
 from PIL import Image
 
 import clevrhope
@@ -29,11 +28,6 @@ from clevrhope.runtime.progress import Advance
 from wording import refused
 
 HOP = "rubber_cylinder"
-
-
-@pytest.fixture
-def folder(pristine: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(pristine, tmp_path / "demo"))
 
 
 class Stops:
@@ -162,7 +156,7 @@ def test_images_that_changed_are_made_again(folder: Path) -> None:
 
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     make_features(folder, kind="attributes")
-    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    other = build_demo(tmp_path / "other", seed=6, images="h5").folder
     with refused(ConfigError):
         open_store(other, kind="attributes")
     with refused(ConfigError):

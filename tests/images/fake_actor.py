@@ -5,6 +5,7 @@ With a "marker", a file that it makes, an actor behaves so once.
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from clevrhope.images.ray.actor import Answer
 class FakeActor:
     """Takes what the real one does, and tells of it in its process' environment."""
 
-    def __init__(self, rendering: Any, look: Any, cores: int, gpus: float, version: str) -> None:
+    def __init__(self, opens: partial[Any], version: str) -> None:
+        rendering, _, cores, gpus = opens.args
         self._size = (rendering.height, rendering.width)
         self._told = Answer() if cores and not gpus else Answer(problem="no cores")
         if rendering.width == 13:

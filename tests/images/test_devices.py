@@ -31,14 +31,13 @@ from clevrhope.images.blender.devices import (
     find_devices,
     gpus_are_possible,
 )
-from clevrhope.images.blender.gpu_use import GpuUse, load_nvml
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.process import Patience
-from clevrhope.images.renderer import CPU, INTERFACES, DeviceChoice, parse_device
-from clevrhope.images.rendering_record import rendering_as_json
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.renderers import rendering_as_json
+from clevrhope.images.settings import CPU, INTERFACES, DeviceChoice, RenderSettings, parse_device
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
+from clevrhope.runtime.resources import GpuUse, load_nvml
 from wording import refused
 
 LISTING = (sys.executable, str(Path(__file__).with_name("fake_preferences.py")))
@@ -164,7 +163,7 @@ def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.Mon
             "Rendering images on the CPU, as asking for HIP devices failed: "
             "the process ended with status 11 (a driver crashed)"
         )
-        assert {start["allowance_s"] for start in made._pool.start} == {0.0}
+        assert {start["allowance_s"] for start in made.pool.start} == {0.0}
         assert len(dict(made.render(scenes(2)))) == 2
 
 
@@ -207,11 +206,11 @@ def test_each_gpu_has_its_own_workers(
     )
     with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
         assert made.workers == 2 * of_each
-        assert {start["allowance_s"] for start in made._pool.start} == {KERNELS_S}
+        assert {start["allowance_s"] for start in made.pool.start} == {KERNELS_S}
         assert stage_title(made) == "Rendering images on Card 3, Card 1"
-        starts = [start["gpu"] for start in made._pool.start]
+        starts = [start["gpu"] for start in made.pool.start]
         assert len(dict(made.render(scenes(12)))) == 12
-        assert made.devices <= {"cuda:0 (Card 3)", "cuda:1 (Card 1)"}
+        assert made.pool.devices <= {"cuda:0 (Card 3)", "cuda:1 (Card 1)"}
     assert [start["identity"] for start in starts].count("CUDA_Card_0000:3a:00") == of_each
     assert [start["identity"] for start in starts].count("CUDA_Card_0000:1a:00") == of_each
 
@@ -236,7 +235,7 @@ def test_one_worker_compiles_kernels_before_the_others_begin(tmp_path: Path) -> 
     tasks[0][1].update(do="slow", seconds=1.5)
     with on_gpus() as made:
         assert len(dict(made.render(tasks))) == 12
-        assert len(made.worker_pids) == 4
+        assert len(made.pool.pids) == 4
     assert log.read_text().split()[0] == "0"
     tasks[0][1].update(do="die")  # then the others find nothing compiled, and begin all the same
     with on_gpus() as made:
@@ -331,7 +330,7 @@ def test_without_a_driver_nothing_is_said(monkeypatch: pytest.MonkeyPatch, nvml:
 def test_a_worker_that_holds_too_much_of_its_gpu_is_replaced(nvml: FakeNvml) -> None:
     tasks: list[tuple[int, dict[str, object]]] = [(0, {"do": "hang"}), *scenes(3)[1:]]
     with on_gpus(workers=2) as made:
-        nvml.pids = lambda: made.worker_pids
+        nvml.pids = lambda: made.pool.pids
         nvml.held = 33 << 30
         found, failure = outcome(made, tasks)
         assert "held more than its share of the GPU's memory, 32 GiB; take fewer" in failure.reasons[0]
@@ -343,9 +342,9 @@ def test_a_worker_whose_gpu_works_does_not_hang(nvml: FakeNvml) -> None:
     tasks: list[tuple[int, dict[str, object]]] = [(0, {"do": "slow", "seconds": 8.0, "value": 0})]
     patience = Patience(work_s=60.0, clock_s=5.0, still_s=3.0)
     with on_gpus(workers=1, patience=patience, allowance_s=0.0) as made:
-        nvml.pids = lambda: made.worker_pids
+        nvml.pids = lambda: made.pool.pids
         assert sorted(dict(made.render(tasks))) == [0]
-        assert made.gpu_bytes == 1 << 20
+        assert made.pool.gpu_bytes == 1 << 20
         nvml.busy = 0
         _, failure = outcome(made, tasks)
         assert "gave no answer and did nothing for 3 s" in failure.reasons[0]
@@ -364,7 +363,7 @@ def test_bench_measures_workers_on_a_device(
         return made[-1]
 
     monkeypatch.setattr(render_workers, "CyclesRenderer", open_fake)
-    nvml.pids = lambda: made[-1].worker_pids
+    nvml.pids = lambda: made[-1].pool.pids
     run = render_workers.measure_workers(2, "cuda", tmp_path, tried=(1, 2))
     assert [each.workers for each in run.runs] == [1, 2]
     assert run.compile_seconds == pytest.approx(10.0)
@@ -390,7 +389,7 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
         settings = RenderSettings(width=48, height=32, samples=1, device=kind)
         with CyclesRenderer(settings=settings, workers=1, command=command) as made:
             assert len(dict(made.render(enumerate(reference_scenes()[:1])))) == 1
-            (name,) = made.devices
+            (name,) = made.pool.devices
         told[name] = json.loads((tmp_path / "log").read_text().splitlines()[-1])
     assert told == {
         "optix:1 (Card 1)": {"device": "GPU", "denoises": True, "used": ["OPTIX_Card_0000:1a:00"]},

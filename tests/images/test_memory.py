@@ -33,8 +33,8 @@ def test_memory_stays_flat_over_a_thousand_images() -> None:
         early: list[int] = []
         for done, _ in enumerate(renderer.render(source()), start=1):
             if done == 50 + len(scenes) * 2:  # by then each worker has seen all scenes
-                pids = renderer.worker_pids
+                pids = renderer.pool.pids
                 early = [resident(pid) for pid in pids]
         late = [resident(pid) for pid in pids]
-        assert renderer.worker_pids == pids
+        assert renderer.pool.pids == pids
     assert all(after < before + SLACK_BYTES for before, after in zip(early, late, strict=True))

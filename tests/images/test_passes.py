@@ -11,9 +11,8 @@ import pytest
 from benchmarks.reference_images import reference_scenes
 from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images.blender.boxes import disjoint_groups
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.blender.exr import read_exr
+from clevrhope.images.blender.passes import disjoint_groups, read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.settings import RenderSettings

@@ -16,10 +16,9 @@ import pytest
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, patience_for, threads_of_workers
 from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
-from clevrhope.images.blender.process import Patience
+from clevrhope.images.blender.process import Patience, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
-from clevrhope.images.blender.worker_folder import remove_abandoned
 from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime.resources import available_bytes
 from waiting import HANG_S, wait_until
@@ -72,7 +71,7 @@ def wait_until_gone(pids: list[int]) -> None:
 def test_every_scene_comes_back_under_its_key() -> None:
     with renderer() as made:
         found = dict(made.render(scenes(20)))
-        pids = made.worker_pids
+        pids = made.pool.pids
     assert {key: int(pixels[0, 0, 0]) for key, pixels in found.items()} == {i: i for i in range(20)}
     assert found[3].shape == (1, 2, 3)
     wait_until_gone(pids)
@@ -137,7 +136,7 @@ def test_a_worker_that_gets_little_of_a_busy_machine_goes_on() -> None:
     tasks: list[tuple[int, dict[str, object]]] = [(0, {"do": "spin", "seconds": 0.8, "value": 0})]
     patience = Patience(work_s=2.0, clock_s=1.0, still_s=HANG_S)
     with renderer(workers=1, patience=patience) as made:
-        (pid,) = dict(made.render(scenes(1))) and made.worker_pids
+        (pid,) = dict(made.render(scenes(1))) and made.pool.pids
         done = threading.Event()
 
         def starve() -> None:
@@ -156,7 +155,7 @@ def test_a_worker_that_gets_little_of_a_busy_machine_goes_on() -> None:
         finally:
             done.set()
             other.join()
-        assert made.worker_pids == [pid]
+        assert made.pool.pids == [pid]
 
 
 def test_where_work_cannot_be_read_the_clock_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +189,7 @@ def test_a_worker_that_is_of_no_use_any_more_is_replaced(tmp_path: Path) -> None
     tasks = scenes(4)
     tasks[1] = (1, {"do": "unfit", "value": 1, "marker": str(tmp_path / "unfit")})
     with renderer(workers=1) as made:
-        before = {i: made.worker_pids for i, _ in made.render(tasks)}
+        before = {i: made.pool.pids for i, _ in made.render(tasks)}
     assert sorted(before) == [0, 1, 2, 3]
     assert before[0] != before[1] == before[3]
 
@@ -226,7 +225,7 @@ def test_a_workers_first_image_may_take_longer() -> None:
     for i in (0, 2):
         tasks[i] = (i, {"do": "spin", "seconds": 3.0, "value": i})
     with renderer(workers=1, patience=Patience(work_s=1.0, clock_s=60.0), allowance_s=60.0) as made:
-        before = {i: made.worker_pids for i, _ in made.render(tasks)}
+        before = {i: made.pool.pids for i, _ in made.render(tasks)}
     # The third was its worker's third image, was hung then, and became the first one of another worker.
     assert sorted(before) == [0, 1, 2, 3]
     assert before[0] == before[1] != before[2]
@@ -270,9 +269,9 @@ def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
     tasks = scenes(4)
     tasks[0] = (0, {"do": "problem"})
     with renderer(workers=1) as made:
-        first = dict(made.render(scenes(1))) and made.worker_pids
+        first = dict(made.render(scenes(1))) and made.pool.pids
         found, failure = outcome(made, tasks)
-        assert made.worker_pids == first
+        assert made.pool.pids == first
     assert sorted(found) == [1, 2, 3]
     assert failure.reasons == {0: "objects[0].color: unknown name"}
 
@@ -280,15 +279,15 @@ def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
 def test_workers_are_replaced_after_some_images_and_when_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch, renderer(workers=1) as made:
         patch.setattr("clevrhope.images.blender.pool.IMAGES_PER_WORKER", 3)
-        pids = [made.worker_pids for _ in made.render(scenes(9))]
+        pids = [made.pool.pids for _ in made.render(scenes(9))]
     assert len({pid for each in pids for pid in each}) >= 2
 
     grown = scenes(6)
     grown[2] = (2, {"do": "ok", "value": 2, "memory_bytes": GROWTH_BYTES + 10})
     with renderer(workers=1) as made:
-        first = dict(made.render(grown[:2])) and made.worker_pids
+        first = dict(made.render(grown[:2])) and made.pool.pids
         assert sorted(dict(made.render(grown[2:]))) == [2, 3, 4, 5]
-        assert made.worker_pids != first
+        assert made.pool.pids != first
 
 
 def test_a_worker_that_cannot_work_says_why_at_once() -> None:
@@ -310,7 +309,7 @@ def test_a_worker_that_ends_at_its_start_is_not_started_for_ever() -> None:
 def test_a_run_that_is_left_ends_its_workers_and_the_next_starts_new_ones() -> None:
     made = renderer()
     for _ in made.render(scenes(50)):
-        pids = made.worker_pids
+        pids = made.pool.pids
         break
     wait_until_gone(pids)
     assert sorted(dict(made.render(scenes(5)))) == list(range(5))
@@ -324,7 +323,7 @@ from test_pool import renderer
 made = renderer()
 for _ in made.render([(0, {{"do": "ok", "value": 0}}), (1, {{"do": "ok", "value": 0}})]):
     pass
-print(*made.worker_pids, flush=True)
+print(*made.pool.pids, flush=True)
 list(made.render((i, {{"do": "hang"}}) for i in range(4)))
 """
 
@@ -374,9 +373,9 @@ def test_what_a_run_and_its_workers_leave_behind_is_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both are killed at once; the next worker that starts on the machine removes their folders."""
-    monkeypatch.setattr("clevrhope.images.blender.worker_folder.LEAST_AGE_S", HANG_S)
+    monkeypatch.setattr("clevrhope.images.blender.process.LEAST_AGE_S", HANG_S)
     program = (
-        "import sys, time; from pathlib import Path; from clevrhope.images.blender import worker_folder as w;"
+        "import sys, time; from pathlib import Path; from clevrhope.images.blender import process as w;"
         "w.MEMORY_FOLDER = Path(sys.argv[1]); folder = w.WorkerFolder();"
         "print(folder.path, flush=True); time.sleep(3600)"
     )

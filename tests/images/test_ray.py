@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from fake_actor import FakeActor, LateActor
 from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.blender.devices import Device
 from clevrhope.images.blender.pool import ScenesFailedError
-from clevrhope.images.native import NativeRenderer
+from clevrhope.images.native import NATIVE, NativeRenderer
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
+from clevrhope.images.renderers import row_of
 from clevrhope.images.settings import NativeSettings, RenderSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
@@ -92,7 +95,8 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     scene = reference_scenes()[0]
 
     def of(rendering: Any, *, gpus: float = 0.0, version: str = "") -> RenderActor:
-        return RenderActor(rendering, read_look(), 2, gpus, version or software_version())
+        opens = partial(row_of(rendering).open_in_actor, rendering, read_look(), 2, gpus)
+        return RenderActor(opens, version or software_version())
 
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
@@ -117,7 +121,8 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )
     look = read_look()
-    actor = RenderActor(RenderSettings(device=kind), look, 2, 0.5, software_version())
+    opens = partial(BLENDER.open_in_actor, RenderSettings(device=kind), look, 2, 0.5)
+    actor = RenderActor(opens, software_version())
     assert actor.hello() == Answer()
     settings = RenderSettings(device=name)
     assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2, "gpu_share": 0.5}]
@@ -137,7 +142,7 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
         for key, pixels in renderer.render(tasks.items()):
             found[key] = int(pixels[0, 0, 0])
 
-    with RayRenderer(TINY, workers=2, actor=FakeActor) as renderer:
+    with RayRenderer(TINY, NATIVE, workers=2, actor=FakeActor) as renderer:
         with pytest.raises(ScenesFailedError) as failure:
             collect(renderer)
         assert ready(renderer)
@@ -155,7 +160,7 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
 def test_a_finished_scene_is_not_blamed_for_the_next_one() -> None:
     """The scene before the deadly one is finished each time, but its answer is lost with the actor."""
     tasks = {0: {"do": "ok", "value": 0}, 1: {"do": "die"}}
-    with RayRenderer(TINY, workers=1, actor=LateActor) as renderer:
+    with RayRenderer(TINY, NATIVE, workers=1, actor=LateActor) as renderer:
         rendered = renderer.render(tasks.items())
         assert next(rendered)[0] == 0
         with pytest.raises(ScenesFailedError) as failure:
@@ -172,7 +177,7 @@ def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) ->
     ):
         rendering = replace(TINY, width=width)
         with (
-            RayRenderer(rendering, workers=1, actor=FakeActor) as renderer,
+            RayRenderer(rendering, NATIVE, workers=1, actor=FakeActor) as renderer,
             refused(RenderError),
         ):
             list(renderer.render([(0, {"do": "ok", "value": 0})]))
@@ -181,12 +186,12 @@ def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.usefixtures("cluster")
 def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [(i, {"do": "ok", "value": 0}) for i in range(2)]
-    with RayRenderer(TINY, workers=2, actor=FakeActor) as all_places:
+    with RayRenderer(TINY, NATIVE, workers=2, actor=FakeActor) as all_places:
         while len(ready(all_places)) < 2:
             assert len(dict(all_places.render(tasks))) == 2
         monkeypatch.setattr("clevrhope.images.ray.engine.PLACE_TIMEOUT_S", 2.0)
         with (
-            RayRenderer(TINY, workers=1, actor=FakeActor) as renderer,
+            RayRenderer(TINY, NATIVE, workers=1, actor=FakeActor) as renderer,
             refused(RenderError),
         ):
             list(renderer.render(tasks))
@@ -220,7 +225,7 @@ def test_a_build_by_blender_in_actors_that_are_killed_is_the_local_one(tmp_path:
     build(asked)
     build(
         replace(asked, out=tmp_path / "ray"),
-        make_renderer=lambda rendering, workers: Unlucky(rendering, workers=workers),
+        make_renderer=lambda rendering, workers: Unlucky(rendering, BLENDER, workers=workers),
     )
     assert Unlucky.killed == 2
     assert tree(tmp_path / "ray") == tree(tmp_path / "local")
@@ -248,7 +253,7 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
 @pytest.mark.usefixtures("cluster")
 def test_two_actors_make_the_images_and_annotations_of_none() -> None:
     scenes = list(enumerate(reference_scenes()[:6]))
-    with RayRenderer(TINY, workers=2) as renderer:
+    with RayRenderer(TINY, NATIVE, workers=2) as renderer:
         by_ray = dict(renderer.render(scenes))
         annotated = dict(renderer.passes(scenes[:2]))
         assert renderer.workers == 2
@@ -289,7 +294,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(
 def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     with refused(ConfigError):
-        RayRenderer(RenderSettings(device="cuda:0,1"))
+        RayRenderer(RenderSettings(device="cuda:0,1"), BLENDER)
 
 
 def test_without_ray_the_sentence_says_what_to_install(

@@ -183,7 +183,7 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     with CyclesRenderer(settings=SMALL, workers=2, command=command) as renderer:
         n_images = len(dict(renderer.render(scenes)))
         n_images += len(dict(renderer.render(scenes)))
-        n_workers = len(renderer.worker_pids)
+        n_workers = len(renderer.pool.pids)
     assert n_images == 12
     made = log.read_text().split()
     assert made.count("look") == n_workers == 2
@@ -195,7 +195,7 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
 def test_the_time_before_the_first_sample_is_told_apart() -> None:
     with CyclesRenderer(settings=SMALL, workers=1) as renderer:
         list(renderer.render(enumerate(reference_scenes()[:2])))
-        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.timings
+        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.pool.timings
     assert (is_first, is_first_too) == (True, False)
     assert 0.0 < sync_s < seconds
 
@@ -208,7 +208,7 @@ def test_a_worker_killed_in_the_middle_is_replaced() -> None:
         found: dict[int, Pixels] = {}
         for key, pixels in renderer.render(scenes):
             if not found:
-                os.kill(renderer.worker_pids[0], signal.SIGKILL)
+                os.kill(renderer.pool.pids[0], signal.SIGKILL)
             found[key] = pixels
     assert sorted(found) == list(range(8))
     assert all((found[key] == undisturbed[key]).all() for key in found)

@@ -17,11 +17,10 @@ from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
-from clevrhope.images.bounds import find_object_outside
 from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
-from clevrhope.images.placement import place
+from clevrhope.images.placement import find_object_outside, place
 from clevrhope.images.png import read_png
-from clevrhope.images.rendering_record import rendering_as_json
+from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file

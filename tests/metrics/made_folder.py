@@ -11,8 +11,6 @@ from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.question_kinds import SINGLE
-from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import make_vocab, write_vocab
 
@@ -110,19 +108,16 @@ def _write_arrays(layout: Layout, hop: str, split: str, asked: Asked, numbers: M
     tokens, lengths = np.zeros((n, 4), dtype=np.int32), np.full(n, 3, dtype=np.int32)
     with QuestionWriter(layout.questions_h5(hop, split), hop=hop, split=split, pool=POOLS[split]) as writer:
         writer.append(
-            QuestionTable(
-                SINGLE,
-                {
-                    "questions": tokens,
-                    "question_lengths": lengths,
-                    "programs": tokens,
-                    "program_lengths": lengths,
-                    "answers": np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
-                    "image_idxs": np.asarray([image for image, _, _ in asked], dtype=np.int32),
-                    "question_families": np.asarray([family for _, family, _ in asked], dtype=np.int32),
-                    "relation_needed": np.full((n, 3), -1, dtype=np.int8),
-                },
-            )
+            {
+                "questions": tokens,
+                "question_lengths": lengths,
+                "programs": tokens,
+                "program_lengths": lengths,
+                "answers": np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
+                "image_idxs": np.asarray([image for image, _, _ in asked], dtype=np.int32),
+                "question_families": np.asarray([family for _, family, _ in asked], dtype=np.int32),
+                "relation_needed": np.full((n, 3), -1, dtype=np.int8),
+            }
         )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from made_folder import POOLS
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import PAIRS, TIERS
-from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.metrics.pairs import Relation
@@ -64,29 +64,26 @@ def write_suite(
     programs = np.zeros((2 * n, 4), dtype=np.int32)
     programs[:, 1] = sides(np.zeros(n), [pair.program for pair in pairs])
     lengths = np.full(2 * n, 3, dtype=np.int32)
-    arrays = QuestionTable(
-        PAIRS,
-        {
-            "questions": np.zeros((2 * n, 4), dtype=np.int32),
-            "question_lengths": lengths,
-            "programs": programs,
-            "program_lengths": lengths,
-            "answers": sides(columns.answers[own], [numbers[pair.answer] for pair in pairs]).astype(np.int32),
-            "image_idxs": np.repeat(columns.image_idxs[own], 2),
-            "question_families": np.repeat(columns.question_families[own], 2),
-            "relation_needed": np.full((2 * n, 3), -1, dtype=np.int8),
-            "pair_idxs": of_pair(range(n), np.int32),
-            "role": np.tile(np.asarray([0, 1], dtype=np.int8), n),
-            "test": of_pair([tests.index(pair.test) for pair in pairs], np.int16),
-            "tier": of_pair([TIERS.index(pair.tier) for pair in pairs]),
-            "cell": of_pair([int(pair.cell, 2) for pair in pairs]),
-            "touches": of_pair([0] * n),
-            "relation": of_pair([pair.relation for pair in pairs]),
-            "value": of_pair([numbers[pair.value] if pair.value else -1 for pair in pairs], np.int32),
-            "orig_idxs": sides(own, [-1] * n).astype(np.int32),
-            "clevr_programs": np.zeros((2 * n, 4), dtype=np.int32),
-        },
-    )
+    arrays = {
+        "questions": np.zeros((2 * n, 4), dtype=np.int32),
+        "question_lengths": lengths,
+        "programs": programs,
+        "program_lengths": lengths,
+        "answers": sides(columns.answers[own], [numbers[pair.answer] for pair in pairs]).astype(np.int32),
+        "image_idxs": np.repeat(columns.image_idxs[own], 2),
+        "question_families": np.repeat(columns.question_families[own], 2),
+        "relation_needed": np.full((2 * n, 3), -1, dtype=np.int8),
+        "pair_idxs": of_pair(range(n), np.int32),
+        "role": np.tile(np.asarray([0, 1], dtype=np.int8), n),
+        "test": of_pair([tests.index(pair.test) for pair in pairs], np.int16),
+        "tier": of_pair([TIERS.index(pair.tier) for pair in pairs]),
+        "cell": of_pair([int(pair.cell, 2) for pair in pairs]),
+        "touches": of_pair([0] * n),
+        "relation": of_pair([pair.relation for pair in pairs]),
+        "value": of_pair([numbers[pair.value] if pair.value else -1 for pair in pairs], np.int32),
+        "orig_idxs": sides(own, [-1] * n).astype(np.int32),
+        "clevr_programs": np.zeros((2 * n, 4), dtype=np.int32),
+    }
     attributes = {
         "suite": name,
         "tests": tests,

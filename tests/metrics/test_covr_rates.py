@@ -7,12 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.dataset.offered_answers import offered_answers
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure
 from clevrhope.metrics.answer_key import drawn_images
-from clevrhope.metrics.covr.frequent_answers import answer_counts, maj, maj_templ
+from clevrhope.metrics.covr import answer_counts, maj, maj_templ
 from clevrhope.metrics.measures import GENERALISATION, formulas
 from clevrhope.metrics.shares import score_flags
 

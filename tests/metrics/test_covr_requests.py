@@ -10,9 +10,8 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
-from clevrhope.metrics.asked_answers import asked_answers
 from clevrhope.metrics.replies import ReplyReader
-from clevrhope.metrics.request_files import write_answers, write_requests
+from clevrhope.metrics.request_files import asked_answers, write_answers, write_requests
 from clevrhope.pipeline import build
 from clevrhope.programs import default_vocabulary
 from wording import refused

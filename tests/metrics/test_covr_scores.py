@@ -17,9 +17,9 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics import Part, score
-from clevrhope.metrics.covr.scorer import score_covr
-from clevrhope.metrics.covr.tables import WHY_NO_SCORE
+from clevrhope.metrics.covr import score_covr
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused

@@ -17,9 +17,10 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics import Measure
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS
-from clevrhope.metrics.pairs import crossing_flags, score_groups
+from clevrhope.metrics.pairs import score_groups
 from clevrhope.metrics.results import SplitScores
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.metrics.suite_groups import crossing_flags
 from clevrhope.metrics.suites import score_suite
 
 HOP, OOD = "rubber_cylinder", "complex_ood"

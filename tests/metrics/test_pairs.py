@@ -11,15 +11,8 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Interval, Measure, Scores
 from clevrhope.metrics.measures import GROUPS
-from clevrhope.metrics.pairs import (
-    Relation,
-    ValueGroups,
-    coverage,
-    pair_flags,
-    score_groups,
-    score_pairs,
-    value_flags,
-)
+from clevrhope.metrics.pairs import Relation, coverage, pair_flags, score_groups, score_pairs
+from clevrhope.metrics.suite_groups import value_flags
 from wording import refused
 
 Given = npt.NDArray[np.int32]
@@ -297,7 +290,7 @@ def test_coverage_by_hand() -> None:
 def test_one_yes_and_the_one_that_is_named() -> None:
     """Four groups with a partner for red, blue and cube each, and one that lacks an answer."""
     values = numbers(["red", "blue", "cube"] * 5)
-    questions = ValueGroups(ints(np.repeat(np.arange(5), 3)), values)
+    questions = (ints(np.repeat(np.arange(5), 3)), values)
     original = numbers(["red", "red", "blue", "unread", "red"])
     partners = numbers(
         [
@@ -308,7 +301,7 @@ def test_one_yes_and_the_one_that_is_named() -> None:
             *("yes", "missing", "no"),
         ]
     )
-    flags = value_flags(questions, original[np.newaxis], partners[np.newaxis], ANSWERS)
+    flags = value_flags(*questions, original[np.newaxis], partners[np.newaxis], ANSWERS)
     found = score_groups(flags, GROUPS, np.arange(5), seed=1, bootstrap=50)[""][0].mean
     one_yes, named_yes = found["one_yes"], found["named_yes"]
     assert (one_yes.value, one_yes.n, named_yes.value, named_yes.n) == (75.0, 4, 25.0, 4)
@@ -317,7 +310,7 @@ def test_one_yes_and_the_one_that_is_named() -> None:
     assert one_yes.interval.low < 75 <= one_yes.interval.high
     # With a run that answers no throughout.
     originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
-    flags = value_flags(questions, originals, all_partners, ANSWERS)
+    flags = value_flags(*questions, originals, all_partners, ANSWERS)
     two = score_groups(flags, GROUPS, np.arange(5), seed=1)[""][0]
     assert [run["one_yes"].value for run in two.runs] == [75.0, 0.0]
     assert two.mean["one_yes"] == Measure(37.5, 9, deviation=pytest.approx(37.5 * 2**0.5))

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from clevrhope.metrics.pairs import ReferenceRow, reference_results
+from clevrhope.metrics.published import ReferenceRow, reference_results
 
 
 def of_table(paper: str, *tables: int | None) -> list[ReferenceRow]:

@@ -14,7 +14,7 @@ from made_folder import Rows, make_folder, right_answers, write_lines
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics import json_lines, predictions, score
+from clevrhope.metrics import predictions, score
 from wording import refused
 
 HOP = "rubber_cylinder"
@@ -96,7 +96,7 @@ ODD_LINES = [
 def test_lines_that_look_alike_are_read_as_json_reads_them(
     tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(json_lines, "_MOST_SHAPES", most)
+    monkeypatch.setattr(predictions, "_MOST_SHAPES", most)
     path = tmp_path / "p.jsonl"
     path.write_text("\n\n".join(ODD_LINES * 2) + "\n")
     (block,) = predictions.read_predictions(path)
@@ -106,7 +106,7 @@ def test_lines_that_look_alike_are_read_as_json_reads_them(
     assert [block.answers[k] for k in block.answer] == answers
     runs = [None if "run" not in row else str(row["run"]) for row in said]
     assert [block.targets[k].run for k in block.target] == runs
-    assert list(block.at.rows) == list(range(1, 4 * len(ODD_LINES), 2))
+    assert list(block.rows) == list(range(1, 4 * len(ODD_LINES), 2))
 
 
 @pytest.mark.parametrize("index", ["007", "\u0664", "1_0", "+1", ""])

@@ -25,8 +25,8 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.pairs import AnswerSet, Relation
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.metrics.suite_groups import ASKS, asked_for
 from clevrhope.metrics.suites import score_suite
-from clevrhope.metrics.suites.questions import ASKS, asked_for
 from wording import refused
 
 HOP = "rubber_cylinder"

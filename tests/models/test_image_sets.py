@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import ConfigError
+from clevrhope.models.base import ImageSetModel
 from clevrhope.models.batch import ABSENT, Batch
-from clevrhope.models.image_sets import ImageSetModel
-from clevrhope.models.lxmert.model import LxmertPretrained
-from clevrhope.models.lxmert.pretrained import N_PUBLISHED
+from clevrhope.models.lxmert.model import N_PUBLISHED, LxmertPretrained
 from clevrhope.models.names import MODELS, SET_MODELS, build_model
 from wording import refused
 

@@ -15,8 +15,7 @@ from small_batches import clevr_vocab, short_questions, small_batch
 from clevrhope.dataset.vocab import make_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.lxmert.config import LENGTH_OF_SETS
-from clevrhope.models.lxmert.model import LxmertPretrained, LxmertScratch
-from clevrhope.models.lxmert.pretrained import ANSWERS, N_PUBLISHED
+from clevrhope.models.lxmert.model import ANSWERS, N_PUBLISHED, LxmertPretrained, LxmertScratch
 from clevrhope.models.lxmert.word_pieces import WordPieces, known_pieces
 from clevrhope.programs import default_vocabulary
 from clevrhope.questions import read_phrasings

@@ -18,12 +18,11 @@ from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.stems import make_stem, shifted
-from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
-from clevrhope.models.tensor_nmn.forms import columns, kernels_of_levels
 from clevrhope.models.tensor_nmn.generator import END, START, ProgramGenerator
 from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
+from clevrhope.models.tensor_nmn.modules import Kernels, ModuleBank, columns, kernels_of_levels
 from wording import refused
 
 SMALL = {

@@ -34,17 +34,19 @@ def request(out: Path, **changes: Any) -> Request:
     return replace(asked, **changes)
 
 
+def build_demo(out: Path, **changes: Any) -> Summary:
+    """Builds a demo in this process, with 48 x 32 images that need no Blender; `changes` as for `request`."""
+    return build(
+        request(out, **changes),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+
+
 @pytest.fixture
 def make() -> Make:
     """Builds in this process, with images that need no Blender."""
 
-    def run(out: Path, **changes: Any) -> Summary:
-        return build(
-            request(out, **changes),
-            make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-        )
-
-    return run
+    return build_demo
 
 
 def command(

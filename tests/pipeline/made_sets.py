@@ -51,7 +51,7 @@ def make_sets(folder: Path, hop: str, sets: Mapping[str, tuple[str, int]] = SIZE
                 "term_names": ["cube", "red"],
             },
         ) as writer:
-            writer.append(_questions(layout, pool, image_idxs, vocab, rng))
+            writer.append(_questions(layout, pool, image_idxs, vocab, rng).arrays())
     return vocab
 
 

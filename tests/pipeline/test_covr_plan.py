@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from building import Make, request
 
-from clevrhope.pipeline.forecast import make_plan, plan, plan_json, plan_lines
+from clevrhope.pipeline import forecast
+from clevrhope.pipeline.forecast import Plan, make_plan, plan_json, plan_lines
 
 HOP = "rubber_cylinder"
 
 
-def images(made: plan.Plan) -> dict[str, int]:
+def images(made: Plan) -> dict[str, int]:
     return {each["split"]: each["images"] for each in made.splits}
 
 
@@ -43,7 +44,7 @@ def test_an_estimate_is_near_the_count(tmp_path: Path, monkeypatch: pytest.Monke
     sizes = {"covr_train": 3_000, "covr_dev": 400, "covr_test": 400}
     asked = request(tmp_path / "data", covr=True, render=False, sizes=sizes)
     counted = make_plan(asked)
-    monkeypatch.setattr(plan, "COUNTED", 0)
+    monkeypatch.setattr(forecast, "COUNTED", 0)
     estimated = make_plan(asked)
     assert (counted.exact, estimated.exact) == (True, False)
     assert estimated.questions == pytest.approx(counted.questions, rel=0.02)

@@ -7,7 +7,7 @@ from time import sleep
 
 import pytest
 
-from clevrhope.pipeline.prefetch import prefetch, prefetch_each
+from clevrhope.pipeline.text import prefetch, prefetch_each
 from clevrhope.runtime.threads import map_in_threads
 
 

@@ -12,7 +12,7 @@ from program_strategies import Nodes, random_program, random_scene
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
-from clevrhope.dataset.native_reader import QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.split_files import Step, Value, Vocab, prefix
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
@@ -293,7 +293,7 @@ def audited(
     ]
     vocab = Vocab(*numbers, {"yes": 4, "no": 5})
     vocabulary = vocabulary_of(vocab)
-    reader = QuestionReader(vocab, pair, words or {}, vocabulary)
+    reader = question_reader(vocab, pair, words or {}, vocabulary)
     rows = [
         padded([[1, *(known[token] for token in row), 2] for row in of_all], 90)
         for of_all, known in zip((said, done), numbers, strict=True)

@@ -16,7 +16,7 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
-from clevrhope.models.lxmert.recipe import PRETRAINED
+from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.models.recipe import Recipe
 
 

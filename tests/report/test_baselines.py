@@ -20,7 +20,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.page import Grey

@@ -88,7 +88,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Takes the place of the command line; gives what it was asked for so far."""
     (tmp_path / "fake.py").write_text(FAKE)
     code = (
-        "import runpy, sys\nfrom clevrhope.experiments.worker import work\n"
+        "import runpy, sys\nfrom clevrhope.experiments.engines import work\n"
         f"def run(arguments):\n sys.argv = ['fake', *arguments]\n"
         f" runpy.run_path({str(tmp_path / 'fake.py')!r})\n return 0\n"
         "work(run)"

@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 from matplotlib.figure import Figure
 from simulated import exactly
 
-from clevrhope.metrics.paper import paper_results
+from clevrhope.metrics.published import paper_results
 from clevrhope.report import Result, Source, figures
 from clevrhope.splits.hops import parse_hop
 

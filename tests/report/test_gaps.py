@@ -8,7 +8,7 @@ import pytest
 
 from clevrhope.errors import MismatchedRunsError, PredictionsError
 from clevrhope.metrics import gap_by_diversity, gaps_by_run, paper_results, systematicity_gap
-from clevrhope.metrics.paper import size_name, size_number
+from clevrhope.metrics.published import size_name, size_number
 from wording import refused
 
 

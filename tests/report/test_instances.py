@@ -12,11 +12,10 @@ from clevrhope.dataset.question_kinds import PAIRS, SINGLE, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import collect
-from clevrhope.metrics.pairs import coverage, least_squares
-from clevrhope.metrics.pairs.relations import Flags
+from clevrhope.metrics.pairs import Booleans, coverage
+from clevrhope.metrics.regression import least_squares
 from clevrhope.metrics.rows import Target
-from clevrhope.metrics.suites import score_suite
-from clevrhope.metrics.suites.rights import Rights, rights
+from clevrhope.metrics.suites import Rights, rights, score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
@@ -32,9 +31,9 @@ N = 2000
 """Questions of each half of a split, and pairs of each test in each half."""
 
 
-def share(of: float) -> Flags:
+def share(of: float) -> Booleans:
     """(N,) the first ones."""
-    flags: Flags = np.arange(N) < round(of * N)
+    flags: Booleans = np.arange(N) < round(of * N)
     return flags
 
 

@@ -9,7 +9,7 @@ from building import request
 from simulated import exactly
 
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.native_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.scene_files import AuditScenes
 from clevrhope.dataset.split_files import read_vocab
@@ -112,7 +112,7 @@ def test_questions_that_mention_a_pair_are_those_that_mention_one_of_its_pairs(f
     values = dict(vocabulary.attribute_types)
     for material in values["material"]:
         for shape in values["shape"]:
-            reader = QuestionReader(
+            reader = question_reader(
                 vocab, [("material", material), ("shape", shape)], CLEVR_WORDS, vocabulary
             )
             one_by_one |= reader.read(rows.questions, rows.programs, pool, nowhere).by_program

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from simulated import exactly
 
-from clevrhope.metrics.paper import ResultRow, paper_results, size_number
-from clevrhope.report.page import Table
+from clevrhope.metrics.published import ResultRow, paper_results, size_number
 from clevrhope.report.results import Result
 from clevrhope.report.runs import Source
-from clevrhope.report.tables import accuracy_tables, gap_tables
+from clevrhope.report.tables import PaperTable, paper_tables
 
 MODELS = ("lxmert_p", "lxmert_s", "tensor_nmn")
 
@@ -41,8 +40,8 @@ def results(model: str, *, without: Sequence[str] = ()) -> list[Result]:
     ]
 
 
-def tables_of(made: Sequence[Result], model: str) -> list[Table]:
-    return [*accuracy_tables(made, model), *gap_tables(made, model)]
+def tables_of(made: Sequence[Result], model: str) -> list[PaperTable]:
+    return [*paper_tables(made, model, "accuracy"), *paper_tables(made, model, "gap")]
 
 
 def numbers(model: str) -> list[int]:
@@ -52,9 +51,9 @@ def numbers(model: str) -> list[int]:
 @pytest.mark.parametrize("model", MODELS)
 def test_the_papers_accuracies_give_its_tables(model: str) -> None:
     tables = tables_of(results(model), model)
-    assert [table.title.split(".")[0] for table in tables] == [f"Table {n}" for n in numbers(model)]
+    assert [table.number for table in tables] == numbers(model)
     n_differences = 0
-    for table in tables:
+    for *_, table in tables:
         columns = [k for k, head in enumerate(table.head) if head == "difference"]
         assert columns
         for row in table.rows:
@@ -71,7 +70,7 @@ def test_all_three_models_have_all_eighteen_tables() -> None:
 def test_of_the_paper_the_same_pairs_are_averaged() -> None:
     """Without one pair of a diversity, the paper's gap is over those that are left, and so still ours."""
     made = results("lxmert_p", without=("rubber_cylinder",))
-    for table in gap_tables(made, "lxmert_p"):
+    for *_, table in paper_tables(made, "lxmert_p", "gap"):
         (row,) = [row for row in table.rows if row[0] == "6"]
         cells = dict(zip(table.head[1:4], row[1:4], strict=True))
         assert cells["paper"].endswith(" (9 of 10 pairs)")
@@ -79,5 +78,7 @@ def test_of_the_paper_the_same_pairs_are_averaged() -> None:
     other = [*made, *(each for each in results("lxmert_p") if each.hop == "rubber_cylinder")]
     strange = [each for each in other if each.diversity == 6]
     strange += [replace(each, hop="small_metal", held_out="small_metal") for each in strange[:3]]
-    for table in gap_tables(strange, "lxmert_p"):  # a pair that the paper has not: nothing to compare with
+    for *_, table in paper_tables(
+        strange, "lxmert_p", "gap"
+    ):  # a pair that the paper has not: nothing to compare with
         assert all(cell == "" for cell in table.rows[0][2:4])

@@ -7,9 +7,8 @@ from building import request
 
 import clevrhope
 from clevrhope.metrics.replies import ReplyReader
-from clevrhope.metrics.replies.questions import read_question
 from clevrhope.metrics.replies.statements import plain
-from clevrhope.metrics.replies.words import Words
+from clevrhope.metrics.replies.words import Words, read_question
 from clevrhope.pipeline import build
 
 VALUES = {

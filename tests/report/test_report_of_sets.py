@@ -15,7 +15,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.metrics.covr.tables import WHY_NO_SCORE
+from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.report import report
 from clevrhope.runtime.progress import Advance

@@ -10,8 +10,8 @@ from building import request
 from simulated import identity_of, trained, write_predictions, write_run
 
 from clevrhope.errors import PredictionsError
-from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
-from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
+from clevrhope.models.lxmert.config import PRETRAINED, SCRATCH
+from clevrhope.models.tensor_nmn.config import ENGINE_ALONE, THREE_STAGES
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source

@@ -15,7 +15,7 @@ from waiting import HANG_S, wait_until
 
 SERVES = """
 import os, sys, time
-from clevrhope.experiments.worker import work
+from clevrhope.experiments.engines import work
 
 def run(arguments):
     made, does, *_ = arguments

@@ -14,7 +14,7 @@ from simulated import write_run, write_suite_predictions
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
-from clevrhope.metrics.pairs import SAME_KIND, reference_results
+from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Scored, Scores
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build

@@ -53,20 +53,6 @@ def test_what_is_missing_is_named_with_what_installs_it(
     assert all(part in str(error.value) for part in (*words, "or use --renderer native"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system has what Blender needs")
-def test_missing_libraries_are_named_before_blender_is_installed(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(libraries, "find_blender", lambda: None)
-    monkeypatch.setattr(libraries, "LIBRARIES", ["libc.so.6", "libX11.so.9", "libnone.so.1"])
-    assert libraries.main() == 1
-    assert capsys.readouterr().err.startswith(
-        "Blender needs the system libraries libX11.so.9, libnone.so.1: apt-get install libnone1 libx11-9 ("
-    )
-    monkeypatch.setattr(libraries, "LIBRARIES", ["libc.so.6"])
-    assert libraries.main() == 0
-
-
 @pytest.mark.parametrize(
     ("problem", "sentence"),
     [
@@ -86,8 +72,11 @@ def test_what_a_worker_said_becomes_a_sentence(problem: str, sentence: str) -> N
     assert libraries.explain_start(problem).startswith(sentence)
 
 
-def test_asking_for_the_libraries_does_not_load_blender() -> None:
-    code = "import sys; from clevrhope.runtime import blender; blender.main(); sys.exit('bpy' in sys.modules)"
+def test_checking_blender_does_not_load_blender() -> None:
+    code = (
+        "import sys; from clevrhope.runtime import blender; "
+        "blender.check_blender(); sys.exit('bpy' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -196,7 +185,7 @@ def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch:
     (tmp_path / "of_this_environment" / "bpy" / "__init__.py").touch()
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         there = dict(renderer.render(scenes))
-        (pid,) = renderer.worker_pids
+        (pid,) = renderer.pool.pids
         assert str(python) in Path(f"/proc/{pid}/cmdline").read_text().split("\0")
         again = dict(renderer.passes(scenes[:1]))
     assert all(np.array_equal(here[key], there[key]) for key, _ in scenes)

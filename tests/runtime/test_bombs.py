@@ -56,7 +56,7 @@ def test_a_parquet_file_of_one_repeated_row(tmp_path: Path) -> None:
     ],
 )
 def test_settings_in_yaml_that_are_none(tmp_path: Path, text: str) -> None:
-    checkpoint = pytest.importorskip("clevrhope.features.frcnn_checkpoint")
+    checkpoint = pytest.importorskip("clevrhope.features.frcnn")
     network = pytest.importorskip("clevrhope.features.frcnn_network")
     path = tmp_path / "config.yaml"
     path.write_text(text)
@@ -66,7 +66,7 @@ def test_settings_in_yaml_that_are_none(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.slow
 def test_settings_in_yaml_take_no_quadratic_time(tmp_path: Path) -> None:
-    checkpoint = pytest.importorskip("clevrhope.features.frcnn_checkpoint")
+    checkpoint = pytest.importorskip("clevrhope.features.frcnn")
     network = pytest.importorskip("clevrhope.features.frcnn_network")
     path = tmp_path / "config.yaml"
 

@@ -12,12 +12,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from building import request as asked
-from fake_renderer import FakeRenderer
+from building import build_demo
 from made_sets import make_sets
 
 from clevrhope.features.extraction import make_features
-from clevrhope.pipeline import build
 from clevrhope.runtime.progress import Advance
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
@@ -100,19 +98,12 @@ def check_resumes(run: Train, home: Path, *stops: int, **request: Any) -> TrainS
     return made
 
 
-def build_demo(out: Path, **changes: Any) -> Path:
-    """A demo of rubber_cylinder, with 48 x 32 images."""
-    build(
-        asked(out, **changes),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
-    return out
-
-
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """rubber_cylinder and none, with features of kind pixels."""
-    folder = build_demo(tmp_path_factory.mktemp("trained_on") / "demo", hops=(HOP, "none"), images="h5")
+    folder = build_demo(
+        tmp_path_factory.mktemp("trained_on") / "demo", hops=(HOP, "none"), images="h5"
+    ).folder
     make_features(folder, kind="pixels", size=(24, 16))
     return folder
 

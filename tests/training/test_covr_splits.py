@@ -17,7 +17,7 @@ from short_runs import OBJECTS, Train, check_resumes, info
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
 from clevrhope.dataset.binding import BindingError
-from clevrhope.dataset.covr_description import read_description, rows_sha256
+from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table

@@ -1,7 +1,11 @@
 """Predictions of trained runs: what is in the files, and what does not fit together."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +14,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train, build_demo, rows
+from building import build_demo
+from short_runs import HOP, Train, rows
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -19,6 +24,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
+from waiting import HANG_S, wait_until
 from wording import refused
 
 SPLITS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -181,7 +187,7 @@ def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) 
 def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path) -> None:
     run()
     folder = tmp_path / "run"
-    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    other = build_demo(tmp_path / "other", seed=6, images="h5").folder
     make_features(other, kind="pixels", size=(24, 8))
     with refused(DatasetError):
         evaluate(folder, dataset=other)
@@ -281,3 +287,32 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     predictions = "runs/mine-1/predictions/last.predict.jsonl"
     assert run_command(["score", str(dataset), predictions, "--hop", HOP, "--seed", "1", "--quiet"]) == 0
     assert "complex_ood" in capsys.readouterr().out
+
+
+COMMAND = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: Path) -> None:
+    run(model="tiny_models:Dawdles", size=40, updates=2)
+    begun = tmp_path / "begun"
+    here = str(Path(__file__).parent)
+    environment = {
+        **os.environ,
+        **{"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])},
+        "DAWDLES_AT": str(begun),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "evaluate", str(tmp_path / "run"), "--device", "cpu", "--quiet"],
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
+    process.send_signal(number)
+    _, told = process.communicate(timeout=HANG_S)
+    assert (process.returncode, told.strip()) == (130, "clevrhope: stopped")
+    left = tmp_path / "run/predictions"
+    assert not left.is_dir() or not list(left.glob("[!.]*"))
+    assert len(evaluate(tmp_path / "run", device="cpu")) == 1

@@ -21,10 +21,10 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.store import open_store
 from clevrhope.models.names import build_model
 from clevrhope.pipeline import Limits, build
+from clevrhope.training.answers import predict_answers
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.predictions import predict_answers
 from wording import refused
 
 SMALL, LARGE, OTHER = "cyan_cylinder-d4", "cyan_cylinder-d16", "cyan_cube-d4"

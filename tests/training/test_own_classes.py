@@ -32,8 +32,8 @@ from clevrhope.models.batch import Batch
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.training.data import Questions
+from clevrhope.training.test_sets import map_vocab
 from clevrhope.training.train_sets import kept_rows
-from clevrhope.training.vocab_mapping import map_vocab
 from wording import refused
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -1,4 +1,4 @@
-"""Batches that are planned ahead: by what is in them, in another thread, before they are asked for."""
+"""Batches of questions: each image once, planned ahead, and with their sentences."""
 
 from pathlib import Path
 from threading import Event, get_ident

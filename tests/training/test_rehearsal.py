@@ -16,7 +16,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
-from clevrhope.training.checks import check_programs
+from clevrhope.training.answers import check_programs
 from clevrhope.training.run_folder import RunFolder
 from wording import refused
 

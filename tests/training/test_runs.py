@@ -16,8 +16,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from building import build_demo
 from safetensors.torch import load_file, save_file
-from short_runs import HOP, StopsAt, Train, build_demo, check_resumes, log, rows, stopped_states, weights
+from short_runs import HOP, StopsAt, Train, check_resumes, log, rows, stopped_states, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
@@ -250,7 +251,7 @@ def test_val_is_the_split_of_the_pair_and_that_of_none_only_by_name(
 def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
     run: Train, tmp_path: Path
 ) -> None:
-    bare = build_demo(tmp_path / "bare", images="h5", splits=("train", "complex_iid"))
+    bare = build_demo(tmp_path / "bare", images="h5", splits=("train", "complex_iid")).folder
     make_features(bare, kind="pixels", size=(24, 16))
     for tune_on in ("val", "none:val"):
         with refused(ConfigError):
@@ -408,7 +409,7 @@ def test_a_module_that_cannot_be_imported_is_told(
 def test_features_have_to_be_made_first_and_of_this_dataset(
     dataset: Path, run: Train, tmp_path: Path
 ) -> None:
-    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    other = build_demo(tmp_path / "other", seed=6, images="h5").folder
     with refused(ConfigError):
         run(dataset=other)
     with refused(ConfigError):

@@ -11,8 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from building import build_demo
 from safetensors.torch import load_file
-from short_runs import HOP, Train, build_demo, check_resumes, log, rows, stopped_states
+from short_runs import HOP, Train, check_resumes, log, rows, stopped_states
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
@@ -149,7 +150,7 @@ def test_lxmerts_first_update_has_the_rate_0(boxes: Path, run: Train, tmp_path: 
 
 
 def test_question_only_needs_no_features(run: Train, tmp_path: Path) -> None:
-    bare = build_demo(tmp_path / "bare", images="h5")
+    bare = build_demo(tmp_path / "bare", images="h5").folder
     usual = {"model": "question_only", "dataset": bare, "settings": {"words": 8, "hidden": 8}, "updates": 3}
     assert run(**usual, size=64).updates == 3
     (made,) = evaluate(tmp_path / "run", device="cpu")

@@ -13,7 +13,7 @@ from PIL import Image
 from safetensors import safe_open
 from short_runs import Train, rows, weights
 
-from clevrhope.dataset.clevr_questions import read_clevr_questions
+from clevrhope.dataset.clevr_folder import read_clevr_questions
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features.extraction import make_features

@@ -3,7 +3,7 @@
 It shares no code with the generator of datasets; each module of `checks` is one kind of proof.
 """
 
-from clevrhope.audit.report import Check, Report
+from clevrhope.audit.report import CheckResult, Report
 from clevrhope.audit.run import audit
 
-__all__ = ["Check", "Report", "audit"]
+__all__ = ["CheckResult", "Report", "audit"]

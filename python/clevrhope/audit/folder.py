@@ -1,41 +1,39 @@
-"""A dataset as the checks of an audit see it: manifest, vocabulary, questions, scenes and templates.
+"""A dataset as the checks of an audit see it: manifest, vocabulary, question files, scenes and templates.
 
 All of it is in the folder, except templates and properties. The manifest names these by fingerprint; they
 are the package's own, or files that the caller gives.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
-from clevrhope.audit.leaks.check import LeakCheck
-from clevrhope.audit.question_files import (
-    PairFile,
-    QuestionFile,
-    SetFile,
-    SplitFile,
-    pair_files,
-    question_files,
-)
+from clevrhope.audit.json_agreement import Families, family_places
 from clevrhope.audit.templates import TemplateFiles, find_templates
 from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.question_kinds import KINDS, SETS, SINGLE
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.native_reader import vocabulary_of
+from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, QuestionKind
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.split_files import SetArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import AddedPairs, PairArrays, SetArrays, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.suite_pools import VISUAL, SuitePool
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import COUNT, Fields, check_form
 from clevrhope.scenes import World
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
-F = TypeVar("F", bound=QuestionFile[SplitArrays])
+A = TypeVar("A", bound=SplitArrays)
+A_co = TypeVar("A_co", bound=SplitArrays, covariant=True)
 
 FILES = (
     ("covr/", "", "sets"),
@@ -50,14 +48,100 @@ FILES = (
 )
 """How the paths of files of a kind begin and end, and the kind; the first that fits counts."""
 
+STATED = {"places": "places", "groups": "sets", "sets": "sets"}
+"""How a split is drawn -> what its entry in the manifest counts besides questions and images."""
+
 
 def kind_of(file: str) -> str:
     """The kind of a file by its path below the folder; "" for files that no check of content reads."""
     return next((kind for begin, end, kind in FILES if fnmatch(file, f"{begin}*{end}")), "")
 
 
+@dataclass(frozen=True)
+class QuestionFile(Generic[A_co]):
+    """Questions of one kind about one split, in an HDF5 file."""
+
+    kind: QuestionKind
+    hop: Hop
+    name: str
+    """The split's name."""
+    pool: str
+    h5: Path
+    file: str
+    """Path of the HDF5 file below the folder."""
+    vocab: Path
+    n_rows: int
+    """Number of its questions by the manifest."""
+    reader: Callable[..., A_co]
+    """Reads the HDF5 file."""
+
+    @property
+    def json(self) -> Path:
+        """The question file in JSON, which a folder may lack."""
+        return self.h5.with_name(f"{self.h5.stem}_questions.json")
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether its questions come in groups of images rather than in balanced windows."""
+        return self.name in SPLITS and SPLITS[self.name].drawn != "stream"
+
+    def needs(self, layout: Layout) -> list[Path]:
+        """The files and folders without which it is not checked."""
+        return [self.h5, self.vocab, layout.scenes(self.pool)]
+
+    @contextmanager
+    def open(self) -> Iterator[A_co]:
+        """Its arrays.
+
+        Raises:
+            DatasetError: the HDF5 file is damaged, which may show on opening or later.
+        """
+        with closing(self.reader(self.h5, max_rows=self.n_rows)) as arrays:
+            yield arrays
+
+
+SplitFile = QuestionFile[SplitArrays]
+SetFile = QuestionFile[SetArrays]
+
+
+@dataclass(frozen=True)
+class PairFile(QuestionFile[PairArrays]):
+    """The pairs of a suite on a split; or, with `AddedPairs`, a train set with questions of the suite."""
+
+    suite: str
+    split: SplitFile
+    """The split that the originals are from."""
+
+    @property
+    def own_pool(self) -> str | None:
+        """The pool of images that the suite made for the split; None if these are the split's own."""
+        pool = SuitePool(self.hop.name, self.suite, self.name)
+        return pool.name if self.suite == VISUAL else None
+
+    def needs(self, layout: Layout) -> list[Path]:
+        """The files and folders without which it is not checked."""
+        paths = [*super().needs(layout), *self.split.needs(layout)]
+        if self.own_pool is not None:
+            paths += [place(self.own_pool) for place in (layout.scenes, layout.images, layout.images_h5)]
+        return paths
+
+
+F = TypeVar("F", bound=QuestionFile[SplitArrays])
+
+
 class AuditFolder:
-    """A finished dataset."""
+    """A finished dataset.
+
+    Attributes:
+        all_splits: the splits of questions about single images that the manifest lists.
+        all_sets: those of questions over several images.
+        all_others: those of other kinds of questions.
+        all_pairs: the suites' pairs that it lists, on splits that it lists too.
+        all_added: the train sets with questions of suites.
+        splits, sets, others, pairs, added: those of them that can be read, with their scenes, as far as is
+            known; and pairs only with the split that they are made from.
+        left_out: files that cannot be read, without which the checks continue.
+    """
 
     def __init__(self, root: Path, *, templates: Path | None = None, properties: Path | None = None) -> None:
         """Opens a dataset, with its own templates and properties if they are not the package's.
@@ -66,32 +150,29 @@ class AuditFolder:
             DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
         """
         self._folder = folder = Folder.open(root)
-        self.layout, self.manifest = layout, manifest = folder.layout, folder.manifest
-        if not manifest.splits:
-            raise DatasetError(f"{layout.manifest}: it lists no splits yet; build the dataset first")
+        self.layout, self.manifest = folder.layout, folder.manifest
+        if not self.manifest.splits:
+            raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
         self._templates, self._properties = templates, properties
-        self.vocab: Vocab = read_vocab(layout.vocab)
+        self.vocab: Vocab = read_vocab(self.layout.vocab)
         self.attribute_types = folder.attribute_types
-        by_name = {name: self._hop(name) for name in (*manifest.splits, *manifest.covr)}
-        self.hops = tuple(by_name[name] for name in manifest.splits)
-        self._check_groups()
-        self.all_splits = tuple(question_files(folder, SINGLE, SplitArrays, by_name))
-        """The splits that the manifest lists."""
-        self.all_pairs = tuple(pair_files(folder, self.all_splits, added=False))
-        """The suites' pairs that the manifest lists, on splits that it lists too."""
-        self.all_added = tuple(pair_files(folder, self.all_splits, added=True))
-        """The train sets with questions of suites that the manifest lists."""
-        self.all_sets = tuple(question_files(folder, SETS, SetArrays, by_name))
-        """The splits of questions over several images that the manifest lists."""
+        by_name = {name: self._hop(name) for name in (*self.manifest.splits, *self.manifest.covr)}
+        self.hops = tuple(by_name[name] for name in self.manifest.splits)
+        self._check_stated()
+        self.scenes = Pools(self.layout, vocabulary_of(self.vocab))
+        """The scenes of each pool, read when they are needed."""
+        self.all_splits = tuple(_question_files(folder, SINGLE, SplitArrays, by_name))
+        self.all_sets = tuple(_question_files(folder, SETS, SetArrays, by_name))
         self.all_others = tuple(
             file
             for kind in KINDS.values()
             if kind.splits and kind not in (SINGLE, SETS)
-            for file in question_files(folder, kind, partial(SplitArrays, kind=kind), by_name)
+            for file in _question_files(folder, kind, partial(SplitArrays, kind=kind), by_name)
         )
-        """The splits of other kinds of questions that the manifest lists."""
+        self.all_pairs = tuple(_pair_files(folder, self.all_splits, added=False))
+        self.all_added = tuple(_pair_files(folder, self.all_splits, added=True))
         self.left_out: list[str] = []
-        """Files that cannot be read, without which the checks continue."""
+        self._find_readable()
 
     def _hop(self, name: str) -> Hop:
         try:
@@ -102,61 +183,21 @@ class AuditFolder:
             raise DatasetError(f'{self.layout.manifest}: splits.{name}: expected the name "{hop.name}"')
         return hop
 
-    def _check_groups(self) -> None:
-        """Checks that each split with places or sets states how many it has.
-
-        Raises:
-            DatasetError: a split does not.
-        """
-        numbers = {"places": "places", "groups": "sets", "sets": "sets"}
+    def _check_stated(self) -> None:
+        """Checks that each split with places or sets states how many it has."""
         for hop, splits in self.manifest.splits.items():
             for name, entry in splits.items():
-                if name in SPLITS and SPLITS[name].drawn in numbers:
-                    form = Fields({numbers[SPLITS[name].drawn]: COUNT})
+                if name in SPLITS and SPLITS[name].drawn in STATED:
+                    form = Fields({STATED[SPLITS[name].drawn]: COUNT})
                     check_form(entry, form, self.layout.manifest, place=f"splits.{hop}.{name}")
 
-    @property
-    def splits(self) -> tuple[SplitFile, ...]:
-        """The splits whose arrays and scenes can be read, as far as is known."""
-        return self._readable(self.all_splits)
+    def _find_readable(self) -> None:
+        def readable(files: Sequence[F]) -> tuple[F, ...]:
+            return tuple(file for file in files if self.is_readable(*file.needs(self.layout)))
 
-    @property
-    def sets(self) -> tuple[SetFile, ...]:
-        """The splits of questions over several images, restricted as in `splits`."""
-        return self._readable(self.all_sets)
-
-    @property
-    def others(self) -> tuple[QuestionFile[SplitArrays], ...]:
-        """The splits of other kinds of questions, restricted as in `splits`."""
-        return self._readable(self.all_others)
-
-    @property
-    def pairs(self) -> tuple[PairFile, ...]:
-        """The suites' pairs that can be read with the splits that they are made from."""
-        return self._readable_pairs(self.all_pairs)
-
-    @property
-    def added(self) -> tuple[PairFile, ...]:
-        """The train sets with questions from suites, restricted as in `pairs`."""
-        return self._readable_pairs(self.all_added)
-
-    def _readable(self, files: Sequence[F]) -> tuple[F, ...]:
-        scenes = self.layout.scenes
-        return tuple(file for file in files if self.is_readable(file.h5, file.vocab, scenes(file.pool)))
-
-    def _readable_pairs(self, files: Sequence[PairFile]) -> tuple[PairFile, ...]:
-        layout, splits = self.layout, self.splits
-        return tuple(
-            file
-            for file in self._readable(files)
-            if file.split in splits
-            and (
-                file.own_pool is None
-                or self.is_readable(
-                    *(place(file.own_pool) for place in (layout.scenes, layout.images, layout.images_h5))
-                )
-            )
-        )
+        self.splits, self.sets = readable(self.all_splits), readable(self.all_sets)
+        self.others = readable(self.all_others)
+        self.pairs, self.added = readable(self.all_pairs), readable(self.all_added)
 
     def is_readable(self, *paths: Path) -> bool:
         """Whether no file at or below these paths has been excluded."""
@@ -173,6 +214,7 @@ class AuditFolder:
         if not kind_of(file) or not file.endswith((".h5", ".json")) or file in self.left_out:
             return False
         self.left_out.append(file)
+        self._find_readable()
         return True
 
     @property
@@ -186,22 +228,22 @@ class AuditFolder:
         """The pools that the splits use."""
         return tuple(dict.fromkeys(file.pool for file in (*self.splits, *self.sets, *self.others)))
 
-    def scene_files(self, pool: str) -> list[Path]:
-        """A pool's scene files.
+    def scene_rows(self, pool: str) -> Iterator[tuple[Path, int, bytes]]:
+        """Each row of a pool's scene files as JSON, with its file and line number.
 
         Raises:
-            DatasetError: there are none.
+            DatasetError: there are no such files.
         """
+        for path in self.scene_files(pool):
+            for line, row in read_numbered_rows(path):
+                yield path, line, row
+
+    def scene_files(self, pool: str) -> list[Path]:
+        """A pool's scene files; raises a DatasetError if there are none."""
         files = self.layout.scene_files(pool)
         if not files:
             raise DatasetError(f"{self.layout.scenes(pool)}: no scene files, but splits use the pool")
         return files
-
-    def scene_rows(self, pool: str) -> Iterator[tuple[Path, int, bytes]]:
-        """Each row of a pool's scene files as JSON, with its file and line number."""
-        for path in self.scene_files(pool):
-            for line, row in read_numbered_rows(path):
-                yield path, line, row
 
     def object_ids(self, pool: str, rows: Sequence[bytes]) -> npt.NDArray[np.uint8]:
         """The number of the object at each pixel, (scenes, height, width): 0 for none, then 1, 2, ...
@@ -213,16 +255,6 @@ class AuditFolder:
         return object_ids(self.world, batch)
 
     @cached_property
-    def leaks(self) -> LeakCheck:
-        """The check for leaks, which reads each of the folder's scenes once."""
-        return LeakCheck(self.layout.root, words=self.templates.words)
-
-    @property
-    def scenes(self) -> Pools:
-        """The scenes of each pool."""
-        return self.leaks.pools
-
-    @cached_property
     def world(self) -> World:
         """The world of the scenes; raises the errors of `Folder.world`."""
         return self._folder.world(self._properties)
@@ -230,4 +262,50 @@ class AuditFolder:
     @cached_property
     def templates(self) -> TemplateFiles:
         """The templates of the questions; raises the errors of `find_templates`."""
-        return find_templates(self._folder, self.world, self._templates, self.all_pairs)
+        return find_templates(self._folder, self.world, self._templates, self._fingerprints())
+
+    def _fingerprints(self) -> Iterator[str]:
+        """The fingerprints of the suites' files."""
+        for file in self.all_pairs:
+            with suppress(DatasetError), file.open() as arrays:
+                yield arrays.fingerprint
+
+    @cached_property
+    def words(self) -> Mapping[str, Sequence[str]]:
+        """The words for attribute values."""
+        return self.templates.words
+
+    @cached_property
+    def families(self) -> Families:
+        """The file and number of each question family."""
+        return family_places(self.templates.files())
+
+
+def _question_files(
+    folder: Folder, kind: QuestionKind, reader: Callable[..., A], hops: Mapping[str, Hop]
+) -> Iterator[QuestionFile[A]]:
+    """The splits of a kind that the manifest lists; `reader` reads their files, and `hops` are by name."""
+    layout = folder.layout
+    listed: Mapping[str, Mapping[str, Any]] = getattr(folder.manifest, kind.listed)
+    for hop, splits in listed.items():
+        for name, entry in splits.items():
+            if name in kind.splits:
+                h5, vocab = kind.h5(layout, hop, name), kind.vocab(layout, name)
+                pool, n, file = str(entry["pool"]), int(entry["questions"]), layout.relative(h5)
+                yield QuestionFile(kind, hops[hop], name, pool, h5, file, vocab, n, reader)
+
+
+def _pair_files(folder: Folder, splits: Iterable[SplitFile], *, added: bool) -> Iterator[PairFile]:
+    """The pairs of suites on splits that the manifest lists, or the train sets with questions of suites."""
+    layout = folder.layout
+    for split in splits:
+        hop = split.hop.name
+        for suite, entries in folder.manifest.suites.get(hop, {}).items():
+            name = f"{split.name}_{suite}" if added else split.name
+            if name not in entries or (added and SPLITS[split.name].role != "train"):
+                continue
+            n_pairs, n_originals = (int(entries[name][key]) for key in ("pairs", "originals"))
+            n, reader = (n_pairs + n_originals, AddedPairs) if added else (2 * n_pairs, PairArrays)
+            h5, vocab = layout.suite_h5(hop, suite, name), layout.suite_vocab(hop, suite)
+            of_file = (h5, layout.relative(h5), vocab, n, reader)
+            yield PairFile(PAIRS, split.hop, name, split.pool, *of_file, suite, split)

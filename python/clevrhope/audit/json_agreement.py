@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.report import Check, Found
+from clevrhope._core import AuditReader
+from clevrhope.audit.report import CheckResult, Found
 from clevrhope.dataset.json_rows import open_lines
-from clevrhope.dataset.native_reader import QuestionReader
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays, parse_question, read_question_rows
 from clevrhope.errors import DatasetError
@@ -33,6 +33,15 @@ _MAX_HEAD = 1 << 16
 Families = Sequence[tuple[str, int]]
 """(template file, index in the file) of each family, by number."""
 
+RowKeys = tuple[Mapping[str, object], Sequence[bytes]]
+"""The keys of a row that are not encoded, and the bytes in which this package writes them."""
+
+Columns = Mapping[str, npt.NDArray[Any]]
+"""N rows of a question file as the arrays that HDF5 should contain: name -> (N,) or (N, W)."""
+
+Encoder = Callable[[Sequence[tuple[int, bytes]], int], tuple[Columns, Iterable[Found]]]
+"""Encodes numbered lines of JSON, of which the first has this row; also gives the faults of rows."""
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -45,33 +54,8 @@ class Compared:
     """Path of the HDF5 file below the folder."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """N rows of a question file as the arrays that HDF5 should contain."""
-
-    columns: Mapping[str, npt.NDArray[Any]]
-    """Name -> (N,) or (N, W)."""
-    faults: Iterable[Found] = ()
-    """Faults of the rows themselves, by row in the file."""
-
-
-@dataclass(frozen=True)
-class RowKeys:
-    """The keys of a row that are not encoded, with the bytes in which this package writes them."""
-
-    values: Mapping[str, object]
-    begin: bytes = b""
-    middle: bytes = b""
-    end: bytes = b""
-
-
-Encoder = Callable[[Sequence[tuple[int, bytes]], int], Encoded]
-"""Encodes numbered lines of JSON, of which the first has this row."""
-Keys = Iterable[RowKeys]
-
-
 def compare_json(
-    files: Compared, arrays: SplitArrays, encode: Encoder, keys: Keys | None, check: Check
+    files: Compared, arrays: SplitArrays, encode: Encoder, keys: Iterable[RowKeys], check: CheckResult
 ) -> None:
     """Compares each row of a question file with the arrays in HDF5, and with the keys that it must have.
 
@@ -79,28 +63,26 @@ def compare_json(
         DatasetError: the question file cannot be read, or a row is not a question.
     """
     n = 0
-    lines, wanted_keys = read_question_rows(files.path), iter(keys or ())
+    lines, wanted_keys = read_question_rows(files.path), iter(keys)
     while rows := list(islice(lines, ROWS_AT_ONCE)):
-        encoded = encode(rows, n)
-        check.add(files.json, encoded.faults)
-        for name, wanted in encoded.columns.items():
+        columns, faults = encode(rows, n)
+        check.add(files.json, faults)
+        for name, wanted in columns.items():
             is_wide = name not in arrays.columns
             there = arrays.tokens(name, n, len(rows)) if is_wide else arrays.columns[name][n : n + len(rows)]
             differ = (there != wanted[: len(there)]).reshape(len(there), -1).any(axis=1)
             for k in np.flatnonzero(differ).tolist():
-                # Rows are parsed only here, to describe the fault.
-                text = parse_json(rows[k][1], files.path, line=rows[k][0]).get("question")
-                problem = f"{name} is not {wanted[k].tolist()}, as in JSON"
-                if is_wide:
+                if is_wide:  # the row is parsed only to describe the fault
+                    text = parse_json(rows[k][1], files.path, line=rows[k][0]).get("question")
                     check.fault(files.h5, n + k, f"{name} does not decode to the text in JSON", text)
                 else:
+                    problem = f"{name} is not {wanted[k].tolist()}, as in JSON"
                     check.fault(files.h5, n + k, problem, there[k].tolist())
-        for k, row_keys, (line, row) in zip(range(len(rows)), wanted_keys, rows, strict=False):
+        for k, (values, written), (line, row) in zip(range(len(rows)), wanted_keys, rows, strict=False):
             # A row is parsed only if its bytes are not those that this package writes: there may be millions.
-            is_written = row.startswith(row_keys.begin) and row_keys.middle in row
-            if not is_written or not row.endswith(row_keys.end):
+            if not all(part in row for part in written):
                 fields = parse_json(row, files.path, line=line)
-                for name, value in row_keys.values.items():
+                for name, value in values.items():
                     if fields.get(name, "") != value:
                         problem = f"{name} is not {json.dumps(value)}, as in HDF5"
                         check.fault(files.json, n + k, problem, json.dumps(fields.get(name)))
@@ -111,34 +93,39 @@ def compare_json(
 
 
 def question_encoder(
-    reader: QuestionReader,
-    files: Compared,
-    arrays: SplitArrays,
-    pool: PoolScenes,
-    *,
-    numbered: bool = True,
+    reader: AuditReader, path: Path, arrays: SplitArrays, pool: PoolScenes, *, numbered: bool = True
 ) -> Encoder:
-    """The encoder of questions about single images.
+    """The encoder of questions about single images, for the question file at `path`.
 
     `numbered` says whether `orig_idxs` are the numbers of rows in the question file.
     """
     widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
 
-    def encode(rows: Sequence[tuple[int, bytes]], first: int) -> Encoded:
+    def encode(rows: Sequence[tuple[int, bytes]], first: int) -> tuple[Columns, Iterable[Found]]:
         try:
-            found = reader.encode([row for _, row in rows], first, *widths)
+            words, programs, numbers, filenames = reader.encode([row for _, row in rows], *widths)
         except ValueError as error:
             for k, row in enumerate(rows):
-                parse_question(files.path, first + k, *row)  # raises an error that names the row
-            raise DatasetError(f"{files.path}: {error}") from error
-        columns = {name: each for name, each in found.columns.items() if numbered or name != "orig_idxs"}
-        scenes = pool.rows(found.columns["image_idxs"]).tolist()
+                parse_question(path, first + k, *row)  # raises an error that names the row
+            raise DatasetError(f"{path}: {error}") from error
+        answers, image_idxs, families = numbers
+        columns: dict[str, npt.NDArray[Any]] = {
+            "answers": answers,
+            "image_idxs": image_idxs,
+            **({"orig_idxs": np.arange(first, first + len(rows))} if numbered else {}),
+            "question_families": families,
+            "question_lengths": words[1],
+            "program_lengths": programs[1],
+            "questions": words[0],
+            "programs": programs[0],
+        }
+        scenes = pool.rows(image_idxs).tolist()
         names = [
             (first + k, f"names another image than its scene does, {pool.filenames[scene]}", name)
-            for k, (scene, name) in enumerate(zip(scenes, found.filenames, strict=True))
+            for k, (scene, name) in enumerate(zip(scenes, filenames, strict=True))
             if scene != MISSING and name != pool.filenames[scene]
         ]
-        return Encoded({**columns, **found.wide}, names)
+        return columns, names
 
     return encode
 
@@ -157,32 +144,35 @@ def row_keys(
 ) -> Iterator[RowKeys]:
     """The keys of rows of questions about single images, which beside an array's values name its template.
 
-    `more` are further keys, at the end of each row.
+    `more` are further keys of each row.
     """
 
     @cache
-    def of_family(family: int, needed: tuple[int, ...]) -> tuple[Mapping[str, object], bytes]:
+    def of_family(family: int, needed: tuple[int, ...]) -> RowKeys:
         needed_alone = {"relation_needed": [bool(each) for each in needed if each >= 0]}
         if not 0 <= family < len(families):
-            return needed_alone, b""
+            return needed_alone, []
         file, place = families[family]
         values = {"template_filename": file, "template_index": place, **needed_alone}
-        return values, json.dumps({"question_family_index": family, **values})[1:-1].encode()
+        return values, [_written({"question_family_index": family, **values})]
 
-    begin = f'{{"split": {json.dumps(split)}, "question_index": '.encode()
     rest = iter(more) if more is not None else None
     for first in range(0, len(arrays), ROWS_AT_ONCE):
         numbers = arrays.columns["question_families"][first : first + ROWS_AT_ONCE].tolist()
         needed = arrays.tokens("relation_needed", first, ROWS_AT_ONCE).tolist()
         for k, (family, relations) in enumerate(zip(numbers, needed, strict=True), first):
-            values, middle = of_family(family, tuple(relations))
-            ends = next(rest, {}) if rest is not None else {}
-            keys = {"split": split, "question_index": k, **values, **ends}
-            end = b", " + json.dumps(ends)[1:].encode() if ends else b""
-            yield RowKeys(keys, b"%b%d, " % (begin, k), middle, end)
+            begin = {"split": split, "question_index": k}
+            values, written = of_family(family, tuple(relations))
+            end = next(rest, {}) if rest is not None else {}
+            yield {**begin, **values, **end}, [_written(begin) + b",", *written, _written(end) + b"}"]
 
 
-def compare_prefixes(files: Compared, arrays: SplitArrays, check: Check) -> None:
+def _written(keys: Mapping[str, object]) -> bytes:
+    """Keys and values as they are written in a row."""
+    return json.dumps(keys)[1:-1].encode()
+
+
+def compare_prefixes(files: Compared, arrays: SplitArrays, check: CheckResult) -> None:
     """Checks that the question file's `info` names the same smaller train sets as the arrays.
 
     Raises:

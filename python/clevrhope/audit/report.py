@@ -1,14 +1,18 @@
-"""The report of an audit: one line for each check, with its result and its first faults."""
+"""The report of an audit: one line for each check, with its result and its first faults, and its view."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from rich.console import Console
+from rich.text import Text
 
 from clevrhope.errors import listed
+from clevrhope.runtime.display import show_table
 
 MAX_LISTED = 20
 """Number of faults that a check lists; it counts them all."""
@@ -16,8 +20,14 @@ MAX_LISTED = 20
 MAX_NAMED = 3
 """Number of files that a note names."""
 
+SHOWN = 5
+"""Number of faults shown for each check; the JSON report lists more."""
+
 Found = tuple[int | None, str, object]
-"""A fault in a file: its row (None if it concerns the whole file), problem and value."""
+"""A fault in a file: its row (None if it concerns the whole file), problem and value, or what gives it."""
+
+RowNumbers = Sequence[int] | npt.NDArray[np.integer[Any]]
+"""The numbers of rows in their file."""
 
 Result = Literal["passed", "failed", "in part", "not done"]
 
@@ -39,7 +49,7 @@ class Fault:
 
 
 @dataclass
-class Check:
+class CheckResult:
     """A line of the report, filled while the check runs."""
 
     name: str
@@ -70,7 +80,7 @@ class Check:
             return "failed"
         return "passed" if self.is_whole else "in part"
 
-    def add(self, file: str, found: Iterable[Found], rows: npt.NDArray[np.int64] | None = None) -> None:
+    def add(self, file: str, found: Iterable[Found], rows: RowNumbers | None = None) -> None:
         """Counts faults of a file; row k of the findings is row `rows[k]` there, if it is not k itself."""
         for row, problem, value in found:
             self.fault(file, row if row is None or rows is None else int(rows[row]), problem, value)
@@ -79,7 +89,8 @@ class Check:
         """Counts a fault, and lists it if it is among the first."""
         self.n_faults += 1
         if len(self.faults) < MAX_LISTED:
-            self.faults.append(Fault(file, index, problem, str(value)))
+            shown = value() if callable(value) else value  # a text is read only if it is listed
+            self.faults.append(Fault(file, index, problem, str(shown)))
 
     def skip(self, why: str) -> None:
         """Marks the check as not done."""
@@ -99,7 +110,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Line:
+class CheckRow:
     """A row of the table of checks: what a line of the report is called, looks at and proves."""
 
     name: str
@@ -109,26 +120,28 @@ class Line:
     needs: Collection[str] = ()
     """The kinds of files (`clevrhope.audit.folder.kind_of`) that it needs besides those of its stage."""
 
-    def check(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> Check:
-        """The line with nothing checked yet; `constraints` are those of the folder's scenes."""
-        return Check(self.name, self.proves.format_map(constraints), self.unit)
+    def result(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> CheckResult:
+        """The result with nothing checked yet; `constraints` are those of the folder's scenes."""
+        return CheckResult(self.name, self.proves.format_map(constraints), self.unit)
 
 
-Lines = Mapping[str, Check]
-"""The lines of a report by name, filled while checks run."""
+Results = Mapping[str, CheckResult]
+"""The results of checks by name, filled while checks run."""
 
 
 def where(
     flags: npt.NDArray[np.bool_],
     problem: str | Callable[[int], str],
-    values: Any,
-    *,
-    rows: Callable[[int], int] = int,
+    value: Any,
+    rows: RowNumbers | None = None,
 ) -> Iterator[Found]:
-    """A fault for each flag (N,), with its value of `values` (N, ...); `rows` gives the row of the k-th."""
+    """A fault for each flag (N,), at its place or at the number that `rows` (N,) has there.
+
+    The problem may be a function of the place; the value is one, or an array (N, ...) of values.
+    """
     for k in np.flatnonzero(flags).tolist():
-        value = values[k]
-        yield rows(k), problem if isinstance(problem, str) else problem(k), np.asarray(value).tolist()
+        shown = partial(value, k) if callable(value) else np.asarray(value[k]).tolist()
+        yield k if rows is None else int(rows[k]), problem if isinstance(problem, str) else problem(k), shown
 
 
 @dataclass(frozen=True)
@@ -137,7 +150,7 @@ class Report:
 
     folder: str
     hops: tuple[str, ...]
-    checks: tuple[Check, ...]
+    checks: tuple[CheckResult, ...]
 
     @property
     def ok(self) -> bool:
@@ -164,3 +177,39 @@ class Report:
                 for each in self.checks
             ],
         }
+
+
+def show_report(console: Console, report: Report) -> None:
+    """Shows a row for each check that was done, the notes, the first faults and the verdict.
+
+    Checks that were not done share one line for each reason, because many do not apply to most folders.
+    """
+
+    def show(line: str, style: str = "") -> None:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+    rows = [
+        (each.name, f"{each.n_checked:,}", each.unit, each.result, f"{each.n_faults:,}")
+        for each in report.checks
+        if each.done
+    ]
+    show_table(console, report.folder, ("check", "checked", "what", "result", "faults"), rows)
+    for each in report.checks:
+        if each.done and each.note:
+            show(f"{each.name}: {each.note}", "dim")
+    not_done: dict[str, list[str]] = {}
+    for each in report.checks:
+        if not each.done:
+            not_done.setdefault(each.note, []).append(each.name)
+    for why, names in not_done.items():
+        show(f"Not done ({why}): {', '.join(names)}", "dim")
+    for each in report.checks:
+        if each.n_faults:
+            show(f"{each.name} failed. It checks that {each.proves}", "bold red")
+            for fault in each.faults[:SHOWN]:
+                show(f"  {fault}")
+            if each.n_faults > SHOWN:
+                show(f"  and {each.n_faults - min(SHOWN, len(each.faults)):,} more", "dim")
+    n_failed = sum(each.result == "failed" for each in report.checks)
+    verdict = f"{n_failed} of {len(report.checks)} checks failed" if n_failed else "no faults were found"
+    show(f"{report.folder}: {verdict}", "bold red" if n_failed else "bold green")

@@ -1,14 +1,257 @@
-"""Runs the checks of the table in order, and leaves out whatever needs a file that cannot be read."""
+"""Runs the checks of the table in order, and leaves out whatever needs a file that cannot be read.
 
+The stages of an audit are cheap and basic ones first.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.audit.checks.clevr_leaks import check_clevr_folder, check_clevr_leaks
-from clevrhope.audit.checks.files import check_readable, unreadable
+from clevrhope.audit.checks.clevr import check_clevr_folder, check_clevr_leaks, check_clevr_scenes
+from clevrhope.audit.checks.counts import check_counts
+from clevrhope.audit.checks.files import check_files, check_readable, unreadable
+from clevrhope.audit.checks.images import check_images, check_passes
+from clevrhope.audit.checks.questions import check_text
+from clevrhope.audit.checks.scenes import MOST_SCENES, check_object_counts, check_scenes, check_visibility
 from clevrhope.audit.folder import AuditFolder, kind_of
-from clevrhope.audit.report import Check, Line, Report
-from clevrhope.audit.table import BESIDE_CLEVR, CHECKSUMS, READABLE, STAGES, Stage
+from clevrhope.audit.leaks.check import check_pairs
+from clevrhope.audit.leaks.report import LEAK_ROWS
+from clevrhope.audit.report import CheckResult, CheckRow, Report, Results
+from clevrhope.audit.sets.check import check_sets
+from clevrhope.audit.suites.check import SUITE_ROWS, check_suites
 from clevrhope.errors import DatasetError, SceneError
-from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.progress import Advance, Progress, Silent
+
+QUESTIONS = ("questions", "scenes")
+"""The kinds of files that checks of questions about single images need."""
+PAIRS = (*QUESTIONS, "pairs")
+SETS = ("sets", "scenes")
+
+
+@dataclass(frozen=True)
+class AuditStage:
+    """A function that checks, and the lines of the report that it fills."""
+
+    title: str
+    """What the progress display calls it."""
+    unit: str
+    """What is counted while it runs."""
+    total: Callable[[AuditFolder], int]
+    """How many of these there are; 0 means unknown."""
+    run: Callable[[AuditFolder, Results, Advance], None]
+    rows: tuple[CheckRow, ...]
+    needs: Collection[str] = QUESTIONS
+    """The kinds of files without which all its checks are done in part."""
+
+
+def _n_images(folder: AuditFolder) -> int:
+    return sum(int(pool["images"]) for pool in folder.manifest.pools.values())
+
+
+def _n_annotated(folder: AuditFolder) -> int:
+    return _n_images(folder) if folder.manifest.config.get("passes") else 0
+
+
+def _n_splits(folder: AuditFolder) -> int:
+    return len(folder.splits)
+
+
+READABLE = CheckRow("readable", "files", "every file is there, and can be read to its end")
+
+CHECKSUMS = AuditStage(
+    "Comparing checksums",
+    "files",
+    lambda folder: len(folder.manifest.files),
+    check_files,
+    (CheckRow("files", "files", "every file has its size and SHA-256 in the manifest; no file is unlisted"),),
+    needs=(),
+)
+"""The one stage that needs no file to be readable."""
+
+STAGES = (
+    CHECKSUMS,
+    AuditStage(
+        "Counting",
+        "splits",
+        _n_splits,
+        check_counts,
+        (
+            CheckRow(
+                "counts",
+                "numbers",
+                "manifest, measured.json and files give the same numbers; minimal sets have the right size",
+            ),
+        ),
+        PAIRS,
+    ),
+    AuditStage(
+        "Comparing scenes",
+        "pools",
+        lambda folder: len(folder.pools),
+        check_scenes,
+        (
+            CheckRow(
+                "twin scenes", "scenes", "no scene has the objects and positions of another, in any pool"
+            ),
+            CheckRow(
+                "relationships",
+                "scenes",
+                "relationships follow from positions and directions, and directions from the camera",
+            ),
+            CheckRow(
+                "train and test", "images", "no train image is in a test, and none in both complex sets"
+            ),
+        ),
+    ),
+    AuditStage(
+        "Comparing splits",
+        "splits",
+        _n_splits,
+        check_object_counts,
+        (
+            CheckRow(
+                "numbers of objects",
+                "images",
+                "every image that is in no group has {min_objects} to {max_objects} objects, and all these "
+                "numbers are equally frequent in every split",
+            ),
+        ),
+    ),
+    AuditStage(
+        "Looking at CLEVR's scenes",
+        "scenes",
+        lambda folder: 0,  # only the scenes tell how many of them are CLEVR's
+        check_clevr_scenes,
+        (
+            CheckRow(
+                "scenes from CLEVR",
+                "scenes",
+                "scenes of CLEVR are from its train split, occur once, and are in the train pool at the "
+                "share that the manifest states; all others have a camera and a stream",
+            ),
+        ),
+    ),
+    AuditStage(
+        "Looking at objects",
+        "scenes",
+        lambda folder: MOST_SCENES,
+        check_visibility,
+        (
+            CheckRow(
+                "visible objects",
+                "scenes",
+                "each object shows at least {min_pixels} pixels to its camera, and as many as its scene says",
+            ),
+        ),
+    ),
+    AuditStage(
+        "Parsing texts into programs",
+        "questions",
+        lambda folder: sum(split.n_rows for split in (*folder.all_splits, *folder.all_others)),
+        check_text,
+        (
+            CheckRow("text", "questions", "each text, parsed back, means its program, family and answer"),
+            CheckRow("duplicates", "questions", "no text or family occurs twice on an image of a split"),
+            CheckRow(
+                "balance",
+                "questions",
+                "CLEVR's rule allowed each answer when it was chosen: at most 1.1 times as often as its "
+                "family's second most frequent answer in the window, and at most 5 times the median",
+            ),
+            CheckRow(
+                "arrays",
+                "questions",
+                "lengths, padding, `relation_needed`, numbers of rows and attributes fit the questions",
+            ),
+        ),
+    ),
+    AuditStage(
+        "Executing programs, looking for leaks",
+        "pairs",
+        lambda folder: len(folder.hops),
+        check_pairs,
+        LEAK_ROWS,
+    ),
+    AuditStage(
+        "Reading pairs of suites",
+        "files",
+        lambda folder: len(folder.pairs) + len(folder.added),
+        check_suites,
+        SUITE_ROWS,
+        PAIRS,
+    ),
+    AuditStage(
+        "Reading questions over several images",
+        "splits",
+        lambda folder: len(folder.sets),
+        check_sets,
+        (
+            CheckRow(
+                "several images: files",
+                "questions",
+                "numbers are in their range; HDF5 and JSON agree; the images of a question are different "
+                "scenes of the split's pool; two questions each have one text, program and two answers",
+            ),
+            CheckRow(
+                "several images: programs",
+                "questions",
+                "programs give the answer; template and structure are theirs; the source shows what the "
+                "question describes, if an image does",
+            ),
+            CheckRow(
+                "several images: distractors",
+                "questions",
+                "what a question describes as unique is in its source once and nowhere else; `cut` says "
+                "whether the program without its last leaf gives another answer, and it does where it must",
+            ),
+            CheckRow(
+                "several images: pair",
+                "questions",
+                "the held-out pair is in no question but those of test_ood, where `pair_places` says where; "
+                "unless it is held out of words alone, it is in no other image either",
+            ),
+            CheckRow(
+                "several images: texts",
+                "questions",
+                "dev and test share no text; test_paraphrased asks what test asks in words of its own; and "
+                "texts of train have two answers",
+            ),
+            CheckRow(
+                "several images: balance",
+                "cells",
+                "answers are even in each template and structure, and sources over places; and neither the "
+                "number of objects nor that of images gives the answer away",
+            ),
+        ),
+        SETS,
+    ),
+    AuditStage(
+        "Looking at images",
+        "images",
+        _n_images,
+        check_images,
+        (
+            CheckRow(
+                "images", "images", "each image is there, has its size, is not blank; HDF5 has its pixels"
+            ),
+        ),
+        (*QUESTIONS, "images"),
+    ),
+    AuditStage(
+        "Looking at annotations",
+        "images",
+        _n_annotated,
+        check_passes,
+        (CheckRow("passes", "images", "annotations are there, of the image's size; masks fit the scenes"),),
+        (*QUESTIONS, "passes"),
+    ),
+)
+
+BESIDE_CLEVR = (
+    CheckRow("scenes of CLEVR", "scenes", "no scene has the objects of a scene of CLEVR's val or test"),
+    CheckRow("questions of CLEVR", "questions", "no question is about an image of CLEVR's val or test"),
+)
+"""The checks beside a CLEVR folder."""
 
 
 def audit(
@@ -38,48 +281,47 @@ def audit(
     if against is not None:
         check_clevr_folder(against)
     shown = progress or Silent()
-    readable = READABLE.check()
+    readable = READABLE.result()
     with shown.stage("Opening files", total=len(opened.manifest.files), unit="files") as advance:
         check_readable(opened, readable, advance)
-    checks = [readable]
+    found = [readable]
     for stage in STAGES:
-        checks += _run(stage, opened, readable, shown)
+        found += _run(stage, opened, readable, shown)
     if against is not None and readable.n_faults:
-        checks += [_not_done(opened, line, readable.faults[0].file) for line in BESIDE_CLEVR]
+        found += [_not_done(opened, row, readable.faults[0].file) for row in BESIDE_CLEVR]
     elif against is not None:
-        lines = {line.name: line.check() for line in BESIDE_CLEVR}
+        results = {row.name: row.result() for row in BESIDE_CLEVR}
         n_scenes = sum(len(opened.scenes[pool].indices) for pool in opened.pools)
         with shown.stage("Comparing with CLEVR", total=n_scenes, unit="scenes") as advance:
-            check_clevr_leaks(opened, against, lines, advance)
-        checks += lines.values()
-    for check in checks:
-        check.finish()
-    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(checks))
+            check_clevr_leaks(opened, against, results, advance)
+        found += results.values()
+    for result in found:
+        result.finish()
+    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(found))
 
 
-def _run(stage: Stage, folder: AuditFolder, readable: Check, shown: Progress) -> list[Check]:
-    """Runs a stage, again without each file that turns out to be unreadable; returns its lines."""
+def _run(stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: Progress) -> list[CheckResult]:
+    """Runs a stage, again without each file that turns out to be unreadable; returns its results."""
     while stage is CHECKSUMS or folder.splits or not folder.left_out:
-        lines = {line.name: line.check(folder.manifest.world["constraints"]) for line in stage.lines}
+        results = {row.name: row.result(folder.manifest.world["constraints"]) for row in stage.rows}
         try:
             with shown.stage(stage.title, total=stage.total(folder), unit=stage.unit) as advance:
-                stage.run(folder, lines, advance)
+                stage.run(folder, results, advance)
         except (DatasetError, SceneError) as error:
             file = unreadable(readable, folder, error)
             if folder.leave_out(file):
                 continue
             break
-        for line in stage.lines:
-            lines[line.name].leave_out(
-                [file for file in folder.left_out if kind_of(file) in stage.needs_of(line)]
-            )
-        return [*lines.values()]
+        for row in stage.rows:
+            needs = {*stage.needs, *row.needs}
+            results[row.name].leave_out([file for file in folder.left_out if kind_of(file) in needs])
+        return [*results.values()]
     else:
         file = folder.left_out[0]
-    return [_not_done(folder, line, file) for line in stage.lines]
+    return [_not_done(folder, row, file) for row in stage.rows]
 
 
-def _not_done(folder: AuditFolder, line: Line, file: str) -> Check:
-    check = line.check(folder.manifest.world["constraints"])
-    check.skip(f"{file} cannot be read")
-    return check
+def _not_done(folder: AuditFolder, row: CheckRow, file: str) -> CheckResult:
+    result = row.result(folder.manifest.world["constraints"])
+    result.skip(f"{file} cannot be read")
+    return result

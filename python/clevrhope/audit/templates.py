@@ -1,11 +1,9 @@
 """The templates of a dataset's questions: the package's own, or files that the caller gives."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.audit.question_files import PairFile
 from clevrhope.dataset.folder import Folder
 from clevrhope.errors import DatasetError, TemplateError
 from clevrhope.questions import read_templates, synonyms_path
@@ -44,7 +42,7 @@ class TemplateFiles:
 
 
 def find_templates(
-    folder: Folder, world: World, given: Path | None, suites: Sequence[PairFile]
+    folder: Folder, world: World, given: Path | None, fingerprints: Iterable[str]
 ) -> TemplateFiles:
     """The templates that a dataset was made with.
 
@@ -52,13 +50,15 @@ def find_templates(
         folder: the dataset.
         world: its world.
         given: the folder that the user gave, if any; it may be that of one of the dataset's suites.
-        suites: the pairs of its suites.
+        fingerprints: those of its suites.
 
     Raises:
         DatasetError: the dataset was made with other templates.
     """
     manifest, package = folder.manifest, assets.question_templates()
-    of_suite = given if given is not None and _is_of_suite(given, suites) else None
+    of_suite = None
+    if given is not None and any(given.glob("*.json")) and suite_fingerprint(given) in fingerprints:
+        of_suite = given
     paths = [given or package]
     if of_suite is not None:
         paths = [path for path in (package, of_suite.resolve().parent.parent) if any(path.glob("*.json"))]
@@ -66,7 +66,7 @@ def find_templates(
         try:
             fingerprint = read_templates(world, path).fingerprint
         except TemplateError as error:
-            if path != given or not suites:
+            if path != given or not manifest.suites:
                 raise
             raise TemplateError(
                 f"{error}; and {path} does not have the files of a suite as it was made"
@@ -78,15 +78,3 @@ def find_templates(
         f"{folder.layout.manifest}: made with other templates than those in {paths[0]}; "
         f"name the folder's {name} with --templates"
     )
-
-
-def _is_of_suite(path: Path, suites: Iterable[PairFile]) -> bool:
-    """Whether a folder has the files of one of these suites."""
-    if not any(path.glob("*.json")):
-        return False
-    fingerprint = suite_fingerprint(path)
-    for file in suites:
-        with suppress(DatasetError), file.open() as arrays:
-            if arrays.fingerprint == fingerprint:
-                return True
-    return False

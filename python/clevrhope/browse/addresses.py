@@ -87,116 +87,89 @@ class Query:
 
 
 class Links:
-    """The links of one page."""
+    """The links of one page: to the pages of a server, or to the files of a static export.
 
-    def __init__(self, depth: int) -> None:
-        """`depth` is the number of folders in the page's own address."""
-        self._root = "../" * depth
+    Args:
+        depth: number of folders in the page's own address.
+        files: the paths of all pages of a static export; None for a server.
 
-    static = False
-    """Whether there is no server that could search."""
+    Attributes:
+        static: whether there is no server that could search.
+        images: (kind, pool, index) of each image that the page shows.
+    """
+
+    def __init__(self, depth: int, files: Container[str] | None = None) -> None:
+        self._root, self._files = "../" * depth, files
+        self.static = files is not None
+        self.images: set[tuple[str, str, int]] = set()
 
     def home(self) -> str:
         """The overview."""
-        return self._root or "./"
+        return f"{self._root}index.html" if self.static else self._root or "./"
 
     def asset(self, name: str) -> str:
         """The style or the script."""
         return f"{self._root}{name}"
 
     def questions(self, hop: str, query: Query | None = None, **changes: Any) -> str | None:
-        """The list of a HOP's questions."""
+        """The list of a HOP's questions; None if it is not exported, as for all lists and pages."""
         asked = replace(query or Query(), **{"hop": hop, "at": None, **changes})
-        return f"{self._root}questions{asked.text()}"
+        if self._files is None:
+            return f"{self._root}questions{asked.text()}"
+        return self._link(questions_path(hop, asked.split, asked.page), Query())
 
     def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str | None:
         """A question's page."""
         asked = replace(query or Query(), **{"hop": "", "step": None, "step2": None, "page": 1, **changes})
         if asked.at is None:
             asked = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, step=asked.step)
-        return f"{self._root}question/{quote(place.hop)}/{quote(place.split)}/{row}{asked.text()}"
+        return self._link(question_path(place, row), asked)
 
     def pairs(self, place: SplitKey, **changes: Any) -> str | None:
         """The list of a suite's pairs on a split."""
-        return f"{self._root}pairs/{self._suite(place)}{Query(**changes).text()}"
+        asked = Query(**changes)
+        return self._link(pairs_path(place, asked.page if self.static else None), asked)
 
     def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str | None:
         """A pair's page."""
         asked = query or Query()
         shown = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, test=asked.test)
-        return f"{self._root}pair/{self._suite(place)}/{number}{replace(shown, **changes).text()}"
+        return self._link(pair_path(place, number), replace(shown, **changes))
 
     def image(self, kind: str, pool: str, index: int) -> str:
         """An image, its mask, or a sketch of its scene; `kind` is one of `IMAGE_KINDS`."""
-        return f"{self._root}{image_file(kind, quote(pool), index)}"
+        self.images.add((kind, pool, index))
+        return f"{self._root}{quote(image_path(kind, pool, index))}"
 
-    def _suite(self, place: SplitKey) -> str:
-        return "/".join(map(quote, (place.hop, place.suite or "", place.split)))
-
-
-class StaticLinks(Links):
-    """Links between files, and a record of the images that pages show."""
-
-    static = True
-
-    def __init__(self, depth: int, *, pages: Container[str], images: set[tuple[str, str, int]]) -> None:
-        """Takes the paths of all pages to be exported, and adds (kind, pool, index) to `images`."""
-        super().__init__(depth)
-        self._pages, self._images = pages, images
-
-    def home(self) -> str:
-        """The overview."""
-        return f"{self._root}index.html"
-
-    def questions(self, hop: str, query: Query | None = None, **changes: Any) -> str | None:
-        """The list of a HOP's questions; None if it is not exported."""
-        asked = replace(query or Query(), **changes)
-        return self._page(questions_file(hop, asked.split, asked.page))
-
-    def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str | None:
-        """A question's page; None if it is not exported."""
-        return self._page(question_file(place, row), query, **changes)
-
-    def pairs(self, place: SplitKey, **changes: Any) -> str | None:
-        """The list of a suite's pairs on a split; None if it is not exported."""
-        return self._page(pairs_file(place, Query(**changes).page))
-
-    def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str | None:
-        """A pair's page; None if it is not exported."""
-        return self._page(pair_file(place, number), query, **changes)
-
-    def image(self, kind: str, pool: str, index: int) -> str:
-        """An image, mask or sketch, which is exported."""
-        self._images.add((kind, pool, index))
-        return super().image(kind, pool, index)
-
-    def _page(self, path: str, query: Query | None = None, **changes: Any) -> str | None:
-        if path not in self._pages:
-            return None
-        steps = {name: value for name, value in changes.items() if name in ("step", "step2")}
-        return f"{self._root}{quote(path)}{Query(**steps).text()}"
+    def _link(self, path: str, query: Query) -> str | None:
+        """A link to a page; in a static export, the query says only which steps are marked."""
+        if self._files is not None:
+            path, query = f"{path}.html", Query(step=query.step, step2=query.step2)
+            if path not in self._files:
+                return None
+        return f"{self._root}{quote(path)}{query.text()}"
 
 
-def questions_file(hop: str, split: str, page: int) -> str:
-    """The path of a list of questions in a static export."""
-    return f"questions/{hop}/{split}/{page}.html"
+def questions_path(hop: str, split: str, page: int) -> str:
+    """The path of a list of questions in a static export, without a suffix."""
+    return f"questions/{hop}/{split}/{page}"
 
 
-def question_file(place: SplitKey, row: int) -> str:
-    """The path of a question's page in a static export."""
-    return f"question/{place.hop}/{place.split}/{row}.html"
+def question_path(place: SplitKey, row: int) -> str:
+    """The path of a question's page; in a static export, a suffix follows."""
+    return f"question/{place.hop}/{place.split}/{row}"
 
 
-def pairs_file(place: SplitKey, page: int) -> str:
-    """The path of a list of pairs in a static export."""
-    return f"pairs/{place.hop}/{place.suite}/{place.split}/page-{page}.html"
+def pairs_path(place: SplitKey, page: int | None = None) -> str:
+    """The path of a list of pairs, with the number of its page in a static export."""
+    return f"pairs/{place.hop}/{place.suite}/{place.split}" + ("" if page is None else f"/{page}")
 
 
-def pair_file(place: SplitKey, number: int) -> str:
-    """The path of a pair's page in a static export."""
-    return f"pair/{place.hop}/{place.suite}/{place.split}/{number}.html"
+def pair_path(place: SplitKey, number: int) -> str:
+    """The path of a pair's page; in a static export, a suffix follows."""
+    return f"pair/{place.hop}/{place.suite}/{place.split}/{number}"
 
 
-def image_file(kind: str, pool: str, index: int) -> str:
+def image_path(kind: str, pool: str, index: int) -> str:
     """The path of an image, mask or sketch, below the first page."""
     return f"{kind}/{pool}/{index}.{IMAGE_KINDS[kind]}"

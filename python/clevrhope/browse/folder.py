@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from clevrhope.dataset.clevr_json import SceneLines
 from clevrhope.dataset.contents import (
     all_splits_in,
     hops_in,
@@ -26,7 +27,6 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
-from clevrhope.dataset.scene_lines import SceneLines
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
@@ -87,11 +87,7 @@ class SiteFolder(Folder):
         self._scene_lines = lru_cache(maxsize=SHARDS_IN_MEMORY)(SceneLines)
 
     def is_current(self) -> bool:
-        """Whether the manifest is the one that was read.
-
-        Raises:
-            DatasetError: the manifest is gone, or the whole folder is.
-        """
+        """Whether the manifest is the one that was read; raises DatasetError if it is gone."""
         now = self._stamp()
         if now is None:
             raise DatasetError(
@@ -112,11 +108,7 @@ class SiteFolder(Folder):
         return Path(os.path.realpath(path)).is_relative_to(self._home)
 
     def checked(self, path: Path) -> Path:
-        """The path, after a check that it is in the folder once all links are resolved.
-
-        Raises:
-            DatasetError: it is not.
-        """
+        """The path; raises DatasetError if it leads out of the folder once all links are resolved."""
         if not self.contains(path):
             raise DatasetError(
                 f"{path}: a link that leads out of {self.layout.root}; links are not followed out of a "
@@ -151,12 +143,6 @@ class SiteFolder(Folder):
 
     # Questions
 
-    def vocab_path(self, place: SplitKey) -> Path:
-        """The vocab.json with a place's tokens and answers."""
-        if place.suite is None:
-            return self.checked(self.layout.vocab_of(place.split))
-        return self.checked(self.layout.suite_vocab(place.hop, place.suite))
-
     def questions_path(self, place: SplitKey) -> Path:
         """The HDF5 file of a place's questions."""
         if place.suite is None:
@@ -164,22 +150,16 @@ class SiteFolder(Folder):
         return self.checked(self.layout.suite_h5(place.hop, place.suite, place.split))
 
     def _reader(self, place: SplitKey) -> tuple[QuestionTable, Vocab]:
-        """The questions of a place, and their vocabulary.
-
-        Raises:
-            DatasetError: a file is missing, damaged, or leads out of the folder.
-        """
-        path, vocab = self.questions_path(place), read_vocab(self.vocab_path(place))
-        if place.suite is not None:
-            return read_table(path, PAIRS, vocab=vocab).check(), vocab
-        return open_split(self.layout, place.hop, place.split, vocab=vocab), vocab
+        """The questions of a place, and their vocabulary; raises DatasetError for a bad file or link."""
+        path, layout = self.questions_path(place), self.layout
+        if place.suite is None:
+            vocab = read_vocab(self.checked(layout.vocab_of(place.split)))
+            return open_split(layout, place.hop, place.split, vocab=vocab), vocab
+        vocab = read_vocab(self.checked(layout.suite_vocab(place.hop, place.suite)))
+        return read_table(path, PAIRS, vocab=vocab).check(), vocab
 
     def program(self, place: SplitKey, row: int) -> list[dict[str, Any]]:
-        """The nodes of a question's program, in the form of CLEVR's question files.
-
-        Raises:
-            DatasetError: the file is damaged there, or the row is not a program.
-        """
+        """The nodes of a question's program, as in CLEVR's files; raises DatasetError if it is damaged."""
         reader, vocab = self.reader(place)
         _, programs = reader.tokens(row)
         with reading(reader.path, "a program"):
@@ -188,11 +168,7 @@ class SiteFolder(Folder):
     # Scenes and images
 
     def scene(self, pool: str, index: int) -> dict[str, Any]:
-        """A scene, as stored in its file.
-
-        Raises:
-            DatasetError: it is missing or broken, or its file leads out of the folder.
-        """
+        """A scene, as stored in its file; raises DatasetError if it is missing, broken or elsewhere."""
         path = self.checked(self.layout.scene_shard(pool, index // SCENES_A_SHARD))
         scene: dict[str, Any] = self._scene_lines(path).read(index)
         if "objects" not in scene:
@@ -200,11 +176,7 @@ class SiteFolder(Folder):
         return scene
 
     def image(self, pool: str, index: int) -> bytes | None:
-        """The PNG file of an image; None if it is not rendered.
-
-        Raises:
-            DatasetError: a file is damaged, or leads out of the folder.
-        """
+        """The PNG file of an image; None if it is not rendered. Raises DatasetError for a bad file."""
         if not is_name(pool):
             return None
         path = self.checked(self.layout.image(pool, index))
@@ -245,11 +217,7 @@ class SiteFolder(Folder):
         return "mask" in passes.kinds and bool(np.isin(index, passes.indices))
 
     def mask(self, pool: str, index: int) -> bytes | None:
-        """The mask of an image as a PNG file in which each object has a colour; None if there is none.
-
-        Raises:
-            DatasetError: the file is damaged, or leads out of the folder.
-        """
+        """The mask of an image as a PNG file with a colour for each object; else as for `image`."""
         if not is_name(pool):
             return None
         path = self.checked(self.layout.passes_h5(pool))

@@ -8,7 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -356,11 +356,8 @@ class _Shown:
     def __init__(self, making: Making, terminal: Progress) -> None:
         self._making, self._terminal = making, terminal
 
-    def stage(self, title: str, *, total: int, unit: str) -> AbstractContextManager[Advance]:
-        return self._both(title, total, unit)
-
     @contextmanager
-    def _both(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
         making = self._making
         before = making.title, making.done, making.total
         making.title, making.done, making.total = title, 0, total

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from clevrhope.browse.program_graph import GAP_Y, STEP_HEIGHT, STEP_WIDTH
 from clevrhope.browse.views import PairLine, QuestionLine, Views
 from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
-from clevrhope.images.rendering_record import made_by
-from clevrhope.pages import render_html
+from clevrhope.images.renderers import made_by
+from clevrhope.pages import render_page
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import name_order
@@ -30,6 +31,19 @@ SIZES: Mapping[str, Any] = {
 """Sizes of images, and of steps in the drawing of a program."""
 
 
+ASSETS: Mapping[str, str] = {
+    "style.css": "text/css",
+    "script.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
+"""The style, the script and the icon of all pages -> their media types."""
+
+
+def asset(name: str) -> bytes:
+    """The content of one of `ASSETS`."""
+    return files("clevrhope.browse").joinpath("files", name).read_bytes()
+
+
 @dataclass(frozen=True)
 class Choice:
     """A filter of the form."""
@@ -39,16 +53,6 @@ class Choice:
     options: Sequence[tuple[str, str, int | None]]
     """Value, text, and number of questions with this value under the other filters."""
     chosen: str
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The questions of a list."""
-
-    n: int
-    lines: Sequence[QuestionLine]
-    first: int
-    """Index of the first line in the whole list."""
 
 
 class Pages:
@@ -64,7 +68,7 @@ class Pages:
 
     def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
         name = self._folder.layout.root.resolve().name
-        return render_html(
+        return render_page(
             f"browse/{template}", links=links, query=query, folder_name=name, **SIZES, **content
         )
 
@@ -127,15 +131,17 @@ class Pages:
         models = self._models_of(query)
         first = (query.page - 1) * LINES_A_PAGE
         most = LINES_A_PAGE if self._limit is None else max(0, min(LINES_A_PAGE, self._limit - first))
-        page = self._matches(index, query, first, most)
-        n_listed = page.n if self._limit is None else min(page.n, self._limit)
+        n, lines = self._matches(index, query, first, most)
+        n_listed = n if self._limit is None else min(n, self._limit)
         last = max(1, -(-n_listed // LINES_A_PAGE))
         return self._render(
             "questions.html",
             links,
             query,
             choices=[] if links.static else self._choices(index, query),
-            matches=page,
+            n=n,
+            first=first,
+            lines=lines,
             last=last,
             more=query.page < last,
             models=[model.name for model in models],
@@ -148,9 +154,10 @@ class Pages:
     def listed_rows(self, query: Query, *, most: int) -> list[int]:
         """The rows of the first questions in a list of one split; raises as `questions` does."""
         index = self._indexes.make(query.hop)
-        return [line.row for line in self._matches(index, query, 0, most).lines]
+        return [line.row for line in self._matches(index, query, 0, most)[1]]
 
-    def _matches(self, index: Index, query: Query, first: int, most: int) -> Matches:
+    def _matches(self, index: Index, query: Query, first: int, most: int) -> tuple[int, list[QuestionLine]]:
+        """The number of questions in a list, and its lines, at most `most` from the index `first` on."""
         wanted = query.filter()
         models = self._models_of(query)
         place = SplitKey(query.hop, query.split)
@@ -168,8 +175,7 @@ class Pages:
             n = len(rows)
         else:
             n, found = index.page(wanted, skip=first, most=most)
-        lines = [self._views.line(SplitKey(query.hop, split), row) for split, row in found]
-        return Matches(n, lines, first)
+        return n, [self._views.line(SplitKey(query.hop, split), row) for split, row in found]
 
     def _models_of(self, query: Query) -> list[Model]:
         """The one or two models whose results are compared on the chosen split, if there are any."""
@@ -225,20 +231,20 @@ class Pages:
             choices.append(Choice("order", "Order", orders, query.order))
         return choices
 
-    def question(self, links: Links, place: SplitKey, row: int, query: Query) -> str:
-        """A question's page.
+    def question(self, links: Links, place: SplitKey, number: int, query: Query) -> str:
+        """The page of the question with this number, counted from 0.
 
         Raises:
             ConfigError: there is no such question.
             DatasetError: it cannot be read.
         """
-        n = self._check_row(place, row, per=1)
+        row, n = number, self._check_row(place, number, per=1)
         view = self._views.question(place, row, query.step)
         index = self._indexes.ready(place.hop)
         family, mention = "", None
         if index is not None and place.split in index.splits:
-            number = view.family + (FIRST_TEMPLATE if view.template else 0)
-            family, mention = index.families.get(number, ""), index.mentions(place.split, row)
+            indexed = view.family + (FIRST_TEMPLATE if view.template else 0)
+            family, mention = index.families.get(indexed, ""), index.mentions(place.split, row)
         hop = self._folder.known_hop(place.hop)
         before, after = self._neighbours(links, place, row, query, n, index)
         return self._render(
@@ -280,7 +286,7 @@ class Pages:
         at = query.at
         first = max(at - 1, 0)
         listed = replace(query, hop=place.hop)
-        lines = dict(enumerate(self._matches(index, listed, first, 3).lines, first))
+        lines = dict(enumerate(self._matches(index, listed, first, 3)[1], first))
 
         def link(number: int) -> str | None:
             line = lines.get(number)
@@ -338,11 +344,7 @@ class Pages:
         )
 
     def _check_row(self, place: SplitKey, row: int, *, per: int) -> int:
-        """The number of questions of a place, or of pairs if `per` is 2.
-
-        Raises:
-            ConfigError: there is no such place, or it has no such row.
-        """
+        """The number of questions, or of pairs if `per` is 2; a ConfigError if there is no such row."""
         root = self._folder.layout.root
         if not self._folder.has(place):
             named = f"{place.hop}/{place.split}" + (f", suite {place.suite}" if place.suite else "")

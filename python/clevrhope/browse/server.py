@@ -19,11 +19,10 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from clevrhope.browse.addresses import IMAGE_KINDS, Links, Query
-from clevrhope.browse.assets import ASSETS, asset
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import Models, read_models
-from clevrhope.browse.pages import Pages
+from clevrhope.browse.pages import ASSETS, Pages, asset
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.runtime.progress import Progress
 
@@ -43,8 +42,22 @@ HEADERS: Mapping[str, str] = {
 """The headers of every response."""
 
 
+#: Address below the token -> the method that makes the page, from the place, the number and the query.
+PAGES: Mapping[str, Callable[..., str]] = {
+    "/": Pages.home,
+    "/questions": Pages.questions,
+    "/question/{hop}/{split}/{number:int}": Pages.question,
+    "/pairs/{hop}/{suite}/{split}": Pages.pairs,
+    "/pair/{hop}/{suite}/{split}/{number:int}": Pages.pair,
+}
+
+
 class Site:
-    """A dataset's folder and the pages about it, reread when the folder's manifest changes."""
+    """A dataset's folder and the pages about it, reread when the folder's manifest changes.
+
+    Attributes:
+        pages: the pages of the folder as last read, which also report what is wrong with it now.
+    """
 
     def __init__(
         self, folder: SiteFolder, models: Models, *, predictions: list[str], progress: Progress
@@ -56,7 +69,7 @@ class Site:
 
     def _set(self, folder: SiteFolder, models: Models) -> None:
         self._folder = folder
-        self._pages = Pages(folder, models, Indexes(folder, self._progress))
+        self.pages = Pages(folder, models, Indexes(folder, self._progress))
 
     def now(self) -> tuple[SiteFolder, Pages]:
         """The current folder and its pages.
@@ -69,25 +82,24 @@ class Site:
             if not self._folder.is_current():
                 folder = SiteFolder(self._root)
                 self._set(folder, read_models(self._predictions, folder))
-            return self._folder, self._pages
-
-    def pages_as_before(self) -> Pages:
-        """The pages of the folder as last read, for reporting what is wrong with it now."""
-        return self._pages
+            return self._folder, self.pages
 
 
 def application(site: Site, token: str) -> ASGIApp:
     """The server's application, for requests whose path begins with the token."""
 
-    def page(depth: int, make: Callable[[Pages, Links, Request], str], request: Request) -> Response:
-        links = Links(depth)
+    def page(depth: int, make: Callable[..., str], request: Request) -> Response:
+        links, given = Links(depth), request.path_params
+        place = [SplitKey(given["hop"], given["split"], given.get("suite"))] if "split" in given else []
+        number = [given["number"]] if "number" in given else []
         try:
             _, pages = site.now()
-            return HTMLResponse(make(pages, links, request))
+            content = make(pages, links, *place, *number, Query.read(request.query_params))
+            return HTMLResponse(content)
         except ClevrhopeError as error:
             wrong_address = isinstance(error, ConfigError)
             title = "There is no such page" if wrong_address else "This page cannot be shown"
-            content = site.pages_as_before().message(links, title, f"{error}.")
+            content = site.pages.message(links, title, f"{error}.")
             return HTMLResponse(content, status_code=404 if wrong_address else 500)
 
     def image(kind: str, request: Request) -> Response:
@@ -101,27 +113,10 @@ def application(site: Site, token: str) -> ASGIApp:
             return PlainTextResponse("There is no such image.", status_code=404)
         return Response(content, media_type="image/svg+xml" if kind == "sketch" else "image/png")
 
-    def route(path: str, make: Callable[[Pages, Links, Request], str]) -> Route:
-        return Route(path, partial(page, path.count("/") - 1, make), methods=["GET"])
-
     routes = [
-        route("/", lambda pages, links, request: pages.home(links, _query(request))),
-        route("/questions", lambda pages, links, request: pages.questions(links, _query(request))),
-        route(
-            "/question/{hop}/{split}/{number:int}",
-            lambda pages, links, request: pages.question(
-                links, _place(request), _number(request), _query(request)
-            ),
-        ),
-        route(
-            "/pairs/{hop}/{suite}/{split}",
-            lambda pages, links, request: pages.pairs(links, _place(request), _query(request)),
-        ),
-        route(
-            "/pair/{hop}/{suite}/{split}/{number:int}",
-            lambda pages, links, request: pages.pair(
-                links, _place(request), _number(request), _query(request)
-            ),
+        *(
+            Route(path, partial(page, path.count("/") - 1, make), methods=["GET"])
+            for path, make in PAGES.items()
         ),
         *(
             Route(f"/{kind}/{{pool}}/{{index:int}}.{suffix}", partial(image, kind), methods=["GET"])
@@ -132,7 +127,7 @@ def application(site: Site, token: str) -> ASGIApp:
 
     def missing(request: Request, _: Exception) -> Response:
         depth = request.url.path.count("/") - 1
-        content = site.pages_as_before().message(
+        content = site.pages.message(
             Links(depth),
             "There is no such page",
             "The address leads to nothing here; check it, or begin at the overview.",
@@ -142,20 +137,6 @@ def application(site: Site, token: str) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers={404: missing})
     app.router.redirect_slashes = False
     return Guard(app, token)
-
-
-def _query(request: Request) -> Query:
-    return Query.read(request.query_params)
-
-
-def _place(request: Request) -> SplitKey:
-    given = request.path_params
-    return SplitKey(given["hop"], given["split"], given.get("suite"))
-
-
-def _number(request: Request) -> int:
-    number: int = request.path_params["number"]
-    return number
 
 
 def _asset(name: str, _: Request) -> Response:

@@ -74,11 +74,7 @@ def serve(
 
 @contextmanager
 def bound(port: int, say: Callable[[str], None]) -> Iterator[socket.socket]:
-    """A socket that listens on the port, or on a free one if the port is not available.
-
-    Raises:
-        DatasetError: no port is free.
-    """
+    """A socket that listens on the port, or else on a free one; raises DatasetError if there is none."""
     try:
         listening = _listening(port)
     except OSError as error:

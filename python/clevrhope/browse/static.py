@@ -10,18 +10,16 @@ from pathlib import Path
 from clevrhope.browse.addresses import (
     Links,
     Query,
-    StaticLinks,
-    image_file,
-    pair_file,
-    pairs_file,
-    question_file,
-    questions_file,
+    image_path,
+    pair_path,
+    pairs_path,
+    question_path,
+    questions_path,
 )
-from clevrhope.browse.assets import ASSETS, asset
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import read_models
-from clevrhope.browse.pages import LINES_A_PAGE, Pages
+from clevrhope.browse.pages import ASSETS, LINES_A_PAGE, Pages, asset
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.runtime.atomic import OWN_PREFIX, disk_errors
 from clevrhope.runtime.progress import Progress
@@ -64,13 +62,14 @@ def write_static(
     for note in models.notes:
         say(note)
     pages = Pages(folder, models, Indexes(folder, progress), limit=limit)
-    made = dict(_pages(folder, pages, limit))
+    made = {f"{path}.html": make for path, make in _pages(folder, pages, limit)}
     with _new_folder(out) as temporary:
         images: set[tuple[str, str, int]] = set()
         with progress.stage("Writing pages", total=len(made), unit="pages") as advance:
             for path, make in made.items():
-                links = StaticLinks(path.count("/"), pages=made.keys(), images=images)
+                links = Links(path.count("/"), made.keys())
                 _write(temporary / path, _made(pages, make, links).encode())
+                images |= links.images
                 advance(1)
         for name in ASSETS:
             _write(temporary / name, asset(name))
@@ -83,24 +82,24 @@ def write_static(
                     content = None
                 if content is not None:
                     data = content.encode() if isinstance(content, str) else content
-                    _write(temporary / image_file(kind, pool, index), data)
+                    _write(temporary / image_path(kind, pool, index), data)
                 advance(1)
     return sum(path.startswith("question/") for path in made)
 
 
 def _pages(folder: SiteFolder, pages: Pages, limit: int) -> Iterator[tuple[str, Make]]:
-    """The path of each page, and the function that makes it."""
-    yield "index.html", partial(pages.home, query=Query())
+    """The path of each page, without its suffix, and the function that makes it."""
+    yield "index", partial(pages.home, query=Query())
     for hop in folder.hops:
         for split in folder.splits(hop):
             rows = pages.listed_rows(Query(hop=hop, split=split), most=limit)
             for number in range(1, max(1, -(-len(rows) // LINES_A_PAGE)) + 1):
                 listed = Query(hop=hop, split=split, page=number)
-                yield questions_file(hop, split, number), partial(pages.questions, query=listed)
+                yield questions_path(hop, split, number), partial(pages.questions, query=listed)
             for at, row in enumerate(rows):
-                place = SplitKey(hop, split)
-                reached = Query(split=split, at=at)
-                yield question_file(place, row), partial(pages.question, place=place, row=row, query=reached)
+                place, reached = SplitKey(hop, split), Query(split=split, at=at)
+                page = partial(pages.question, place=place, number=row, query=reached)
+                yield question_path(place, row), page
         for suite, splits in folder.suites(hop).items():
             for split in splits:
                 yield from _pair_pages(folder, pages, SplitKey(hop, split, suite), limit)
@@ -112,9 +111,9 @@ def _pair_pages(folder: SiteFolder, pages: Pages, place: SplitKey, limit: int) -
     except DatasetError:
         n = 0  # the page with the list says why
     for number in range(1, max(1, -(-n // LINES_A_PAGE)) + 1):
-        yield pairs_file(place, number), partial(pages.pairs, place=place, query=Query(page=number))
+        yield pairs_path(place, number), partial(pages.pairs, place=place, query=Query(page=number))
     for number in range(n):
-        yield pair_file(place, number), partial(pages.pair, place=place, number=number, query=Query())
+        yield pair_path(place, number), partial(pages.pair, place=place, number=number, query=Query())
 
 
 def _made(pages: Pages, make: Make, links: Links) -> str:

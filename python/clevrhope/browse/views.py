@@ -17,7 +17,6 @@ from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
-from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
@@ -152,10 +151,10 @@ class Views:
         """A question for a list; if it cannot be read, the line has the reason in place of the text."""
         try:
             reader, vocab = self._folder.reader(place)
-            answer = _answer(vocab, int(reader.answers[row]))
+            answer = vocab.answers()[int(reader.answers[row])]
             judged = self._models.judged(place, row, answer)
             questions, _ = reader.tokens(row)
-            text = Detokenizer(vocab).question(questions[0], int(reader.question_lengths[row]))
+            text = Detokenizer(vocab).question(questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
         images = [
@@ -172,11 +171,7 @@ class Views:
             return True
 
     def question(self, place: SplitKey, row: int, step: int | None) -> QuestionView:
-        """A question; `step` is the number, from 1, of the step whose objects are marked.
-
-        Raises:
-            DatasetError: it cannot be read.
-        """
+        """A question with a step (from 1) marked; raises DatasetError if it cannot be read."""
         line = self.line(place, row)
         if line.fault:
             raise DatasetError(line.fault)
@@ -188,13 +183,13 @@ class Views:
         ]
         graph, fault = self._graph(place, row, images, of_sets=reader.kind.of_sets)
         steps = graph.steps if graph else ()
-        family = int(reader.question_families[row])
+        family, names = int(reader.question_families[row]), reader.kind.columns["question_families"].names
         fields = [field for field in reader.kind.fields if field.column != "question_families"]
         return QuestionView(
             line=line,
             pool=reader.pool,
             family=family,
-            template=template_of(reader, family),
+            template=str(reader.attributes[names][family]) if names else "",
             facts=[
                 (name.replace("_", " "), str(value))
                 for name, value in reader.said(fields, row).items()
@@ -323,19 +318,9 @@ class Views:
         return reader
 
 
-def template_of(reader: QuestionTable, family: int) -> str:
-    """The name of a template; "" if the kind of questions has numbered families."""
-    names = reader.kind.columns["question_families"].names
-    return str(reader.attributes[names][family]) if names else ""
-
-
 def image_indices(reader: QuestionTable, row: int) -> list[int]:
     """The indices of the scenes that a question is about."""
     return [index for index in np.atleast_1d(reader.image_idxs[row]).tolist() if index >= 0]
-
-
-def _answer(vocab: Vocab, number: int) -> str:
-    return vocab.answers()[number]
 
 
 def _box(number: int, item: dict[str, Any]) -> Box:

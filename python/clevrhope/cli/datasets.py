@@ -1,15 +1,27 @@
-"""The commands that make datasets: build, merge, plan, hops."""
+"""The commands that make data: build, merge, plan, hops, render, export."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, show_result, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import (
+    PASSES,
+    PATH,
+    PROPERTIES,
+    Command,
+    json_option,
+    options,
+    quiet_option,
+    read_names,
+    rendering_options,
+    show_result,
+    shown_progress,
+)
 from clevrhope.cli.request import dataset_options, read_request
+from clevrhope.errors import ConfigError
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request, Summary
@@ -79,32 +91,124 @@ def plan(**choices: Any) -> None:
     made = make_plan(request, progress=shown_progress(choices))
     if choices["as_json"]:
         click.echo(json.dumps(plan_json(made)))
-    else:
-        click.echo("\n".join(plan_lines(made)))
-        if choices["seed"] is None and request.seed is not None and request.edition is None:
-            click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
+        return
+    click.echo("\n".join(plan_lines(made)))
+    if choices["seed"] is None and request.seed is not None and request.edition is None:
+        click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
 @options("    --json -> as_json: Print one JSON list instead of a table.")
-def hops(as_json: bool) -> None:
+def hops(**choices: Any) -> None:
     """Lists the paper's 29 held-out pairs, with their numbers in the official data (HOP00 to HOP28).
 
     Any other pair of values can be built, too.
     """
     from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
 
-    pairs = [
-        (hop.name, dict(hop.held_out or ()), hop.diversity, OFFICIAL_NUMBERS[hop.name])
-        for hop in paper_hops()
-    ]
-    if as_json:
-        names = ("hop", "values", "diversity", "official_number")
-        click.echo(json.dumps([dict(zip(names, pair, strict=True)) for pair in pairs]))
-        return
-    click.echo(f"{'HOP':<18} {'types':<20} {'diversity':>9} official")
-    for name, pair, diversity, number in pairs:
-        click.echo(f"{name:<18} {', '.join(pair):<20} {diversity:>9} {f'HOP{number:02}':>8}")
+    lines = [f"{'HOP':<18} {'types':<20} {'diversity':>9} official"]
+    listed = []
+    for hop in paper_hops():
+        name, values, diversity = hop.name, dict(hop.held_out or ()), hop.diversity
+        number = OFFICIAL_NUMBERS[name]
+        listed.append({"hop": name, "values": values, "diversity": diversity, "official_number": number})
+        lines.append(f"{name:<18} {', '.join(values):<20} {diversity:>9} {f'HOP{number:02}':>8}")
+    show_result(choices, listed, lines)
+
+
+@click.command(cls=Command, short_help="Renders any CLEVR scene file.")
+@click.argument("scenes", type=PATH, metavar="SCENES.json")
+@options("""
+    --out DIR!: Folder of the images, as PNG files.
+    --config FILE.toml -> config_file: Settings in the form of build's: the tables [look] and [rendering], and
+        properties.
+""")
+@rendering_options
+@options(f"""
+Images
+    --width PIXELS: Of an image, in pixels.  [default: 480]
+    --height PIXELS: Of an image, in pixels.  [default: 320]
+    {PASSES}
+    {PROPERTIES}
+""")
+@quiet_option
+@json_option
+def render(scenes: Path, out: Path, **choices: Any) -> None:
+    """Renders the scenes of a CLEVR scene file, including CLEVR's own.
+
+    After an interruption, run the same command again to resume.
+    """
+    from clevrhope.config.sources import resolve_config
+    from clevrhope.pipeline.scene_images import render_scene_file, text_lines
+
+    names = ("renderer", "quality", "samples", "device", "width", "height", "properties")
+    config = resolve_config(file=choices["config_file"], **{name: choices[name] for name in names})
+    made = render_scene_file(
+        scenes,
+        out,
+        rendering=config.rendering,
+        properties=config.properties,
+        changes=config.look,
+        workers=choices["workers"],
+        passes=read_names(choices["passes"]),
+        engine=choices["engine"],
+        address=choices["address"],
+        progress=shown_progress(choices),
+    )
+    show_result(choices, {**asdict(made), "folder": str(made.folder)}, text_lines(made))
+
+
+@click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
+@click.argument("folder", type=PATH, metavar="DIR")
+@options("""
+    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep
+        (the HDF5 of clevr-iep), coco (masks and boxes) or covr (COVR's JSON lines, of questions over several
+        images).
+    --out PATH!: A new folder, which appears once it is complete.
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --splits SPLITS...: Only these splits, separated by commas.
+    --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
+    --no-images: Export text only.
+    --masks: With parquet: also export masks, of a folder built with them.
+    --push USER/NAME: With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a
+        token (HF_TOKEN or hf auth login).
+    --quiet: Print nothing but errors.
+    --json -> as_json: Print one JSON object instead of text.
+""")
+def export(folder: Path, **choices: Any) -> None:
+    """Converts a finished dataset for Hugging Face, WebDataset, or readers of CLEVR or COCO."""
+    from clevrhope.export import export as run
+    from clevrhope.export.hub import check_hub, push
+
+    hub_name: str | None = choices["push"]
+    if hub_name is not None:
+        if choices["format_name"] != "parquet":
+            raise ConfigError(f"--push goes with --format parquet, not {choices['format_name']}")
+        check_hub(hub_name)
+    made = run(
+        folder,
+        choices["out"],
+        format=choices["format_name"],
+        hops=choices["hops"] or None,
+        splits=read_names(choices["splits"]) or None,
+        train_questions=choices["train_questions"],
+        images=not choices["no_images"],
+        masks=choices["masks"],
+        progress=shown_progress(choices),
+    )
+    address = None if hub_name is None else push(made.folder, hub_name, quiet=choices["quiet"])
+    from clevrhope.runtime.display import size
+    from clevrhope.splits.covr.kinds import is_covr
+
+    images = f"{made.n_images:,} images" if made.images else "text only, no images"
+    if made.n_copies > made.n_images:
+        users = "split or set" if any(is_covr(split) for _, split in made.splits) else "split"
+        images += f" ({made.n_copies:,} copies, one for each {users} that uses it)"
+    pairs = f", {made.n_pairs:,} pairs of suites" if made.n_pairs else ""
+    lines = [f"{made.folder}: {made.n_questions:,} questions{pairs}, {images}, {size(made.n_bytes)}"]
+    if address:
+        lines.append(f"uploaded to {address}")
+    show_result(choices, made.as_json() | ({"pushed_to": address} if address else {}), lines)
 
 
 def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary") -> int:

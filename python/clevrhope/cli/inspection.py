@@ -1,4 +1,4 @@
-"""The commands that inspect datasets: info, show, stats, audit, verify."""
+"""The commands that look at data: info, show, audit, verify, stats, browse."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,16 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, json_option, no_progress_option, options, read_names, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import (
+    PATH,
+    Command,
+    json_option,
+    no_progress_option,
+    options,
+    read_names,
+    show_result,
+    shown_progress,
+)
 
 
 @click.command(cls=Command, short_help="Shows what a folder holds, how to make it again, and what to add.")
@@ -37,18 +45,14 @@ def info(folder: Path, as_json: bool) -> None:
     --save FILE.png: Also write its image here; several images as FILE-0.png, FILE-1.png and so on.
     --json -> as_json: Print one JSON object instead of text.
 """)
-def show(folder: Path, hop: str, split: str, number: int | None, save: Path | None, as_json: bool) -> None:
+def show(folder: Path, hop: str, split: str, number: int | None, save: Path | None, **choices: Any) -> None:
     """Shows a question: text, answer, family, and its program with what each step returns on the scene."""
     from clevrhope.describe.question_view import save_images, view_question
 
     view = view_question(folder, hop, split, number)
     saved = [] if save is None else save_images(folder, view, save)
-    if as_json:
-        click.echo(json.dumps({**view.as_json(), "saved": list(map(str, saved))}))
-        return
-    click.echo("\n".join(view.lines()))
-    for path in saved:
-        click.echo(f"Saved     {path}")
+    lines = [*view.lines(), *(f"Saved     {path}" for path in saved)]
+    show_result(choices, {**view.as_json(), "saved": list(map(str, saved))}, lines)
 
 
 @click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
@@ -70,7 +74,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     else:
         from rich.console import Console
 
-        from clevrhope.audit.display import show_report
+        from clevrhope.audit.report import show_report
 
         show_report(Console(), report)
     return 0 if report.ok else 1
@@ -80,7 +84,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
 @click.argument("folder", metavar="DIR", type=PATH)
 @no_progress_option
 @json_option
-def verify(folder: Path, quiet: bool, as_json: bool) -> int:
+def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     """Computes the digests of a finished dataset, and compares an edition's with those that everybody has.
 
     The digests are of what the files say, not of their bytes: of questions, scenes and pixels. Those of a
@@ -90,7 +94,7 @@ def verify(folder: Path, quiet: bool, as_json: bool) -> int:
     from clevrhope.editions import verify as run
 
     found = run(folder, shown_progress({"quiet": quiet}))
-    click.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+    show_result(choices, found.as_json(), found.lines())
     return 0 if found.ok else 1
 
 
@@ -105,16 +109,22 @@ def verify(folder: Path, quiet: bool, as_json: bool) -> int:
     --full: Also list every question family and every pair of values.
     --json -> as_json: Print one JSON object instead of text.
 """)
-def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **choices: Any) -> None:
+def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
-    from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
+    from clevrhope.describe.stats.plots import (
+        check_outside,
+        check_plots,
+        draw_into_datasheets,
+        kinds_of,
+        write_plots,
+    )
 
-    progress = shown_progress({"quiet": as_json})
+    progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
     other_root, full = choices["other_root"], choices["full"]
     if datasheet:
@@ -123,16 +133,11 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **ch
                 "--datasheet draws all splits of DIR and nothing else; leave out --splits, --against, "
                 "--plots and --full"
             )
-        from clevrhope.describe.stats.plots import draw_into_datasheets
-
         written = draw_into_datasheets(folder, hops=hops, progress=progress)
-        if as_json:
-            click.echo(json.dumps({"folder": str(folder), "plots": [str(path) for path in written]}))
-        else:
-            n_sheets = len({path.parent for path in written})
-            drawn = f"{len(written)} plot{'s' * (len(written) != 1)}"
-            of = f"{n_sheets} datasheet{'s' * (n_sheets != 1)}"
-            click.echo(f"{drawn} in {of}: {folder}/hops/<pair>/DATASHEET.md")
+        n_sheets = len({path.parent for path in written})
+        drawn = f"{len(written)} plot{'s' * (len(written) != 1)}"
+        line = f"{drawn} in {n_sheets} datasheet{'s' * (n_sheets != 1)}: {folder}/hops/<pair>/DATASHEET.md"
+        show_result(choices, {"folder": str(folder), "plots": list(map(str, written))}, [line])
         return
     if plots is not None:
         check_plots()
@@ -144,7 +149,7 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **ch
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
-    if as_json:
+    if choices["as_json"]:
         click.echo(json.dumps(sheets_as_json(folder, other_root, sheets, written)))
         return
     from rich.console import Console
@@ -159,3 +164,52 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, as_json: bool, **ch
             show_table(console, table.title, table.head, table.rows, table.note)
     if plots is not None:
         click.echo(f"{len(written)} plots in {plots}")
+
+
+@click.command(cls=Command, short_help="Shows a dataset in a browser.")
+@click.argument("folder", metavar="DIR", type=PATH)
+@options("""
+    --predictions RUN_OR_FILE...: Predictions to show with the questions: a run's folder, or a file as for
+        score; NAME=FILE names its model; repeatable.
+    --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
+        8765]
+    --no-browser: Do not open a browser; only print the address.
+    --static OUT -> out: Write the pages into a new folder, for any web server.
+    --limit N: With --static, the first N questions of each split, and pairs of each suite.  [default: 100]
+    --quiet: Show no progress.
+""")
+def browse(
+    folder: Path,
+    predictions: tuple[str, ...],
+    port: int,
+    no_browser: bool,
+    out: Path | None,
+    limit: int | None,
+    **choices: Any,
+) -> None:
+    """Shows a dataset's questions, images, programs and tests in a browser on this machine.
+
+    Nothing is written into DIR. Only those who have the printed address can open the pages.
+    """
+    from clevrhope.runtime.extras import check_extra
+
+    for module in ("jinja2", "starlette", "uvicorn"):
+        check_extra("browse needs", module, "browse")
+    progress = shown_progress(choices)
+
+    def say(sentence: str) -> None:
+        click.echo(sentence, err=True)
+
+    if out is not None:
+        from clevrhope.browse.static import write_static
+
+        n = write_static(folder, out, limit=limit or 100, predictions=predictions, progress=progress, say=say)
+        click.echo(f"{out / 'index.html'}: {n:,} questions")
+        return
+    if limit is not None:
+        raise click.UsageError(
+            "--limit is for --static, which it keeps small; without it all questions are there"
+        )
+    from clevrhope.browse.serving import serve
+
+    serve(folder, predictions=predictions, port=port, open_browser=not no_browser, progress=progress, say=say)

@@ -1,6 +1,5 @@
-"""The commands that train and evaluate models: features, train, evaluate."""
+"""The commands that train and evaluate models: features, train, evaluate, experiment."""
 
-import json
 import re
 import secrets
 import sys
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.errors import shown
 from clevrhope.runtime.toml import parse_toml
 
@@ -58,29 +56,22 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         device=choices["device"],
         progress=shown_progress(choices),
     )
-    if choices["as_json"]:
-        result = {
-            "folder": str(made.folder),
-            "kind": made.kind,
-            "pools": dict(made.pools),
-            "note": made.note,
-            "made": made.n_made,
-            "skipped": made.n_skipped,
-            "bytes": made.n_bytes,
-        }
-        click.echo(json.dumps(result))
-    elif not choices["quiet"]:
-        from clevrhope.runtime.display import size
+    from clevrhope.runtime.display import size
 
-        n_images = sum(made.pools.values())
-        note = f"; {made.note}" if made.note else ""
-        if made.n_skipped:
-            note += (
-                f"; {made.n_skipped:,} images of blur, fill and crop were left out, as no scene shows them"
-            )
-        click.echo(
-            f"{made.folder}: {n_images:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}"
-        )
+    result = {
+        "folder": str(made.folder),
+        "kind": made.kind,
+        "pools": dict(made.pools),
+        "note": made.note,
+        "made": made.n_made,
+        "skipped": made.n_skipped,
+        "bytes": made.n_bytes,
+    }
+    note = f"; {made.note}" if made.note else ""
+    if made.n_skipped:
+        note += f"; {made.n_skipped:,} images of blur, fill and crop were left out, as no scene shows them"
+    counts = f"{sum(made.pools.values()):,} images, {made.n_made:,} made now, {size(made.n_bytes)}"
+    show_result(choices, result, [f"{made.folder}: {counts}{note}"])
 
 
 @click.command(cls=Command, short_help="Trains a model on a dataset.")
@@ -131,12 +122,12 @@ Machine
     --quiet: Print nothing but errors.
     --json -> as_json: Print one JSON object instead of text.
 """)
-def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
+def train(**choices: Any) -> None:
     """Trains MODEL (a name, or package.module:Class) on a dataset.
 
     After an interruption, run the same command again to resume.
     """
-    _load_torch(quiet=quiet)
+    _load_torch(quiet=choices["quiet"])
     from clevrhope.training.device import keep_freed_memory
     from clevrhope.training.run import train as run
 
@@ -144,7 +135,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     drawn = choices["seed"] is None
     if drawn:
         choices["seed"] = secrets.randbelow(2**32)
-    request = read_train_request({"model": model, "folder": folder, **choices})
+    request = read_train_request(choices)
 
     def tell(sentences: Sequence[str]) -> None:
         if drawn:
@@ -152,18 +143,18 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
                 f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
                 err=True,
             )
-        for sentence in () if quiet else sentences:
+        for sentence in () if choices["quiet"] else sentences:
             click.echo(sentence, err=True)
 
-    made = run(request, shown_progress({"quiet": quiet}), tell=tell)
-    if as_json:
-        click.echo(json.dumps({**asdict(made), "folder": str(made.folder), "seed": request.seed}))
-    elif not quiet:
-        new = made.updates > made.resumed_at
-        rate = f"{made.updates_a_second:,.1f} per second" if new else "none of them new"
-        loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
-        click.echo(f"{made.folder}: {made.updates:,} updates, {rate}{loss}")
-        click.echo(f"To evaluate it: clevrhope evaluate {made.folder}")
+    made = run(request, shown_progress(choices), tell=tell)
+    new = made.updates > made.resumed_at
+    rate = f"{made.updates_a_second:,.1f} per second" if new else "none of them new"
+    loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
+    lines = [
+        f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
+        f"To evaluate it: clevrhope evaluate {made.folder}",
+    ]
+    show_result(choices, {**asdict(made), "folder": str(made.folder), "seed": request.seed}, lines)
 
 
 @click.command(cls=Command, short_help="Evaluates a trained model on the test sets.")
@@ -192,8 +183,8 @@ With what
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
     _load_torch(quiet=choices["quiet"])
-    from clevrhope.training.evaluation import SKIPPED
     from clevrhope.training.evaluation import evaluate as answer
+    from clevrhope.training.test_sets import SKIPPED
 
     suites: list[str | None] = [*read_names(choices["suites"])] or [None]
     made = [
@@ -214,10 +205,7 @@ def evaluate(run: Path, **choices: Any) -> None:
             progress=shown_progress(choices),
         )
     ]
-    if choices["as_json"]:
-        rows = [asdict(each) for each in made]
-        click.echo(json.dumps([{"predictions": str(row.pop("path")), **row} for row in rows]))
-        return
+    lines = []
     for each in made:
         accuracies = ", ".join(
             f"{split} {percent:.2f}%" + _beside(each.constants.get(split))
@@ -228,7 +216,59 @@ def evaluate(run: Path, **choices: Any) -> None:
         n_unknown = len(each.unknown_words)
         unknown = f"; words read as <UNK>: {n_unknown:,}" if n_unknown else ""
         skipped = f"; {SKIPPED} ({each.n_skipped:,} questions)" if each.n_skipped else ""
-        click.echo(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
+        lines.append(f"{each.path}: {accuracies}{without}{unknown}{skipped}")
+    rows = [asdict(each) for each in made]
+    result = [{"predictions": str(row.pop("path")), **row} for row in rows]
+    show_result({"as_json": choices["as_json"]}, result, lines)
+
+
+@click.command(cls=Command, short_help="Runs a grid of datasets and models, with a report.")
+@click.argument("file", metavar="FILE.toml", type=PATH)
+@options("""
+    --out DIR: Folder of the experiment.  [default: out/FILE]
+    --jobs N: Parallel runs; with --engine ray, per GPU.
+    --engine local|ray|together = local: Where runs are executed: on this machine, each in a process; in a Ray
+        cluster; or on one device, where one process trains all runs of a small model together.  [default:
+        local]
+    --address HOST:PORT: The head of the Ray cluster, or auto.
+    --plan -> only_plan: Print the commands; run and write nothing.
+    --quiet: Print nothing but errors.
+""")
+def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
+    """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
+
+    After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
+    also name an experiment of the package: smoke, hour, hour-pixels, hour-gpu, covr, suites, first6,
+    diversity, paper. A run that fails does not stop the others; failures are listed at the end, and the exit
+    code is 1.
+    """
+    from clevrhope.experiments.checks import check_plan
+    from clevrhope.experiments.config import find_file, read_experiment
+    from clevrhope.experiments.plan import make_plan
+    from clevrhope.experiments.run import run_experiment
+
+    plan = make_plan(read_experiment(find_file(file), out=out))
+    if only_plan:
+        check_plan(plan, together=choices["engine"] == "together")
+        for chain in (*plan.datasets.values(), *plan.runs):
+            for step in chain.steps:
+                click.echo(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
+        click.echo(
+            f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html"
+        )
+        return 0
+    made = run_experiment(
+        plan,
+        **choices,
+        progress=shown_progress({"quiet": quiet}),
+        tell=lambda sentence: click.echo(f"failed: {sentence}", err=True),
+    )
+    if not quiet:
+        click.echo(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")
+        click.echo(f"Report: {made.report}" if made.report else "No report: no run has predictions yet")
+    if made.failures:
+        click.echo(f"{len(made.failures)} failed; run the same command to try them again", err=True)
+    return 1 if made.failures else 0
 
 
 def _beside(constant: tuple[str, float] | None) -> str:

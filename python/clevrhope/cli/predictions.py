@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, read_names, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
 
 _SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
 _HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
@@ -86,22 +85,20 @@ def ask(
     {_OUT}
 """)
 def answers(
-    replies: Path, requests: Path, model: str | None, folder: Path | None, as_json: bool, out: Path
+    replies: Path, requests: Path, model: str | None, folder: Path | None, out: Path, **choices: Any
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
     from clevrhope.metrics.predictions import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
     found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
-    if as_json:
-        counts = {"replies": found.n_replies, "unreadable": found.n_unreadable}
-        click.echo(json.dumps({"predictions": str(out), **counts, "note": NOT_TRAINED}))
-        return
+    counts = {"replies": found.n_replies, "unreadable": found.n_unreadable}
     first = f" (first {found.unreadable[0]})" if found.unreadable else ""
-    click.echo(
+    line = (
         f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
         f'all are marked "{NOT_TRAINED}"'
     )
+    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, [line])
 
 
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")
@@ -131,35 +128,25 @@ Tables and intervals
     {_JSON}
 """)
 def score(
-    folder: Path,
-    predictions: tuple[Path, ...],
-    hops: tuple[str, ...],
-    by: str | None,
-    families: bool,
-    partial: bool,
-    as_json: bool,
-    suite: str | None,
-    tier: str | None,
-    covr: bool,
-    predicates: tuple[str, ...],
-    **choices: Any,
+    folder: Path, predictions: tuple[Path, ...], by: str | None, families: bool, partial: bool, **choices: Any
 ) -> None:
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
     options = {
         "seed": secrets.randbelow(2**32) if choices["seed"] is None else choices["seed"],
         "bootstrap": choices["bootstrap"],
-        "hops": hops or None,
+        "hops": choices["hops"] or None,
         "progress": shown_progress(choices),
     }
-    if predicates and not covr:
+    suite, tier, predicates = (choices[name] for name in ("suite", "tier", "predicates"))
+    if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
-    if covr:
+    if choices["covr"]:
         if by is not None or families or suite is not None or tier is not None:
             raise click.UsageError(
                 "--covr does not go with --by, --families, --suite or --tier: questions about sets of images "
                 "have breakdowns of their own"
             )
-        from clevrhope.metrics.covr.scorer import score_covr
+        from clevrhope.metrics.covr import score_covr
 
         results = score_covr(folder, predictions, predicates=predicates, partial=partial, **options)
     elif suite is not None:
@@ -178,14 +165,15 @@ def score(
         from clevrhope.metrics.answer_key import BREAKDOWNS
 
         if by is None:
-            breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
+            with_families = families or choices["as_json"]
+            breakdowns = [name for name in BREAKDOWNS if name != "family" or with_families]
         else:
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)
     from clevrhope.metrics.score_tables import scores_lines
     from clevrhope.metrics.scores_json import scores_json
 
-    if as_json:
+    if choices["as_json"]:
         click.echo(json.dumps(scores_json(results)))
         return
     click.echo("\n".join(scores_lines(results)))

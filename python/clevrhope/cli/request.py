@@ -70,7 +70,7 @@ Questions
         them.
 """
     ),
-    *rendering_options,
+    rendering_options,
     options(f"""
 Images
     {PASSES}

@@ -1,6 +1,5 @@
-"""The command that makes paired tests: suite."""
+"""The commands about paired tests: suite, families."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, options, read_names, show_result, shown_progress
-from clevrhope.cli.command import Command
+from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
 
 if TYPE_CHECKING:
     from clevrhope.pipeline.suite_maker import SuiteSplit
@@ -52,8 +50,7 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     ten questions.
     """
     from clevrhope.dataset.suite_pools import VISUAL
-    from clevrhope.pipeline.suite_words import suite_lines
-    from clevrhope.pipeline.suites import make_suite, remove_suite
+    from clevrhope.pipeline.suites import make_suite, remove_suite, suite_lines
 
     _check_choices(name, choices)
     hops, progress = read_names(choices["hops"]) or None, shown_progress(choices)
@@ -112,7 +109,7 @@ def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
     --templates FOLDER: Templates of your own.  [default: the package's]
     --json -> as_json: Print one JSON object instead of text.
 """)
-def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> None:
+def families(names: tuple[str, ...], templates: Path | None, **choices: Any) -> None:
     """Lists question families with their first phrasing, parameters and nodes.
 
     FAMILY is a file, such as one_hop, or a family, such as "one_hop 3"; without it, all are listed. Entries
@@ -121,4 +118,4 @@ def families(names: tuple[str, ...], templates: Path | None, as_json: bool) -> N
     from clevrhope.questions.families import family_lines, read_families
 
     found = read_families(templates, names)
-    click.echo(json.dumps(list(map(asdict, found))) if as_json else "\n".join(family_lines(found)))
+    show_result(choices, list(map(asdict, found)), family_lines(found))

@@ -8,8 +8,15 @@ from typing import Any
 
 from clevrhope.config.presets import PRESETS, Config, Directions, Sizes
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.renderers import DEFAULT_RENDERER, RENDERERS, on_device, renderer_of, row_named, row_of
-from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.renderers import (
+    DEFAULT_RENDERER,
+    RENDERERS,
+    on_device,
+    renderer_of,
+    rendering_from_json,
+    row_named,
+    row_of,
+)
 from clevrhope.images.settings import Rendering, RenderSettings
 from clevrhope.look.changes import read_changes
 from clevrhope.runtime.assets import blender_assets

@@ -8,8 +8,12 @@ from typing import Any
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.manifest import Manifest, edition_in_words
 from clevrhope.errors import DatasetError
-from clevrhope.images.renderers import DEFAULT_RENDERER
-from clevrhope.images.rendering_record import other_revision, rendering_in_words, rendering_of_folder
+from clevrhope.images.renderers import (
+    DEFAULT_RENDERER,
+    other_revision,
+    rendering_in_words,
+    rendering_of_folder,
+)
 
 _BOUND = {
     "version": "another dataset version",

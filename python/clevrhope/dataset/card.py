@@ -69,12 +69,11 @@ def make_card(
 ) -> Card:
     """The card of a split's question, with its images if there is a source of them."""
     questions, programs = table.tokens(number)
-    lengths = int(table.question_lengths[number]), int(table.program_lengths[number])
     indices = () if images is None else table.images_of(number)
     return Card(
-        question=detokenizer.question(questions[0], lengths[0]),
+        question=detokenizer.question(questions[0]),
         answer=detokenizer.answer(int(table.answers[number])),
-        program=text_of_tokens(detokenizer.program(programs[0], lengths[1])),
+        program=text_of_tokens(detokenizer.program(programs[0])),
         images=tuple(Image.fromarray(images.pixels(index)) for index in indices) if images else (),
         place=f"{table.hop}/{table.split}, question {number}",
     )

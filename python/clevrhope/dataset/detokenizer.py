@@ -9,8 +9,11 @@ import numpy as np
 from clevrhope._core import Programs, ProgramTokens
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, VocabularyError
+
+_END = SPECIAL_TOKENS.index("<END>")
+"""The last token that stands for no word or function: padding and marks come before it."""
 
 
 class Detokenizer:
@@ -21,27 +24,27 @@ class Detokenizer:
         self._functions = vocab.programs()
         self._answers = vocab.answers()
 
-    def question(self, row: Ints, length: int) -> str:
-        """The sentence of a row (Q,) with `length` tokens, including <START> and <END>.
+    def question(self, row: Ints) -> str:
+        """The sentence of a row (Q,).
 
         Tokens do not include the mark at the end of a question, which in all of CLEVR's templates is "?".
         """
-        text = " ".join([self._words[token] for token in row[1 : length - 1].tolist()])
+        text = " ".join([self._words[token] for token in row[row > _END].tolist()])
         return f"{text.replace(' ;', ';').replace(' ,', ',')}?"
 
-    def program(self, row: Ints, length: int) -> list[str]:
-        """The functions of a row (P,) in prefix order, such as `filter_color[red]`; `length` as above."""
-        return [self._functions[token] for token in row[1 : length - 1].tolist()]
+    def program(self, row: Ints) -> list[str]:
+        """The functions of a row (P,) in prefix order, such as `filter_color[red]`."""
+        return [self._functions[token] for token in row[row > _END].tolist()]
 
     def answer(self, number: int) -> str:
         """The answer with this number."""
         return self._answers[number]
 
-    def texts(self, question: Ints, program: Ints, answer: int, lengths: tuple[int, int]) -> dict[str, str]:
-        """Question, program and answer of an item in words; `lengths` are those of question and program."""
+    def texts(self, question: Ints, program: Ints, answer: int) -> dict[str, str]:
+        """Question, program and answer of an item in words."""
         return {
-            "question_text": self.question(question, lengths[0]),
-            "program_text": " ".join(self.program(program, lengths[1])),
+            "question_text": self.question(question),
+            "program_text": " ".join(self.program(program)),
             "answer_text": self.answer(answer),
         }
 

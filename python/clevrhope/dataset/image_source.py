@@ -9,9 +9,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name, images_folder
+from clevrhope.dataset.hdf5 import ProcessFile
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, ImageArray, images_in
 from clevrhope.dataset.layout import Layout, image_filename, images_of
-from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, END, MAX_PNG_BYTES, encode_png, read_png

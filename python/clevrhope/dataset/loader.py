@@ -18,12 +18,11 @@ from clevrhope.dataset.contents import choose_suite, find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images, ImageSource, find_images
 from clevrhope.dataset.images_h5 import ImageArray
-from clevrhope.dataset.item_sequence import ItemSequence
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.question_kinds import PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
-from clevrhope.dataset.torch_dataset import restored, torch_class
+from clevrhope.dataset.torch_dataset import ItemSequence, restored, torch_class
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.atomic import record
@@ -141,8 +140,7 @@ class Split(ItemSequence):
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
         if self._text:
-            lengths = int(table.question_lengths[k]), int(table.program_lengths[k])
-            item |= self._spoken.texts(questions[0], programs[0], item["answer"], lengths)
+            item |= self._spoken.texts(questions[0], programs[0], item["answer"])
         return item
 
     def show(self, number: int) -> Card:

@@ -7,7 +7,6 @@ a shape together, and "how many red things are left of the cube" does not.
 
 import re
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -16,18 +15,21 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader, AuditScenes, AuditSetReader, Vocabulary
 from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.question_kinds import MAX_IMAGES
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
-from clevrhope.dataset.vocab import Vocab as Numbers
-from clevrhope.dataset.vocab import by_number
+from clevrhope.dataset.split_files import Value
+from clevrhope.dataset.split_files import read_vocab as read_finished_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 
-_ROWS_AT_ONCE = 65_536
 _NAMED_VALUE = re.compile(r"(filter|verify|offer)_(\w+)\[(.+)\]")
 
 
 def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt.NDArray[np.bool_]:
     """(N,) whether each of a split's N questions mentions a value of each of `types` together.
+
+    Every value of these types is read as the first of its type, so that a program mentions a combination of
+    such values exactly if it mentions the combination of the first ones.
 
     Args:
         questions: the split's HDF5 file.
@@ -37,21 +39,26 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
     Raises:
         DatasetError: a file is missing or invalid, or a type is not in the vocabulary.
     """
-    words = read_vocab(vocab)
-    vocabulary = vocabulary_of(words)
-    reader = _reader(words, vocabulary, types, vocab)
-    no_scenes = AuditScenes.read(vocabulary, [])
-    found = []
-    with closing(SplitArrays(questions)) as arrays:
-        for first in range(0, len(arrays), _ROWS_AT_ONCE):
-            programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
-            nowhere = np.full(len(programs), -1, dtype=np.int64)
-            found.append(reader.read(np.zeros_like(programs), programs, no_scenes, nowhere).by_program)
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.bool_)
+    numbers, vocabulary = read_vocab(vocab), vocabulary_of(read_finished_vocab(vocab))
+    known = {kind: values for kind, values in vocabulary.attribute_types if values}
+    for kind in types:
+        if kind not in known:
+            raise DatasetError(f'{vocab}: no attribute type "{kind}"; there are: {", ".join(known)}')
+    first = {kind: known[kind][0] for kind in types}
+
+    def alike(token: str) -> str:
+        match = _NAMED_VALUE.fullmatch(token)
+        return f"{match[1]}_{match[2]}[{first[match[2]]}]" if match and match[2] in first else token
+
+    functions, pair = [alike(token) for token in numbers.programs()], list(first.items())
+    try:
+        return _mentions(read_table(questions).programs, numbers, functions, vocabulary, pair, of_sets=False)
+    except VocabularyError as error:
+        raise DatasetError(f"{vocab}: {error}") from error
 
 
 def mentions(
-    programs: Ints, vocab: Numbers, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
+    programs: Ints, vocab: Vocab, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
 ) -> npt.NDArray[np.bool_]:
     """(N,) whether each of N programs mentions an object that has all of the given values.
 
@@ -62,44 +69,27 @@ def mentions(
         values: those of a held-out pair, or the single value of a preliminary sub-dataset.
         of_sets: whether the programs are about sets of images.
     """
-    kind = AuditSetReader if of_sets else AuditReader
-    reader = kind(
+    return _mentions(programs, vocab, vocab.programs(), vocabulary, values, of_sets=of_sets)
+
+
+def _mentions(
+    programs: Ints,
+    vocab: Vocab,
+    functions: Sequence[str],
+    vocabulary: Vocabulary,
+    values: Sequence[Value],
+    *,
+    of_sets: bool,
+) -> npt.NDArray[np.bool_]:
+    reader = (AuditSetReader if of_sets else AuditReader)(
         vocabulary,
         question_tokens=vocab.questions(),
-        program_tokens=vocab.programs(),
+        program_tokens=functions,
         answers=vocab.answers(),
         held_out=list(values),
         words=[],
     )
     shape = (len(programs), MAX_IMAGES) if of_sets else (len(programs),)
     nowhere = np.full(shape, -1, dtype=np.int64)
-    found = reader.read(np.zeros_like(programs), programs, AuditScenes.read(vocabulary, []), nowhere)
-    return found.by_program
-
-
-def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Path) -> AuditReader:
-    """A reader that looks for one combination, and treats every value of these types as the one in it.
-
-    For this reader, a program mentions the combination exactly if it mentions any combination of these types.
-    """
-    known = {kind: values for kind, values in vocabulary.attribute_types if values}
-    for kind in types:
-        if kind not in known:
-            raise DatasetError(f'{file}: no attribute type "{kind}"; there are: {", ".join(known)}')
-    one = {kind: known[kind][0] for kind in types}
-
-    def alike(token: str) -> str:
-        match = _NAMED_VALUE.fullmatch(token)
-        return f"{match[1]}_{match[2]}[{one[match[2]]}]" if match and match[2] in one else token
-
-    try:
-        return AuditReader(
-            vocabulary,
-            question_tokens=by_number(words.words),
-            program_tokens=[alike(token) for token in by_number(words.functions)],
-            answers=by_number(words.answers),
-            held_out=list(one.items()),
-            words=[],
-        )
-    except VocabularyError as error:
-        raise DatasetError(f"{file}: {error}") from error
+    findings = reader.read(np.zeros_like(programs), programs, AuditScenes.read(vocabulary, []), nowhere)
+    return findings.by_program

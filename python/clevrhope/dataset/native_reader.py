@@ -1,18 +1,12 @@
-"""Reads the meanings and answers of questions for the audit.
-
-Wraps the native reader, whose code for programs and words is independent of the generator's.
-"""
+"""Makes the native readers of questions for the audit, whose code is independent of the generator's."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditFindings, AuditReader, AuditScenes, Vocabulary
-from clevrhope.dataset.scene_files import Rows
+from clevrhope._core import AuditReader, Vocabulary
 from clevrhope.dataset.split_files import Value, Vocab
 from clevrhope.dataset.vocab import by_number
 
@@ -47,80 +41,31 @@ _PROPERTIES: Mapping[str, tuple[str, object]] = {
 _MOST_OBJECTS = 32
 
 
-@dataclass(frozen=True)
-class EncodedRows:
-    """Questions of a JSON file as the arrays that the split's HDF5 file should contain."""
+def question_reader(
+    vocab: Vocab,
+    held_out: Sequence[Value],
+    words: Mapping[str, Sequence[str]],
+    vocabulary: Vocabulary,
+    *,
+    in_chains: bool = False,
+) -> AuditReader:
+    """A reader of one folder's questions, for one pair.
 
-    columns: Mapping[str, npt.NDArray[np.integer[Any]]]
-    """Name -> (N,)."""
-    wide: Mapping[str, Ints]
-    """Name -> (N, width)."""
-    filenames: list[str]
+    `words` are those for values and for "thing" that differ from CLEVR's; `vocabulary` is the scenes'. With
+    `in_chains`, only a chain of filters mentions the pair, and in words only a noun phrase.
 
-
-class QuestionReader:
-    """Reads rows of tokens of one folder, for one pair."""
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        held_out: Sequence[Value],
-        words: Mapping[str, Sequence[str]],
-        vocabulary: Vocabulary,
-        *,
-        in_chains: bool = False,
-    ) -> None:
-        """`words` are those for values and for "thing" that differ from CLEVR's; `vocabulary` is the scenes'.
-
-        With `in_chains`, only a chain of filters mentions the pair, and in words only a noun phrase.
-
-        Raises:
-            VocabularyError: a held-out value is not in the vocabulary.
-        """
-        self._reader = AuditReader(
-            vocabulary,
-            question_tokens=by_number(vocab.words),
-            program_tokens=by_number(vocab.functions),
-            answers=by_number(vocab.answers),
-            held_out=list(held_out),
-            words=known_words(vocab, words, held_out),
-            in_chains=in_chains,
-        )
-
-    def encode(
-        self, rows: Sequence[bytes], first: int, question_width: int, program_width: int
-    ) -> EncodedRows:
-        """Encodes rows of a question file; the first row has the number `first`.
-
-        Raises:
-            ValueError: a row is not a question.
-        """
-        words, programs, numbers, filenames = self._reader.encode(rows, question_width, program_width)
-        columns: dict[str, npt.NDArray[np.integer[Any]]] = {
-            "answers": numbers[0],
-            "image_idxs": numbers[1],
-            "orig_idxs": np.arange(first, first + len(rows)),
-            "question_families": numbers[2],
-            "question_lengths": words[1],
-            "program_lengths": programs[1],
-        }
-        return EncodedRows(columns, {"questions": words[0], "programs": programs[0]}, filenames)
-
-    def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> AuditFindings:
-        """The meanings of questions (N, Q) with programs (N, P), and answers on the scenes at `rows` (N,).
-
-        Answers are numbers of vocab.json, or keys of `WHY`; `NO_SCENE` where a row is -1.
-        """
-        return self._reader.read(questions, programs, scenes, rows)
-
-    def relations_needed(
-        self, programs: Ints, scenes: AuditScenes, rows: Rows, width: int
-    ) -> npt.NDArray[np.int8]:
-        """(N, width) for programs (N, P): 1 if the answer needs the relation, 0 if not, -1 for padding.
-
-        If a program has no answer, its whole row is `UNDETERMINED`.
-        """
-        return self._reader.relations_needed(programs, scenes, rows, width)
+    Raises:
+        VocabularyError: a held-out value is not in the vocabulary.
+    """
+    return AuditReader(
+        vocabulary,
+        question_tokens=by_number(vocab.words),
+        program_tokens=by_number(vocab.functions),
+        answers=by_number(vocab.answers),
+        held_out=list(held_out),
+        words=known_words(vocab, words, held_out),
+        in_chains=in_chains,
+    )
 
 
 def known_words(

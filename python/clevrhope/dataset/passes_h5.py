@@ -32,11 +32,10 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.hdf5 import Array, Schema
+from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
 from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.layout import Layout, image_filename
-from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes

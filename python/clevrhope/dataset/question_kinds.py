@@ -10,7 +10,7 @@ sets, which are its first rows.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ from clevrhope.dataset.hdf5 import Array, Schema
 from clevrhope.dataset.layout import Layout
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
-
-if TYPE_CHECKING:
-    from clevrhope.dataset.question_table import QuestionTable
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -98,7 +95,7 @@ class Field:
         column: the column of the question file that it is made from.
         holds: its content, in Markdown.
         kind: "string" or "int32".
-        value: makes it from the table and the number in the column; None takes the number itself.
+        value: makes it from the `QuestionTable` and the number in the column; None takes the number itself.
         given: the column that is -1 where the field is null.
         item: its name in items of `load`, if that differs.
     """
@@ -107,7 +104,7 @@ class Field:
     column: str
     holds: str
     kind: str = "string"
-    value: "Callable[[QuestionTable, int], int | str | None] | None" = None
+    value: Callable[[Any, int], int | str | None] | None = None
     item: str = ""
     given: str = ""
 

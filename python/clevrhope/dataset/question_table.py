@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.detokenizer import Detokenizer
-from clevrhope.dataset.hdf5 import MAX_ROWS
+from clevrhope.dataset.hdf5 import MAX_ROWS, ProcessFile
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.question_kinds import (
     ABSENT,
     SINGLE,
@@ -207,8 +206,8 @@ class QuestionTable:
             return self._texts()
         if self.vocab is None:
             raise ValueError("without a vocabulary there are no words")
-        spoken, lengths = Detokenizer(self.vocab), iter(self.question_lengths.tolist())
-        return [spoken.question(row, next(lengths)) for _, rows, _ in self.blocks() for row in rows]
+        spoken = Detokenizer(self.vocab)
+        return [spoken.question(row) for _, rows, _ in self.blocks() for row in rows]
 
     def check(self) -> "QuestionTable":
         """Reads all columns with one number per question, which checks them; returns the table.

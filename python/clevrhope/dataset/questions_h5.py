@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import h5py
 import numpy as np
@@ -13,9 +13,6 @@ import numpy.typing as npt
 
 from clevrhope._core import deflate_chunks, inflate_chunks
 from clevrhope.runtime.atomic import write_whole
-
-if TYPE_CHECKING:
-    from clevrhope.dataset.question_table import QuestionTable
 
 Ints = npt.NDArray[np.int32]
 
@@ -75,10 +72,10 @@ class QuestionWriter:
         """Sets an attribute whose value is not known before the questions are made."""
         self._attributes[name] = value
 
-    def append(self, rows: "QuestionTable") -> None:
-        """Appends questions."""
-        self._pending.append(rows.arrays())
-        self._n_pending += len(rows)
+    def append(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Appends questions, given by their columns in the order of the file: `QuestionTable.arrays`."""
+        self._pending.append(columns)
+        self._n_pending += len(columns["answers"])
         if self._n_pending >= COLUMN_CHUNK_ROWS:
             self._flush(self._n_pending - self._n_pending % COLUMN_CHUNK_ROWS)
 

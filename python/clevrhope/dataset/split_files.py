@@ -33,12 +33,6 @@ Step: TypeAlias = tuple[str, str, tuple[int, ...]]
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with one number per question."""
 
-WIDE = ("questions", "programs")
-"""Arrays with one row of tokens per question."""
-
-RELATIONS = "relation_needed"
-"""The array with one row of relations per question, which the audit does not require."""
-
 
 @dataclass(frozen=True)
 class Vocab:

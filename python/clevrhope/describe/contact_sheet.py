@@ -4,17 +4,21 @@ It needs neither a network nor a server: images are embedded in the page, which 
 escaped.
 """
 
-from collections.abc import Iterator, Sequence
+import base64
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
+from PIL import Image
 
-from clevrhope.describe.thumbnails import Box
-from clevrhope.pages import render_html
+from clevrhope.dataset.images_h5 import ImageArray
+from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
 from clevrhope.programs import TracedStep
-from clevrhope.scenes.sketch import materials_html
+from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -23,6 +27,16 @@ C = TypeVar("C")
 
 Objects = frozenset[tuple[int, int]]
 """Objects of a set, each as the index of its image and its own index there."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in an image, in per cent of its width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
 
 
 @dataclass(frozen=True)
@@ -132,7 +146,7 @@ def contact_sheet(sheet: ContactSheet) -> str:
     """The page as HTML."""
     cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
     has_sketch = any(card.sketch for card in cards)
-    return render_html(
+    return render_page(
         "contact_sheet.html",
         sheet=sheet,
         title=_title(sheet),
@@ -217,3 +231,35 @@ def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
         return
     for each in step.inputs[:1] if step.function in _WITH_CONDITION else step.inputs:
         yield from _ends(steps, each)
+
+
+def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
+    """A small JPEG of an image (height, width, 3), at most `width_px` wide, as a data URL."""
+    memory = io.BytesIO()
+    image = Image.fromarray(pixels)
+    image.thumbnail((width_px, width_px))
+    image.save(memory, "JPEG", quality=85, optimize=True)
+    return f"data:image/jpeg;base64,{base64.b64encode(memory.getvalue()).decode()}"
+
+
+def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
+    """A drawing of a scene's objects as a data URL."""
+    return f"data:image/svg+xml,{quote(scene_svg(scene, colors=colours))}"
+
+
+def pair_boxes(scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]]) -> list[Box]:
+    """The boxes of the objects that have all values of a pair."""
+    return [
+        object_box(item) for item in scene["objects"] if all(item[kind] == value for kind, value in held_out)
+    ]
+
+
+def object_box(item: Mapping[str, Any]) -> Box:
+    """The box of an object."""
+    left, top, right, bottom = box_px(item)
+    return Box(
+        100 * left / WIDTH_PX,
+        100 * top / HEIGHT_PX,
+        100 * (right - left) / WIDTH_PX,
+        100 * (bottom - top) / HEIGHT_PX,
+    )

@@ -1,4 +1,7 @@
-"""Measures questions over several images as measured.json has them: answers, forms, properties and cuts."""
+"""Measures questions over several images as measured.json has them: answers, forms, properties and cuts.
+
+The counts in COVR's paper are here too, which datasheets show beside a split's own numbers.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,116 +10,42 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.offered_answers import offered_answers
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import DatasetError
 from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
 
-_ROWS_A_BLOCK = 16_384
+N_TRAIN = 248_154
+"""Train questions of COVR. Source: Bogin et al. 2021, section 3."""
 
+FILTERED: Mapping[str, int] = {
+    "has-quant": 33_300,
+    "has-quant-all": 21_100,
+    "compscope": 22_800,
+    "has-compar": 16_700,
+    "has-compar-more": 7_600,
+    "has-groupby": 33_300,
+    "has-logic": 16_700,
+    "has-logic-and": 8_800,
+    "num-3": 6_900,
+    "num-3-ans-3": 12_100,
+    "ans-num": 33_300,
+    "program": 48_000,
+    "sameattr-color": 27_300,
+    "tpl-choose-object": 16_700,
+    "tpl-verify-quantifier-attr": 16_700,
+    "tpl-verify-attr": 16_700,
+}
+"""Property -> train questions that have it, rounded. Source: "Filtered" in tables 7 and 8."""
 
-class CovrTally:
-    """Counts the properties of questions over several images, which are added in blocks."""
-
-    def __init__(self, attributes: QuestionTable, vocab: Vocab) -> None:
-        self._attributes, self._vocab, self._answers = attributes, vocab, vocab.answers()
-        self._choices: Counter[tuple[int, int, int, int]] = Counter()
-        self._images: set[int] = set()
-        self._sizes: Counter[int] = Counter()
-        self._of_templates: Counter[tuple[int, int]] = Counter()
-        self._cuts: Counter[tuple[int, int]] = Counter()
-        self._structures: Counter[int] = Counter()
-        self._places: Counter[int] = Counter()
-        self._words: Counter[int] = Counter()
-        self._functions: Counter[int] = Counter()
-        self._properties = np.zeros(len(attributes.property_names), np.int64)
-
-    def add(self, rows: QuestionTable) -> None:
-        """Counts a block of questions.
-
-        Raises:
-            IndexError: an answer is not in the vocabulary.
-        """
-        if rows.answers.size and rows.answers.max() >= len(self._answers):
-            raise IndexError(f"answer {rows.answers.max()} of {len(self._answers)}")
-        is_there = rows.image_idxs >= 0
-        self._images.update(np.unique(rows.image_idxs[is_there]).tolist())
-        self._sizes.update(is_there.sum(axis=1).tolist())
-        self._of_templates.update(_pairs(rows.question_families, rows.answers))
-        offered = offered_answers(rows.programs, self._vocab.programs(), self._vocab.answer_token_to_idx)
-        is_choice = offered[:, 0] >= 0
-        choices = np.column_stack([rows.question_families, offered, rows.answers])[is_choice]
-        self._choices.update(map(tuple, choices.tolist()))
-        self._cuts.update(_pairs(rows.question_families, rows.cut))
-        self._structures.update(rows.structures.tolist())
-        self._places.update(rows.pair_places.tolist())
-        self._words.update((rows.question_lengths - 2).tolist())  # without <START> and <END>
-        self._functions.update((rows.program_lengths - 2).tolist())
-        self._properties += (rows.properties == 1).sum(axis=0)
-
-    def measured(self) -> dict[str, Any]:
-        """The measurements of the questions so far, without `baselines`."""
-        attributes = self._attributes
-        templates: dict[str, dict[str, Any]] = {}
-        totals: Counter[int] = Counter()
-        for (number, answer), n in sorted(self._of_templates.items()):
-            template = templates.setdefault(attributes.templates[number], {"questions": 0, "answers": {}})
-            template["questions"] += n
-            template["answers"][self._answers[answer]] = n
-            template["cut"] = {name: self._cuts[number, cut] for name, cut in _CUTS.items()}
-            totals[answer] += n
-        return {
-            "pool": attributes.pool,
-            "questions": self._sizes.total(),
-            "images": len(self._images),
-            "images_a_question": dict(sorted(self._sizes.items())),
-            "answers": {self._answers[answer]: n for answer, n in sorted(totals.items())},
-            "templates": templates,
-            "structures": {STRUCTURES[number]: n for number, n in sorted(self._structures.items())},
-            "properties": dict(zip(attributes.property_names, self._properties.tolist(), strict=True)),
-            "pair_places": {PAIR_PLACES[number]: n for number, n in sorted(self._places.items())},
-            "tokens": dict(sorted(self._words.items())),
-            "functions": dict(sorted(self._functions.items())),
-            "pairs_not_found": dict(zip(attributes.templates, attributes.skipped, strict=True))
-            if attributes.skipped
-            else None,
-        }
-
-    def guessed(self, train: Mapping[str, Any], *, by_template: bool) -> float | None:
-        """Accuracy of the most frequent answer of train, or of each template of train; None if empty.
-
-        In a tie, the first answer in the vocabulary counts. By template, a choose question gets the more
-        frequent of the answers that it offers. Source: COVR's table 6.
-        """
-        names, n_questions, right = self._attributes.templates, self._sizes.total(), 0
-        if not n_questions:
-            return None
-
-        def seen(template: int) -> Mapping[str, int]:
-            found: Mapping[str, int] = train["templates"].get(names[template], train)["answers"]
-            return found
-
-        chosen = {template for template, *_ in self._choices} if by_template else set[int]()
-        for (template, answer), n in self._of_templates.items():
-            if template not in chosen:
-                answers = seen(template) if by_template else train["answers"]
-                right += n * (self._answers[answer] == max(answers, key=answers.__getitem__, default=""))
-        for (template, *offered, answer), n in self._choices.items() if by_template else ():
-            first, second = (seen(template).get(self._answers[number], 0) for number in offered)
-            right += n * (answer == offered[0 if first >= second else 1])
-        return round(right / n_questions, 6)
-
+MAJ, MAJ_TEMPL = 26.8, 41.5
+"""Accuracy of the most frequent answers on COVR's test set, in per cent. Source: table 6."""
 
 _CUTS = {"changed": 1, "stays": 0, "exempt": -1}
 """Names of the numbers of the column `cut`."""
-
-
-def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:
-    return zip(a.tolist(), b.tolist(), strict=True)
 
 
 def measure_covr(
@@ -125,33 +54,89 @@ def measure_covr(
     """Split -> the measurements of a sub-dataset's splits over several images, of the given ones or of all.
 
     Raises:
-        DatasetError: a file is missing or damaged.
+        DatasetError: a file is missing or damaged, or has numbers that are not in the vocabulary.
     """
-    tallies = {
-        split: _tally(layout, hop, split)
-        for split in COVR_SPLITS
-        if split in manifest.covr.get(hop, {}) and (splits is None or split in splits)
-    }
-    measured = {split: tally.measured() for split, tally in tallies.items()}
+    listed = manifest.covr.get(hop, {})
+    names = [name for name in COVR_SPLITS if name in listed and (splits is None or name in splits)]
+    if not names:
+        return {}
+    vocab = read_vocab(layout.covr_vocab)
+    tables = {name: read_table(layout.questions_h5(hop, name), SETS, vocab=vocab) for name in names}
+    measured = {split: _measure(table) for split, table in tables.items()}
     train = measured.get(COVR_TRAIN)
-    return {
-        split: {
-            **measured[split],
-            "baselines": {
-                "maj": tally.guessed(train, by_template=False) if train else None,
-                "maj_templ": tally.guessed(train, by_template=True) if train else None,
-            },
+    for split, table in tables.items():
+        measured[split]["baselines"] = {
+            "maj": _guessed(table, train["answers"]) if train else None,
+            "maj_templ": _guessed_by_template(table, train, vocab) if train else None,
         }
-        for split, tally in tallies.items()
+    return measured
+
+
+def _measure(table: QuestionTable) -> dict[str, Any]:
+    """The measurements of a split, without `baselines`."""
+    answers, is_image = table.answer_names, table.image_idxs >= 0
+    of_templates = Counter(_pairs(table.question_families, table.answers))
+    cuts = Counter(_pairs(table.question_families, table.cut))
+    templates: dict[str, dict[str, Any]] = {}
+    for (number, answer), n in sorted(of_templates.items()):
+        template = templates.setdefault(table.templates[number], {"questions": 0, "answers": {}})
+        template["questions"] += n
+        template["answers"][answers[answer]] = n
+        template["cut"] = {name: cuts[number, cut] for name, cut in _CUTS.items()}
+    n_with = (table.properties == 1).sum(axis=0).tolist()
+    return {
+        "pool": table.pool,
+        "questions": len(table),
+        "images": len(table.scenes),
+        "images_a_question": _counted(is_image.sum(axis=1)),
+        "answers": {answers[answer]: n for answer, n in _counted(table.answers).items()},
+        "templates": templates,
+        "structures": {STRUCTURES[number]: n for number, n in _counted(table.structures).items()},
+        "properties": dict(zip(table.property_names, n_with, strict=True)),
+        "pair_places": {PAIR_PLACES[number]: n for number, n in _counted(table.pair_places).items()},
+        "tokens": _counted(table.question_lengths - 2),  # without <START> and <END>
+        "functions": _counted(table.program_lengths - 2),
+        "pairs_not_found": dict(zip(table.templates, table.skipped, strict=True)) if table.skipped else None,
     }
 
 
-def _tally(layout: Layout, hop: str, split: str) -> CovrTally:
-    path = layout.questions_h5(hop, split)
-    tally = CovrTally(read_table(path, SETS), read_vocab(layout.covr_vocab))
-    for rows in read_table(path, SETS).parts(_ROWS_A_BLOCK):
-        try:
-            tally.add(rows)
-        except (IndexError, ValueError) as error:
-            raise DatasetError(f"{path}: numbers that are not in {layout.covr_vocab} ({error})") from error
-    return tally
+def _guessed(table: QuestionTable, seen: Mapping[str, int]) -> float | None:
+    """Accuracy of the most frequent answer of train; None without questions.
+
+    In a tie, the first answer in the vocabulary counts.
+    """
+    guess = max(seen, key=seen.__getitem__, default="")
+    right = sum(n for answer, n in _counted(table.answers).items() if table.answer_names[answer] == guess)
+    return round(right / len(table), 6) if len(table) else None
+
+
+def _guessed_by_template(table: QuestionTable, train: Mapping[str, Any], vocab: Vocab) -> float | None:
+    """Accuracy of the most frequent answer of each template of train; None without questions.
+
+    A choose question gets the more frequent of the answers that it offers. Source: COVR's table 6.
+    """
+    if not len(table):
+        return None
+    offered = offered_answers(table.programs, vocab.programs(), vocab.answer_token_to_idx)
+    asked = Counter(
+        (template, tuple(choices), answer)
+        for template, choices, answer in zip(
+            table.question_families.tolist(), offered.tolist(), table.answers.tolist(), strict=True
+        )
+    )
+    right = 0
+    for (template, choices, answer), n in asked.items():
+        seen = train["templates"].get(table.templates[template], train)["answers"]
+        names = [table.answer_names[number] for number in choices if number >= 0] or seen
+        guess = max(names, key=lambda name: seen.get(name, 0), default="")
+        right += n * (table.answer_names[answer] == guess)
+    return round(right / len(table), 6)
+
+
+def _counted(numbers: npt.NDArray[np.integer[Any]]) -> dict[int, int]:
+    """The number of occurrences of each integer, in ascending order."""
+    return dict(sorted(Counter(numbers.tolist()).items()))
+
+
+def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:
+    return zip(a.tolist(), b.tolist(), strict=True)

@@ -13,9 +13,8 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr_paper import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
-from clevrhope.describe.measured import by_values
-from clevrhope.describe.order import RELATION_ORDER, ordered
+from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
+from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
 from clevrhope.describe.plot_files import listed_plots
 from clevrhope.describe.provenance import provenance
 from clevrhope.describe.suites import CELLS

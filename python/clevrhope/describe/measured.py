@@ -1,4 +1,4 @@
-"""The content of measured.json, from which every page takes its numbers, and the distances between splits."""
+"""The content of measured.json, from which every page takes its numbers, and the order of names in pages."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import pi, sqrt
@@ -13,6 +13,34 @@ Measured = Mapping[str, Any]
 """The measurements of a split, with the keys of measured.json."""
 
 _Key = TypeVar("_Key", bound=Hashable)
+
+RELATION_ORDER = ("left", "right", "front", "behind")
+"""Order of spatial relations; relations of equal values follow by name."""
+
+TYPE_ORDER = ("yes/no", "count", "size", "color", "material", "shape")
+"""Order of answer types, including attributes; others follow."""
+
+VALUE_ORDER = (
+    *("yes", "no"),
+    *("small", "large"),
+    *("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"),
+    *("rubber", "metal"),
+    *("cube", "sphere", "cylinder"),
+)
+"""Order of answers within their type; others follow."""
+
+
+def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Names in a given order, followed by any others; after yes and no, numbers are in ascending order."""
+
+    def rank(name: str) -> tuple[int, int, str]:
+        if name.isdecimal():
+            return (1, int(name), "")
+        if name in order:
+            return (0 if name in ("yes", "no") else 2, order.index(name), "")
+        return (3, 0, name)
+
+    return sorted(set(names), key=rank)
 
 
 def by_values(split: Measured) -> dict[frozenset[Value], dict[str, Any]]:

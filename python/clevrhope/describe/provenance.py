@@ -4,8 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.images.renderers import row_recorded
-from clevrhope.images.rendering_record import made_by
+from clevrhope.images.renderers import made_by, row_recorded
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import listed
 from clevrhope.splits.kinds import SPLITS, TRAIN

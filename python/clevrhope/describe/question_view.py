@@ -133,8 +133,7 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     dataset = Folder.open(folder, finished=False)
     held_out, vocabulary = dataset.hop(hop), dataset.vocabulary
     questions, programs = reader.tokens(number)
-    lengths = int(reader.question_lengths[number]), int(reader.program_lengths[number])
-    texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]), lengths)
+    texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]))
     indices, of_sets = reader.images_of(number), reader.kind.of_sets
     by_index = {scene["image_index"]: scene for scene in scenes_of(layout, reader.pool, _sorted(indices))}
     scenes = [by_index[index] for index in indices]

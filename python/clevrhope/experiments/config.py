@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.metrics.paper import size_name
+from clevrhope.metrics.published import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
 from clevrhope.runtime.settings import check_at_least, check_known, naming, read_settings

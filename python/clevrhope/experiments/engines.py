@@ -3,19 +3,21 @@
 The machines of a cluster share the experiment's folder. Processes end when the one that started them does.
 """
 
+import gc
 import os
 import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import dropwhile, groupby
 from pathlib import Path
 from queue import Queue
-from threading import Event
+from threading import Event, Thread
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
@@ -24,7 +26,7 @@ from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
 _SNIPPET = (
-    "from clevrhope.__main__ import run_command; from clevrhope.experiments.worker import work; "
+    "from clevrhope.__main__ import run_command; from clevrhope.experiments.engines import work; "
     "work(run_command)"
 )
 
@@ -233,3 +235,54 @@ def _last_message(log: Path, code: int) -> str:
     message = lines[-1].removeprefix("clevrhope: ")[:_MESSAGE_LENGTH] if lines else "no output"
     ended = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
     return f"{message} ({ended}; {log})"
+
+
+def work(run: Callable[[list[str]], int]) -> None:
+    """Runs the steps that come pickled on standard input, in one process, so that torch is loaded only once.
+
+    It marks those that are done, and ends with the first that fails. If standard input ends, the process that
+    started this one is gone, so the running command is stopped.
+    What a command prints goes to the log of its step. `run` runs a command line and returns its exit code.
+    """
+    steps = pickle.load(sys.stdin.buffer)
+    given = os.dup(0)
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # so that a command does not read our standard input
+    Thread(target=_end_with, args=(given,), daemon=True).start()
+    for step in steps:
+        step.begin()
+        with step.log.open("ab") as log:
+            for stream in (1, 2):
+                os.dup2(log.fileno(), stream)
+        code = _exit_code(run, list(step.arguments))
+        if code == 0 and not step.made.exists():
+            sys.stderr.write(f"it succeeded, but made no {step.made}\n")
+            code = 1
+        if code:
+            sys.exit(code)
+        step.set_done()
+        sys.stdout.flush()
+        gc.collect()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()  # the next command asks how much memory of the GPU is free
+
+
+def _end_with(given: int) -> None:
+    """Stops this process when its standard input ends."""
+    while os.read(given, 1):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _exit_code(run: Callable[[list[str]], int], arguments: list[str]) -> int:
+    try:
+        return run(arguments)
+    except SystemExit as error:
+        if isinstance(error.code, str):
+            sys.stderr.write(f"{error.code}\n")
+            return 1
+        return error.code or 0
+    except BaseException:
+        traceback.print_exc()
+        return 1

@@ -70,7 +70,7 @@ def _question(
             "question_family_index": int(reader.question_families[k]),
             "split": split.split,
             "answer": detokenizer.answer(int(reader.answers[k])),
-            "question": detokenizer.question(tokens, int(reader.question_lengths[k])),
+            "question": detokenizer.question(tokens),
         }
     )
 

@@ -110,7 +110,7 @@ def _lines(source: ExportSource, split: SplitSource) -> Iterator[dict[str, Any]]
             has = block.properties[k]
             yield {
                 "qid": f"{reader.hop}-{_file(reader.split)}-{first + k}",
-                "utterance": detokenizer.question(block.questions[k], int(block.question_lengths[k])),
+                "utterance": detokenizer.question(block.questions[k]),
                 "scenes": [Path(image_filename(reader.pool, index)).stem for index in block.images_of(k)],
                 "answer": _answer(detokenizer.answer(int(block.answers[k]))),
                 "program": json.loads(programs.to_covr_json(k)),

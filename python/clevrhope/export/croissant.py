@@ -13,8 +13,7 @@ from clevrhope.describe.provenance import balancing
 from clevrhope.export.columns import IMAGE, LABEL, ExportColumn, columns_of
 from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import ExportSource, SplitSource
-from clevrhope.pages import read_page
-from clevrhope.pages.citations import PAPER
+from clevrhope.pages import PAPER, read_page
 from clevrhope.splits.hops import parse_hop
 
 _TYPES = {IMAGE: "sc:ImageObject", LABEL: "sc:Integer", "string": "sc:Text", "int32": "sc:Integer"}

@@ -12,20 +12,24 @@ each row group, and a row group has all questions about its images. An image of 
 each row group that has one of them.
 """
 
+import io
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PIL import Image
+
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.columns import IMAGE, LABEL, OF_PAIRS, ExportColumn, columns_of
 from clevrhope.export.croissant import croissant_json
-from clevrhope.export.figures import write_figures
 from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import ExportSource, Sample, SplitSource
-from clevrhope.pages import render_text
+from clevrhope.pages import render_page
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import PRELIM
 
@@ -45,6 +49,13 @@ _DICTIONARY_BYTES = 1 << 28
 """Maximum number of bytes of a row group's images; above it, an image would be stored in every row."""
 
 
+FIGURES = "figures"
+"""The folder of the figures in an export."""
+
+IMAGES_A_ROW, WIDTH_PX, GAP_PX = 4, 240, 4
+"""Images in a row of the sheet of images, the width of each, and the space between them."""
+
+
 @dataclass(frozen=True)
 class TableSize:
     """The size of a split's table."""
@@ -58,7 +69,7 @@ class TableSize:
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all splits, the figures, the card and the Croissant metadata."""
     sizes = [_write_split(split, out / split.config, advance) for split in (*source.splits, *source.suites)]
-    figures = write_figures(source, out)
+    figures = _write_figures(source, out)
     (out / "README.md").write_text(dataset_card(source, sizes, figures), "utf-8")
     (out / "croissant.json").write_text(croissant_json(source), "utf-8")
 
@@ -162,6 +173,62 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
+def _write_figures(source: ExportSource, out: Path) -> dict[str, Any]:
+    """Writes a sheet of images, if the folder has images, and the plots of its datasheet, if it has plots.
+
+    Plots are those that `clevrhope stats --datasheet` has drawn, so that the bytes of an export do not depend
+    on whether matplotlib is installed.
+
+    Returns:
+        `sheet`, the file with a row of images for each of `splits`, those of the first table, or None without
+        images; and `plots`, the plots of `hop`, the first HOP. Files are relative to the export's folder.
+
+    Raises:
+        DatasetError: an image is missing or damaged.
+    """
+    splits = next(iter(source.by_config().values()))
+    hop = splits[0].hop
+    plots = listed_plots(source.layout, source.manifest, hop)
+    if source.rendered or plots:
+        (out / FIGURES).mkdir()
+    if source.rendered:
+        (out / FIGURES / "images.png").write_bytes(_sheet(splits))
+    for plot in plots:
+        shutil.copyfile(source.layout.plots(hop) / plot, out / FIGURES / plot)
+    return {
+        "sheet": f"{FIGURES}/images.png" if source.rendered else None,
+        "splits": [split.split for split in splits],
+        "plots": [f"{FIGURES}/{plot}" for plot in plots],
+        "hop": hop,
+    }
+
+
+def _sheet(splits: list[SplitSource]) -> bytes:
+    """A PNG file with a row of images for each split, evenly spread over it."""
+    rows = [_images_of_row(each) for each in splits]
+    height = max(image.height for row in rows for image in row) + GAP_PX
+    sheet = Image.new(
+        "RGB", (IMAGES_A_ROW * (WIDTH_PX + GAP_PX) - GAP_PX, len(rows) * height - GAP_PX), "white"
+    )
+    for y, row in enumerate(rows):
+        for x, image in enumerate(row):
+            sheet.paste(image, (x * (WIDTH_PX + GAP_PX), y * height))
+    memory = io.BytesIO()
+    sheet.save(memory, "PNG")
+    return memory.getvalue()
+
+
+def _images_of_row(split: SplitSource) -> list[Image.Image]:
+    assert split.images is not None
+    n = len(split.indices)
+    places = sorted({k * n // IMAGES_A_ROW for k in range(IMAGES_A_ROW)})
+    images = [Image.fromarray(split.images.pixels(int(split.indices[place]))) for place in places]
+    return [
+        image.resize((WIDTH_PX, round(WIDTH_PX * image.height / image.width)), Image.Resampling.LANCZOS)
+        for image in images
+    ]
+
+
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
 
@@ -177,7 +244,7 @@ def dataset_card(source: ExportSource, sizes: Sequence[TableSize], figures: Mapp
 def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
     n = sum(len(split.reader) for split in (*source.splits, *source.suites))
     rest = iter(sizes)
-    return render_text(
+    return render_page(
         "exports/parquet_head.yaml",
         title=TITLE,
         size=next((name for bound, name in _SIZES if n < bound), "1M<n<10M" if n < 10**7 else "10M<n<100M"),

@@ -182,8 +182,8 @@ class SplitSource:
             for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
                 yield SampleQuestion(
                     index=k,
-                    text=detokenizer.question(question, int(reader.question_lengths[k])),
-                    program=detokenizer.program(program, int(reader.program_lengths[k])),
+                    text=detokenizer.question(question),
+                    program=detokenizer.program(program),
                     answer=detokenizer.answer(int(reader.answers[k])),
                     about=reader.said(reader.kind.fields, k),
                 )

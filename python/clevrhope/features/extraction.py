@@ -17,12 +17,11 @@ import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.batches import Batches
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
 from clevrhope.features.extractor import Array, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.source import DIGEST_BYTES, Block, PoolSource
-from clevrhope.features.store import FOLDER, STORE_FORM, StoreInfo, map_array, read_info
+from clevrhope.features.source import DIGEST_BYTES, Batches, Block, PoolSource
+from clevrhope.features.store import FOLDER, STORE_FORM, StoreInfo, map_array, map_pool, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
@@ -333,23 +332,15 @@ class _OldRows:
     def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
         """The rows in a folder; none if they are incomplete or have another form."""
         none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
+        if not (folder / "pool.json").is_file():
+            return none
         try:
-            if not (folder / "pool.json").is_file():
-                return none
-            names = ("indices", "sums", *info.arrays)
-            read = {name: map_array(folder / f"{name}.npy", mode="r") for name in names}
-        except (OSError, DatasetError):
+            pool, sums = map_pool(folder, info, mode="r"), map_array(folder / "sums.npy", mode="r")
+        except DatasetError:
             return none
-        if read["indices"].ndim != 1 or read["sums"].ndim != 2:
-            return none
-        if any(each.ndim < 1 or len(each) != len(read["indices"]) for each in read.values()):
-            return none
-        arrays = {name: read[name] for name in info.arrays}
-        same = all(
-            each.shape[1:] == spec.shape and each.dtype == spec.dtype
-            for each, spec in zip(arrays.values(), info.arrays.values(), strict=True)
+        return (
+            cls(pool.indices, sums, pool.arrays) if sums.shape == (len(pool.indices), DIGEST_BYTES) else none
         )
-        return cls(read["indices"], read["sums"], arrays) if same else none
 
     def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
         """(n,) int64 old row of each scene, if it was made from the same content; -1 for a new scene."""

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Extractor, ExtractorOptions
-from clevrhope.runtime.classes import import_class, is_class_name
-from clevrhope.runtime.extras import check_torch
+from clevrhope.runtime.extras import check_torch, import_class, is_class_name
 from clevrhope.runtime.settings import suggestion
 
 RANDOM = "random"
@@ -36,13 +35,13 @@ class KindRow:
 _OF_BOXES = frozenset({"vectors", "boxes", "n_boxes"})
 
 KINDS: dict[str, KindRow] = {
-    "pixels": KindRow("clevrhope.features.pixels:Pixels", frozenset({"pixels"})),
+    "pixels": KindRow("clevrhope.features.plain:Pixels", frozenset({"pixels"})),
     "attributes": KindRow(
-        "clevrhope.features.attributes:Attributes",
+        "clevrhope.features.plain:Attributes",
         frozenset({"attributes", "places", "n_boxes"}),
         has_size=False,
     ),
-    "scene-boxes": KindRow("clevrhope.features.scene_boxes:SceneBoxes", _OF_BOXES, RESNET),
+    "scene-boxes": KindRow("clevrhope.features.resnet101:SceneBoxes", _OF_BOXES, RESNET),
     "frcnn": KindRow("clevrhope.features.frcnn:FrcnnFeatures", _OF_BOXES, FRCNN, has_size=False),
     "resnet101": KindRow("clevrhope.features.resnet101:Resnet101", frozenset({"maps"}), RESNET),
 }

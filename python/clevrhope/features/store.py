@@ -9,11 +9,8 @@ features/<store>/<pool>/pool.json     digest of the pool's images; written last,
 ```
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -92,11 +89,6 @@ class StoreInfo:
         """Whether the features are made from scene files, alone or with images."""
         return "scene" in self.reads
 
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of all fields."""
-        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
-
 
 @dataclass(frozen=True, repr=False)
 class PoolFeatures:
@@ -166,19 +158,7 @@ class FeatureStore:
         if record.get("source") != self._dataset.digest(pool, images=info.of_images, scenes=info.of_scenes):
             raise DatasetError(f"{folder}: it was made before the pool's images or scenes changed; {remedy}")
         # Copy-on-write: torch accepts such an array without a copy or a warning, and no file can change.
-        map_here = partial(map_array, mode="c", remedy=remedy)
-        indices = map_here(folder / "indices.npy")
-        if indices.ndim != 1 or indices.dtype != np.int32:
-            raise DatasetError(f"{folder / 'indices.npy'}: not a column of scene indices; {remedy}")
-        arrays = {name: map_here(folder / f"{name}.npy") for name in self.info.arrays}
-        for name, spec in self.info.arrays.items():
-            expected = (len(indices), *spec.shape)
-            if arrays[name].shape != expected or arrays[name].dtype != spec.dtype:
-                raise DatasetError(
-                    f"{folder / name}.npy: {arrays[name].dtype} {arrays[name].shape}, not {spec.dtype} "
-                    f"{expected}; {remedy}"
-                )
-        return PoolFeatures(indices, arrays, str(folder))
+        return map_pool(folder, info, mode="c", remedy=remedy)
 
 
 class NoFeatures(FeatureStore):
@@ -331,7 +311,27 @@ STORE_FORM = Fields(
 """The form of store.json."""
 
 
-def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") -> Array:
+Mode = Literal["c", "r", "r+"]
+"""How numpy maps an array: copy-on-write, to read, or to read and write."""
+
+
+def map_pool(folder: Path, info: StoreInfo, *, mode: Mode, remedy: str = "") -> PoolFeatures:
+    """Maps the arrays of a pool into memory; raises DatasetError if one is missing or has another form."""
+    indices = map_array(folder / "indices.npy", mode=mode, remedy=remedy)
+    if indices.ndim != 1 or indices.dtype != np.int32:
+        raise DatasetError(f"{folder / 'indices.npy'}: not a column of scene indices; {remedy}")
+    arrays = {name: map_array(folder / f"{name}.npy", mode=mode, remedy=remedy) for name in info.arrays}
+    for name, spec in info.arrays.items():
+        expected = (len(indices), *spec.shape)
+        if arrays[name].shape != expected or arrays[name].dtype != spec.dtype:
+            raise DatasetError(
+                f"{folder / name}.npy: {arrays[name].dtype} {arrays[name].shape}, not {spec.dtype} "
+                f"{expected}; {remedy}"
+            )
+    return PoolFeatures(indices, arrays, str(folder))
+
+
+def map_array(path: Path, *, mode: Mode, remedy: str = "") -> Array:
     """Maps a .npy file into memory; arguments as for `numpy.load` and `reading`.
 
     Raises:
@@ -339,20 +339,4 @@ def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") ->
     """
     with reading(path, "a whole array", remedy=remedy):
         check_regular(path)
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
-            if version not in _HEADERS:
-                raise DatasetError(f"{path}: of version {version[0]}.{version[1]} of the format; {remedy}")
-            header = _HEADERS[version](file, max_header_size=MAX_HEADER)
-        if header[2].hasobject:
-            raise DatasetError(f"{path}: holds Python objects, not numbers; {remedy}")
-        return np.load(path, mmap_mode=mode, allow_pickle=False, max_header_size=MAX_HEADER)  # type: ignore[no-any-return, call-arg]
-
-
-MAX_HEADER = 10_000
-"""The most characters in the header of a .npy file; headers written by this package have 128."""
-
-_HEADERS: Mapping[tuple[int, int], Any] = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+        return np.lib.format.open_memmap(path, mode=mode)  # type: ignore[no-untyped-call, no-any-return]

@@ -5,8 +5,8 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.devices import Device, FoundDevices, find_devices
-from clevrhope.images.renderer import ANY, CPU, INTERFACES
 from clevrhope.images.renderers import RENDERERS
+from clevrhope.images.settings import ANY, CPU, INTERFACES
 from clevrhope.runtime.blender import check_blender
 from clevrhope.runtime.resources import available_cores
 

@@ -10,8 +10,8 @@ from typing import TypeVar, get_args
 
 from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import Passes, measure_passes
+from clevrhope.images.placement import place_inside
 from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
 from clevrhope.images.settings import NATIVE_REVISION, NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend

@@ -32,11 +32,7 @@ Indices = npt.NDArray[np.int32]
 
 
 class PixelCache:
-    """A folder of images, which several processes and datasets can share.
-
-    Raises:
-        DatasetError: the folder cannot be made.
-    """
+    """A folder of images, which several processes and datasets share; a DatasetError if it cannot be made."""
 
     def __init__(self, folder: Path, binding: Mapping[str, Any]) -> None:
         """`binding` is everything that decides the images besides the indices of their scenes."""

@@ -1,35 +1,22 @@
-"""What all renderers share: their interface, the row that describes one, and the choice of devices."""
+"""What all renderers share: their interface, and the row that describes one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.errors import ConfigError
-
-if TYPE_CHECKING:
-    from clevrhope.images.settings import Rendering
-    from clevrhope.look.definition import Look
+from clevrhope.images.settings import Rendering
+from clevrhope.look.definition import Look
 
 K = TypeVar("K", bound=Hashable)
 
 #: A scene in CLEVR's JSON form, with camera and lights, which CLEVR's own files do not record.
 Scene = Mapping[str, Any]
 Pixels = npt.NDArray[np.uint8]
-
-#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender uses capitals.
-INTERFACES: Mapping[str, str] = {
-    "optix": "OptiX",
-    "cuda": "CUDA",
-    "hip": "HIP",
-    "oneapi": "oneAPI",
-    "metal": "Metal",
-}
-ANY, CPU = "auto", "cpu"
 
 
 class Renderer(Protocol):
@@ -97,34 +84,3 @@ class RendererRow:
     def takes(self, setting: str) -> bool:
         """Whether it has a setting of this name, such as `samples` or `device`."""
         return any(each.name == setting for each in fields(self.settings))
-
-
-@dataclass(frozen=True)
-class DeviceChoice:
-    """The devices on which images should be rendered.
-
-    Attributes:
-        kind: auto, cpu, or a key of `INTERFACES`.
-        numbers: the GPUs of that kind, numbered as in `clevrhope devices`; empty for all.
-    """
-
-    kind: str
-    numbers: tuple[int, ...] = ()
-
-
-def parse_device(text: str) -> DeviceChoice:
-    """Parses a device such as auto, cpu, cuda, or optix:0,1; raises ConfigError for another form."""
-    kind, colon, listed = text.partition(":")
-    numbers = listed.split(",")
-    known = kind in INTERFACES if colon else kind in (ANY, CPU, *INTERFACES)
-    if not known or (colon and not all(each.isdecimal() for each in numbers)):
-        raise ConfigError(
-            f"{text!r} should be auto, cpu, or one of {', '.join(INTERFACES)}, with numbers behind a colon "
-            "for some of them, such as cuda:0,1"
-        )
-    if not colon:
-        return DeviceChoice(kind)
-    chosen = tuple(map(int, numbers))
-    if len(set(chosen)) < len(chosen):
-        raise ConfigError(f"{text!r} names a GPU twice; --workers says how many processes each one has")
-    return DeviceChoice(kind, chosen)

@@ -1,19 +1,19 @@
-"""The table of renderers, and what is looked up in it. A new renderer is one module and one row here."""
+"""The table of renderers, and what manifests record of one. A new renderer is one module and one row here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ConfigError
 from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.native import NATIVE
-from clevrhope.images.renderer import ANY, CPU, Renderer, RendererRow, parse_device
-from clevrhope.images.settings import Rendering
+from clevrhope.images.renderer import Renderer, RendererRow
+from clevrhope.images.settings import ANY, CPU, Rendering, parse_device
 from clevrhope.look.definition import Look
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import naming, read_settings, suggestion
 
 #: The renderers by their names in options, files and manifests.
 RENDERERS: dict[str, RendererRow] = {"blender": BLENDER, "native": NATIVE}
@@ -49,11 +49,7 @@ def row_of(rendering: Rendering) -> RendererRow:
 
 
 def on_device(rendering: Rendering, device: str) -> Rendering:
-    """These settings on another device.
-
-    Raises:
-        ConfigError: the device is invalid, or a GPU was given for a renderer that uses none.
-    """
+    """These settings on another device; raises ConfigError if it is invalid, or a GPU that is not used."""
     choice, row = parse_device(device), row_of(rendering)
     if row.takes("device"):
         return replace(rendering, device=device)  # type: ignore[call-arg]
@@ -94,7 +90,67 @@ def open_renderer(
     if engine == "ray":
         from clevrhope.images.ray.engine import RayRenderer  # Ray may not be installed
 
-        return RayRenderer(rendering, look=look, workers=workers, address=address)
+        return RayRenderer(rendering, row_of(rendering), look=look, workers=workers, address=address)
     if address is not None:
         raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
     return row_of(rendering).open(rendering, look=look, workers=workers, folder=folder)
+
+
+def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
+    """The entry of a manifest: the renderer, all of its settings, and the renderer's revision if it has one.
+
+    Only the kind of the device is recorded, because it does not matter which of a machine's GPUs made an
+    image.
+    """
+    found = {"renderer": renderer_of(rendering), **asdict(rendering)}
+    if "device" in found:
+        found["device"] = parse_device(found["device"]).kind
+    if (revision := row_of(rendering).revision) is not None:
+        found["revision"] = revision
+    return found
+
+
+def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry of a folder's manifest after images are added to it: the requested rendering.
+
+    A folder that was started with device "auto" keeps it when it is resumed on a specific device.
+    """
+    if there is not None and there.get("device") == ANY and "device" in asked:
+        return {**asked, "device": ANY}
+    return asked
+
+
+def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
+    """Reads settings as `rendering_as_json` wrote them; `where` names the file in messages.
+
+    Raises:
+        ConfigError: a renderer or setting is unknown, or a value has another type.
+    """
+    settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
+    with naming(where):
+        defaults = row_recorded(found).settings()
+    return read_settings(type(defaults), settings, where=where, start=defaults)
+
+
+def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Why images of two revisions of a renderer must not be mixed; "" if the revisions are equal."""
+    before, now = there.get("revision"), here.get("revision")
+    if before == now or there.get("renderer") != here.get("renderer"):
+        return ""
+    which = "an unknown revision" if before is None else f"revision {before}"
+    return (
+        f"its images are of {which} of {row_recorded(here).title}, and this clevrhope has revision {now}, "
+        "whose pixels differ; choose another --out, or resume with the version that made them"
+    )
+
+
+def rendering_in_words(rendering: Mapping[str, Any]) -> str:
+    """The command-line options for the rendering that a manifest records."""
+    effort = row_recorded(rendering).effort
+    name = rendering.get("renderer", DEFAULT_RENDERER)
+    return f"--renderer {name} --{effort} {rendering[effort]}"
+
+
+def made_by(rendering: Mapping[str, Any]) -> str:
+    """The renderer and its quality from a manifest's record, to follow "rendered by"."""
+    return row_recorded(rendering).made_by.format_map(rendering)

@@ -1,4 +1,4 @@
-"""Settings of renderers: what all have, Blender's, and the native renderer's."""
+"""Settings of renderers: what all have, Blender's with its devices, and the native renderer's."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Literal, Self, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.images.renderer import parse_device
 from clevrhope.runtime.settings import naming
 
 Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
 NativeQuality = Literal["draft", "standard", "high"]
+
+#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender uses capitals.
+INTERFACES: Mapping[str, str] = {
+    "optix": "OptiX",
+    "cuda": "CUDA",
+    "hip": "HIP",
+    "oneapi": "oneAPI",
+    "metal": "Metal",
+}
+ANY, CPU = "auto", "cpu"
 
 #: Samples after which Cycles first tests whether a pixel needs more.
 ADAPTIVE_STEP = 16
@@ -142,3 +151,34 @@ def check_quality(renderer: str, quality: str, known: Collection[str]) -> None:
     """Checks that a renderer has a quality; raises ConfigError if it has none of this name."""
     if quality not in known:
         raise ConfigError(f'renderer {renderer} has no quality "{quality}"; it has {", ".join(known)}')
+
+
+@dataclass(frozen=True)
+class DeviceChoice:
+    """The devices on which images should be rendered.
+
+    Attributes:
+        kind: auto, cpu, or a key of `INTERFACES`.
+        numbers: the GPUs of that kind, numbered as in `clevrhope devices`; empty for all.
+    """
+
+    kind: str
+    numbers: tuple[int, ...] = ()
+
+
+def parse_device(text: str) -> DeviceChoice:
+    """Parses a device such as auto, cpu, cuda, or optix:0,1; raises ConfigError for another form."""
+    kind, colon, listed = text.partition(":")
+    numbers = listed.split(",")
+    known = kind in INTERFACES if colon else kind in (ANY, CPU, *INTERFACES)
+    if not known or (colon and not all(each.isdecimal() for each in numbers)):
+        raise ConfigError(
+            f"{text!r} should be auto, cpu, or one of {', '.join(INTERFACES)}, with numbers behind a colon "
+            "for some of them, such as cuda:0,1"
+        )
+    if not colon:
+        return DeviceChoice(kind)
+    chosen = tuple(map(int, numbers))
+    if len(set(chosen)) < len(chosen):
+        raise ConfigError(f"{text!r} names a GPU twice; --workers says how many processes each one has")
+    return DeviceChoice(kind, chosen)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +13,7 @@ from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.definition import Look
 from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.threads import map_in_threads
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -24,8 +23,6 @@ TRY_AGAIN = "; all others are done, and the same command tries again"
 #: Threads that encode and write, so that a disk that is slow to sync does not delay the renderer. Packing an
 #: image for HDF5 takes a tenth of the time that one core needs to render it with the native draft.
 WRITERS = 4
-#: The most images or annotations that wait for these threads.
-MAX_UNWRITTEN = 8
 
 
 def render(
@@ -88,22 +85,19 @@ def write_results(results: Iterator[tuple[K, T]], write: Callable[[K, T], None])
         DatasetError: no space is left, or the folder may not be written to.
         ScenesFailedError: some scenes could not be rendered; raised after all others are written.
     """
+    failed: ScenesFailedError | None = None
 
-    def done(key: K, result: T) -> K:
-        write(key, result)
-        return key
-
-    with ThreadPoolExecutor(WRITERS) as threads:
-        under_way: deque[Future[K]] = deque()
-        failed: ScenesFailedError | None = None
+    def rendered() -> Iterator[tuple[K, T]]:
+        nonlocal failed
         try:
-            for key, result in results:
-                under_way.append(threads.submit(done, key, result))
-                while under_way and (under_way[0].done() or len(under_way) > MAX_UNWRITTEN):
-                    yield under_way.popleft().result()
+            yield from results
         except ScenesFailedError as error:
             failed = error  # raised when all others are written
-        while under_way:
-            yield under_way.popleft().result()
-        if failed is not None:
-            raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)
+
+    def done(result: tuple[K, T]) -> K:
+        write(*result)
+        return result[0]
+
+    yield from map_in_threads(done, rendered(), threads=WRITERS)
+    if failed is not None:
+        raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)

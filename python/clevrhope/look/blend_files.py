@@ -19,7 +19,6 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,19 +43,6 @@ KEPT_SUFFIX = ".mesh.json"
 """Appended to a shape's path to name the file that keeps its mesh."""
 
 
-@dataclass(frozen=True)
-class Blends:
-    """The content of .blend files, by their paths in a properties file.
-
-    Attributes:
-        shapes: mesh descriptions as in look.json.
-        materials: {"path", "what", "name", "sha256"} for each.
-    """
-
-    shapes: Mapping[str, Mapping[str, Any]]
-    materials: Mapping[str, Mapping[str, Any]]
-
-
 class _BlenderEndedError(Exception):
     """Blender ended while reading the file with this number, counted from 0."""
 
@@ -65,32 +51,34 @@ class _BlenderEndedError(Exception):
         self.number = number
 
 
-def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
+def read_blends(
+    properties: Mapping[str, Any], file: Path
+) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, Any]]]:
     """Reads the .blend files that a properties file names; starts Blender only if there is something to read.
 
     A shape's mesh is kept beside its file, if the folder permits it, so that Blender does not read it again.
+
+    Returns:
+        The shapes, as meshes of look.json, and the materials, {"path", "what", "name", "sha256"}, by their
+        paths in the properties file.
 
     Raises:
         ConfigError: a file is missing, is not a .blend file, or does not have the required content.
         RenderError: Blender is missing.
     """
-    named = [
-        (kind, section, name, asset)
-        for kind, section in (("shape", "shapes"), ("material", "materials"))
-        for name, asset in named_assets(properties, section, SUFFIX)
-    ]
     shapes: dict[str, dict[str, Any]] = {}
     materials: dict[str, dict[str, Any]] = {}
     unread = []
-    for kind, section, name, asset in named:
-        path, changed_ns = _locate(file.parent / asset, f"{file}: {section}.{name}")
-        mesh = _kept_mesh(path) if kind == "shape" else None
-        if mesh:
-            shapes[asset] = {"kind": "mesh", **mesh}
-        else:
-            unread.append((kind, f"{file}: {section}.{name}: {asset}", asset, path, changed_ns))
+    for kind, section in (("shape", "shapes"), ("material", "materials")):
+        for name, asset in named_assets(properties, section, SUFFIX):
+            path, changed_ns = _locate(file.parent / asset, f"{file}: {section}.{name}")
+            mesh = _kept_mesh(path) if kind == "shape" else None
+            if mesh:
+                shapes[asset] = {"kind": "mesh", **mesh}
+            else:
+                unread.append((kind, f"{file}: {section}.{name}: {asset}", asset, path, changed_ns))
     if not unread:
-        return Blends(shapes, materials)
+        return shapes, materials
     if sys.platform == "win32":
         raise ConfigError(
             f"{unread[0][1]} is a Blender file, and Windows has no limits for reading one safely; a "
@@ -114,12 +102,12 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
             raise ConfigError(f"{place} {problem}")
         if kind == "shape":
             shapes[asset] = {"kind": "mesh", **found}
+            with suppress(DatasetError, OSError):  # the folder may not be written to
+                kept = json.dumps({"sha256": sha256, **found}).encode()
+                write_whole(path.with_name(path.name + KEPT_SUFFIX), kept)
         else:
             materials[asset] = {"path": str(path), "sha256": sha256, **found}
-    for (kind, _, _, path, _), sha256, found in zip(unread, hashes, contents, strict=True):
-        if kind == "shape":
-            _keep_mesh(path, sha256, found)
-    return Blends(shapes, materials)
+    return shapes, materials
 
 
 def _kept_mesh(path: Path) -> dict[str, Any] | None:
@@ -135,13 +123,6 @@ def _kept_mesh(path: Path) -> dict[str, Any] | None:
     except (ConfigError, KeyError, TypeError, ValueError, IndexError):
         return None  # Blender makes it again
     return mesh
-
-
-def _keep_mesh(path: Path, sha256: str, mesh: Mapping[str, Any]) -> None:
-    """Keeps a mesh beside its file, for runs without Blender, if the folder may be written to."""
-    content = json.dumps({"sha256": sha256, **mesh}).encode()
-    with suppress(DatasetError, OSError):
-        write_whole(path.with_name(path.name + KEPT_SUFFIX), content)
 
 
 def _sha256(path: Path) -> str:
@@ -166,11 +147,7 @@ def named_assets(
 
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:
-    """The resolved path of a file, and its modification time in nanoseconds.
-
-    Raises:
-        ConfigError: there is no such file, or it is a folder, a pipe or the like.
-    """
+    """The resolved path of a regular file, and its modification time in nanoseconds; else a ConfigError."""
     try:
         path = path.resolve()
         # This does not wait for the other end of a pipe.

@@ -268,11 +268,7 @@ def _in_order(given: Mapping[str, Any], first: tuple[str, ...]) -> Iterator[tupl
 
 
 def _check_whole(look: Mapping[str, Any], where: object) -> None:
-    """Checks that the parts of a look are consistent.
-
-    Raises:
-        ConfigError: there is no light or too many, one is below the ground, or the camera sees no ground.
-    """
+    """Checks that the parts of a look are consistent; raises ConfigError if they are not."""
     lights = look["lights"]
     if not 1 <= len(lights) <= MOST_LIGHTS:
         raise ConfigError(f"{where}: look.lights has {len(lights)} lights; expected from 1 to {MOST_LIGHTS}")

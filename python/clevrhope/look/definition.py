@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import ConfigError
+from clevrhope.look.blend_files import named_assets, read_blends
 from clevrhope.look.changes import read_changes, with_changes
+from clevrhope.look.mesh_files import GLTF_SUFFIXES, SUFFIXES, read_material, read_mesh
 from clevrhope.look.meshes import build_mesh
-from clevrhope.look.named_files import read_named_files
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import naming, suggestion
 
 #: Nodes of a material's shader graph -> keys that each needs.
 SHADER_NODES = {
@@ -84,12 +87,49 @@ def read_look(
     entries = read_object(look_path, "a look", error=ConfigError)
     named, entries = read_named_files(named, entries, properties_path, content_only=False)
     checked = _with_numbers(named, entries)
-    for file, problem in _problems(checked, look_path, properties_path):
-        raise ConfigError(f"{file}: {problem}")
+    _check(checked, look_path, properties_path)
     if not changes:
         return checked
     changed = read_changes(changes, checked.look, where=look_path.name)
     return Look(with_changes(checked.look, changed), named)
+
+
+def read_named_files(
+    properties: Mapping[str, Any], look: Mapping[str, Any], file: Path, *, content_only: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Adds the content of named files to a properties file and a look: returns the properties, the look.
+
+    A value of "shapes" or "materials" in properties.json may be a path, relative to the properties file, of a
+    .blend file (blend_files.py), or of a glTF or OBJ file (mesh_files.py). A mesh from the latter is named by
+    a hash of its content, so that neither scenes nor images depend on the location of the file.
+
+    Args:
+        properties: the content of the properties file.
+        look: the content of a look.json.
+        file: the path of the properties file, also for messages.
+        content_only: for everything that decides scenes: represents a material from Blender by a hash, not by
+            its path.
+
+    Raises:
+        ConfigError: a file is missing, is not of its format, or does not have the required content.
+        RenderError: Blender has to read a file, but is missing.
+    """
+    of_blends, materials_of_blends = read_blends(properties, file)
+    shapes = {**look.get("shapes", {}), **of_blends}
+    materials = {**look.get("materials", {})}
+    for asset, entry in materials_of_blends.items():
+        materials[asset] = {"blend": {"sha256": entry["sha256"]} if content_only else entry}
+    named = {**properties}
+    for name, asset in named_assets(properties, "shapes", SUFFIXES):
+        with naming(f"{file}: shapes.{name}"):
+            mesh = read_mesh(file.parent / asset)
+        content = hashlib.sha256(json.dumps(mesh, sort_keys=True).encode()).hexdigest()
+        shapes[content] = mesh
+        named["shapes"] = {**named["shapes"], name: content}
+    for name, asset in named_assets(properties, "materials", GLTF_SUFFIXES):
+        with naming(f"{file}: materials.{name}"):
+            named["materials"] = {**named["materials"], name: read_material(file.parent / asset)}
+    return named, {**look, "shapes": shapes, "materials": materials}
 
 
 def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Look:
@@ -104,45 +144,42 @@ def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Loo
     return Look({**look, "materials": materials}, {**properties, "materials": named})
 
 
-def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:
+def _check(look: Look, look_path: Path, properties_path: Path) -> None:
+    """Checks that a look is complete, and that the properties name what it has; else raises ConfigError."""
     for section in ("camera", "lights", "world", "ground", "shapes", "materials", "render"):
         if not isinstance(look.look.get(section), dict):
-            yield look_path, f"{section}: missing; expected an object"
-            return
+            raise ConfigError(f"{look_path}: {section}: missing; expected an object")
     for place, shape in {"ground": look.look["ground"], **_places("shapes", look.look["shapes"])}.items():
         try:
             build_mesh(shape)
         except ValueError as error:
-            yield look_path, f"{place}: {error}"
+            raise ConfigError(f"{look_path}: {place}: {error}") from error
     for place, material in _places("materials", look.look["materials"]).items():
-        if "blend" in material:
-            continue
-        problem = _shader_problem(material.get("shader"), f"{place}.shader")
-        if problem:
-            yield look_path, problem
+        if "blend" not in material:
+            with naming(str(look_path)):
+                _check_shader(material.get("shader"), f"{place}.shader")
     for section, known in (("shapes", look.shapes), ("materials", look.materials)):
         for name, asset in look.properties[section].items():
             if asset not in known:
                 hint = suggestion(str(asset), known) or f"; it has {', '.join(look.look[section])}"
-                yield properties_path, f'{section}.{name}: {look_path.name} has no "{asset}"{hint}'
+                raise ConfigError(
+                    f'{properties_path}: {section}.{name}: {look_path.name} has no "{asset}"{hint}'
+                )
 
 
-def _shader_problem(shader: Any, place: str) -> str | None:
-    """The problem of a shader graph; None if there is none."""
+def _check_shader(shader: Any, place: str) -> None:
+    """Checks a shader graph; raises ConfigError if a node or a key of one is missing or wrong."""
     if not isinstance(shader, dict) or shader.get("node") not in SHADER_NODES:
         known = ", ".join(SHADER_NODES)
-        return f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}'
+        raise ConfigError(f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}')
     for name in SHADER_NODES[shader["node"]]:
         if name not in shader:
-            return f'{place}: a {shader["node"]} node needs "{name}"'
+            raise ConfigError(f'{place}: a {shader["node"]} node needs "{name}"')
         if name in ("first", "second"):
-            problem = _shader_problem(shader[name], f"{place}.{name}")
-            if problem:
-                return problem
+            _check_shader(shader[name], f"{place}.{name}")
     color = shader.get("color")
     if color is not None and color != "object" and not (isinstance(color, list) and len(color) == 3):
-        return f'{place}.color: {color!r} should be "object" or three linear values'
-    return None
+        raise ConfigError(f'{place}.color: {color!r} should be "object" or three linear values')
 
 
 def _places(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:

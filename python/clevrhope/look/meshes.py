@@ -122,14 +122,7 @@ def revolved(*, profile_radius_z: list[list[float]], segments: int, smooth: bool
     return Mesh(vertices, (quads, np.concatenate([bottom, top])), smooth)
 
 
-def polyhedron(*, vertices: list[list[float]], faces: list[list[int]], smooth: bool) -> Mesh:
-    """A mesh given vertex by vertex: (x, y, z) triples, and vertex numbers of each face."""
-    corners = sorted({len(face) for face in faces})
-    groups = tuple(np.asarray([f for f in faces if len(f) == k], dtype=np.int32) for k in corners)
-    return Mesh(np.asarray(vertices, dtype=np.float64), groups, smooth)
-
-
-def any_mesh(
+def mesh(
     *,
     vertices: list[list[float]],
     faces: list[list[int]],
@@ -138,7 +131,7 @@ def any_mesh(
     normals: Sequence[Sequence[float]] = (),
     face_normals: Sequence[Sequence[int]] = (),
 ) -> Mesh:
-    """A general mesh.
+    """A mesh given vertex by vertex.
 
     Args:
         vertices: (x, y, z) triples.
@@ -148,13 +141,15 @@ def any_mesh(
         normals: (x, y, z) triples, if the mesh has its own normals; its faces are then triangles.
         face_normals: for each triangle, the numbers of its corners' normals.
     """
-    plain = polyhedron(vertices=vertices, faces=faces, smooth=smooth)
+    corners = sorted({len(face) for face in faces})
+    groups = tuple(np.asarray([f for f in faces if len(f) == k], dtype=np.int32) for k in corners)
+    plain = Mesh(np.asarray(vertices, dtype=np.float64), groups, smooth, smooth_angle_deg)
     if not normals:
-        return replace(plain, smooth_angle_deg=smooth_angle_deg)
+        return plain
     own = np.asarray(normals, dtype=np.float64)[np.asarray(face_normals, dtype=np.int64)]  # (m, 3, 3)
     if own.shape != (len(faces), 3, 3):
         raise ValueError("face_normals should have three numbers for each of the faces, which are triangles")
-    return replace(plain, corner_normals=own.reshape(-1, 3))
+    return replace(plain, smooth_angle_deg=None, corner_normals=own.reshape(-1, 3))
 
 
 def sheet(*, profile_x_z: list[list[float]], local_y: list[float], rows: int, smooth: bool) -> Mesh:
@@ -181,8 +176,8 @@ CONSTRUCTIONS: dict[str, Callable[..., Mesh]] = {
     "icosphere": icosphere,
     "rounded_cube": rounded_cube,
     "revolved": revolved,
-    "polyhedron": polyhedron,
-    "mesh": any_mesh,
+    "polyhedron": mesh,
+    "mesh": mesh,
     "sheet": sheet,
 }
 SHADINGS = {"flat": False, "smooth": True}

@@ -5,9 +5,9 @@ docs/predictions.md.
 """
 
 from clevrhope.metrics.answer_key import BREAKDOWNS
+from clevrhope.metrics.estimates import Mean
 from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_gap
-from clevrhope.metrics.means import Mean
-from clevrhope.metrics.paper import ResultRow, paper_results
+from clevrhope.metrics.published import ResultRow, paper_results
 from clevrhope.metrics.results import (
     Condition,
     Interval,

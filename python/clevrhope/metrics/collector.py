@@ -1,7 +1,8 @@
 """Collects predictions into an array of answers for each model and test set, and records all problems."""
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
 from clevrhope.metrics.predictions import read_predictions
-from clevrhope.metrics.problems import EXAMPLES, Problems, near_name
 from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
@@ -21,6 +21,61 @@ AnswerNumbers = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer to each question of a test set, or a constant below."""
 
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
+
+
+EXAMPLES = 3
+"""Number of problems of each kind that a message names; all are counted."""
+
+_SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
+    "hops missing": ("HOP without predictions", "HOPs without predictions"),
+    "missing": ("question missing", "questions missing"),
+    "doubled": ("prediction doubled", "predictions doubled"),
+    "hop": ("prediction for an unknown HOP", "predictions for unknown HOPs"),
+    "split": ("prediction for an unknown split", "predictions for unknown splits"),
+    "question": ("prediction for an unknown question", "predictions for unknown questions"),
+    "answer": ("unknown answer", "unknown answers"),
+    "suite": (
+        "prediction about other questions than the suite has now",
+        "predictions about other questions than the suite has now",
+    ),
+}
+"""Kind -> its name in messages."""
+
+
+@dataclass
+class Problems:
+    """Problems in the input, counted by kind, with the first few of each kind."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    """Kinds with more examples than a message names."""
+    _unknown: set[tuple[str, ...]] = field(default_factory=set)
+
+    def note(self, kind: str, n: int, examples: Iterable[str]) -> None:
+        """Adds n problems of a kind; takes no more of `examples` than a message needs."""
+        if not n:
+            return
+        self.counts[kind] = self.counts.get(kind, 0) + n
+        named = self.examples.setdefault(kind, [])
+        for example in examples:
+            if len(named) >= EXAMPLES:
+                self.cut.add(kind)
+                return
+            named.append(example)
+
+    def note_unknown(self, kind: str, n: int, example: str, *name: str) -> None:
+        """Adds n problems with an unknown name, which is an example only once."""
+        self.note(kind, n, [] if name in self._unknown else [example])
+        self._unknown.add(name)
+
+    def summary(self) -> str:
+        """All problems as part of a sentence."""
+        return ", ".join(
+            f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
+            f"{'; ...' * (kind in self.cut)})"
+            for kind, n in self.counts.items()
+        )
 
 
 class Collector:
@@ -76,16 +131,16 @@ class Collector:
         splits = key.splits.get(target.hop)
         if splits is not None and target.suite is not None:
             splits = key.suite_splits(target.hop, target.suite)
-        place = block.at.short(rows[0])
+        place = block.place(rows[0])
         if self._only_some and target.hop not in self.hops:
             self.n_left_aside += len(rows)
         elif kind is not key.kind and (key.kind is not SINGLE or target.split in kind.splits):
             self.n_of_others += len(rows)
         elif splits is None:
-            example = f'{place}: "{target.hop}"{near_name(target.hop, key.splits)}'
+            example = f'{place}: "{target.hop}"{_near_name(target.hop, key.splits)}'
             self.problems.note_unknown("hop", len(rows), example, target.hop)
         elif target.split not in splits:
-            known = near_name(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
+            known = _near_name(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
             of = target.hop if target.suite is None else f"suite {target.suite} of {target.hop}"
             example = f'{place}: "{target.split}" of {of}{known}'
             self.problems.note_unknown("split", len(rows), example, of, target.split)
@@ -101,11 +156,11 @@ class Collector:
         if now.startswith(suite_file):
             return True
         example = (
-            f"{block.at.short(rows[0])}: {target.hop} {target.split}, answered for a file with SHA-256 "
+            f"{block.place(rows[0])}: {target.hop} {target.split}, answered for a file with SHA-256 "
             f"{suite_file[:DIGITS]}; it has {now[:DIGITS]}"
         )
         self.problems.note_unknown("suite", len(rows), example, *target[:2], suite_file)
-        run = block.at.path.parent.parent
+        run = block.path.parent.parent
         if (run / "run.json").is_file():
             self._runs.setdefault(str(run))
         return False
@@ -123,14 +178,14 @@ class Collector:
         self.problems.note(
             "question",
             len(outside),
-            (f"{block.at.short(k)}: {block.question_index[k]} of {name}, which has {n:,}" for k in outside),
+            (f"{block.place(k)}: {block.question_index[k]} of {name}, which has {n:,}" for k in outside),
         )
         rows, index = rows[inside], index[inside]
         is_first = np.zeros(len(rows), dtype=bool)
         is_first[np.unique(index, return_index=True)[1]] = True
         again = rows[~is_first | (given[index] != NOT_GIVEN)]
         self.problems.note(
-            "doubled", len(again), (f"{block.at.short(k)}: {target} {block.question_index[k]}" for k in again)
+            "doubled", len(again), (f"{block.place(k)}: {target} {block.question_index[k]}" for k in again)
         )
         answers = numbers[block.answer[rows]]
         unknown = rows[answers == NOT_AN_ANSWER]
@@ -141,7 +196,7 @@ class Collector:
     def _unknown_answer(self, block: Block, k: int) -> str:
         text = block.answers[block.answer[k]]
         shown = text if len(text) <= 40 else f"{text[:37]}..."
-        return f'{block.at.short(k)}: "{shown}"{near_name(text[:40], self._key.answers)}'
+        return f'{block.place(k)}: "{shown}"{_near_name(text[:40], self._key.answers)}'
 
     def finish(self, *, partial: bool, what: str) -> None:
         """Checks that there are no problems; `partial` allows missing predictions. `what` begins the message.
@@ -215,6 +270,12 @@ def _by_target(block: Block) -> Iterator[tuple[Target, str | None, Indices]]:
     bounds = np.searchsorted(block.target[order], np.arange(len(block.targets) + 1))
     for k, (target, suite_file) in enumerate(zip(block.targets, block.suite_files, strict=True)):
         yield target, suite_file, order[bounds[k] : bounds[k + 1]]
+
+
+def _near_name(name: str, known: Iterable[str]) -> str:
+    """A suggestion of the known name that is meant, to stand in a list inside brackets."""
+    near = suggestion(name, known).strip(" ()")
+    return f", {near}" if near else ""
 
 
 def collect(

@@ -1,4 +1,4 @@
-"""Figures with their uncertainty: a value and its bootstrap samples.
+"""Figures with their uncertainty: a mean and its deviation, or a value and its bootstrap samples.
 
 Within a run, the bootstrap draws images (see `bootstrap`). Draw k has the same images for all models that
 answered the same questions, so differences between models are paired. For means over several palettes, pairs
@@ -8,19 +8,44 @@ the sampling of images.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
-from clevrhope.metrics.accuracies import accuracy_figures
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.results import Interval
+from clevrhope.metrics.scoring import accuracy_figures
 
 N_DRAWS = 1_000
 
 LEAST_DENOMINATOR = 10.0
 """Points by which IID accuracy must exceed the question-only model's for the transfer to be defined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A mean over runs, configurations or HOPs, in per cent or percentage points.
+
+    Attributes:
+        value: the mean.
+        deviation: the standard deviation; 0 for a single value.
+        n: the number of values.
+    """
+
+    value: float
+    deviation: float
+    n: int
+
+
+def mean_of(values: Sequence[float], *, ddof: Literal[0, 1] = 1) -> Mean:
+    """The mean of at least one value.
+
+    `ddof` 1 gives the standard deviation of a sample; 0 gives that of a population, as in the paper's tables.
+    """
+    deviation = float(np.std(values, ddof=ddof)) if len(values) > 1 else 0.0
+    return Mean(float(np.mean(values)), deviation, len(values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clevrhope.errors import MismatchedRunsError, PredictionsError
-from clevrhope.metrics.means import Mean, mean_of
+from clevrhope.metrics.estimates import Mean, mean_of
 from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 
 GapKey = tuple[Any, str, Any, Any]

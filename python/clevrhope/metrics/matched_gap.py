@@ -18,11 +18,11 @@ import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
-from clevrhope.metrics.accuracies import draw_seed
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
+from clevrhope.metrics.scoring import draw_seed
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 

@@ -2,25 +2,37 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from clevrhope.errors import DatasetError, PredictionsError
-from clevrhope.metrics.json_lines import read_lines
-from clevrhope.metrics.parquet import read_parquet
-from clevrhope.metrics.rows import Block
+from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Rows, shortened
 from clevrhope.runtime.atomic import whole_file
-from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, reading
+from clevrhope.runtime.json_text import decode, parse_json
+from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, open_text, reading, reason
 from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.kinds import OOD
 
 ROWS_A_BLOCK = 50_000
 """Rows held in memory at once, however long the file is."""
 
 _PARQUET_MAGIC = b"PAR1"
+
+_MAX_GROUP_BYTES = 1 << 28
+"""Limit on the unpacked bytes of a row group's columns; pyarrow's own groups have a million rows."""
+
+_MARK = '"question_index": '
+"""The text before the number, which is often the only difference between a file's lines."""
+
+_LONGEST_INDEX = 18
+"""Number of digits; longer numbers are parsed as JSON."""
+
+_MOST_SHAPES = 5_000
+"""Number of line shapes to cache: a file has one for each test set and answer, or a new one in each line."""
 
 NOT_TRAINED = "not trained on the splits"
 """The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
@@ -51,10 +63,136 @@ def read_predictions(path: Path) -> Iterator[Block]:
         with path.open("rb") as file:
             is_parquet = file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
         if is_parquet:
-            yield from read_parquet(path, rows_a_block=ROWS_A_BLOCK)
+            yield from _read_parquet(path)
         else:
             with path.open(encoding="utf-8") as text:
-                yield from read_lines(path, text, rows_a_block=ROWS_A_BLOCK)
+                lines = numbered_lines(path, text)
+                while block := list(islice(lines, ROWS_A_BLOCK)):
+                    yield _block_of_lines(path, block)
+
+
+def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
+    """Parses lines; of those that differ only in the question's index, it parses just one as JSON.
+
+    The loop takes most of the time, so it is minimal; `_explain` finds out what is wrong with a line.
+    """
+    rows = Rows(path, ":")
+    shapes: dict[tuple[str, str], tuple[int, int]] = {}
+    number, line = 0, ""
+    try:
+        for number, line in lines:
+            before, _, rest = line.partition(_MARK)
+            index, _, behind = rest.partition(",")
+            shape = shapes.get((before, behind))
+            if shape is not None and _is_plain_index(index):
+                rows.repeat(number, int(index), *shape)
+            elif not line.isspace():
+                shape = rows.add(number, decode(line))
+                if len(shapes) < _MOST_SHAPES and _is_shape(before, index, behind):
+                    shapes[before, behind] = shape
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        _explain(path, number, line)
+    return rows.block()
+
+
+def _is_plain_index(text: str) -> bool:
+    """Whether a text is a non-negative integer in JSON's notation."""
+    return (
+        text.isdecimal()
+        and text.isascii()
+        and len(text) <= _LONGEST_INDEX
+        and (text[0] != "0" or len(text) == 1)
+    )
+
+
+def _is_shape(before: str, index: str, behind: str) -> bool:
+    """Whether the number between these parts of a line is its question index, and affects nothing else.
+
+    It is not if it belongs to a nested object, or if the line repeats the key after it.
+    """
+    if not _is_plain_index(index):
+        return False
+    read = [json.loads(f"{before}{_MARK}{number},{behind}")["question_index"] for number in (0, 1)]
+    return read == [0, 1] and all(type(each) is int for each in read)
+
+
+def _explain(path: Path, number: int, line: str) -> NoReturn:
+    """Raises an error that says what is wrong with a line that could not be read."""
+    where = f"{path}:{number}"
+    example = json.dumps({"hop": "rubber_cylinder", "split": OOD, "question_index": 0, "answer": "yes"})
+    try:
+        row = decode(line)
+    except (ValueError, RecursionError) as error:
+        if number == 1 and line.lstrip().startswith("["):
+            raise PredictionsError(
+                f"{where}: a JSON list; write one object per line, such as {example}"
+            ) from error
+        what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        raise PredictionsError(
+            f"{where}: the line is not one JSON object ({what}); expected {example}"
+        ) from error
+    if not isinstance(row, dict):
+        raise PredictionsError(f"{where}: {shortened(row)} is not a JSON object; expected {example}")
+    missing = [name for name in REQUIRED if name not in row]
+    if missing:
+        raise PredictionsError(f'{where}: no "{missing[0]}"; expected {example}')
+    name, value = next(
+        (name, row[name]) for name in (*REQUIRED, *OPTIONAL) if isinstance(row.get(name), list | dict)
+    )
+    raise PredictionsError(f'{where}: "{name}" is {shortened(value)}, not a plain value; expected {example}')
+
+
+def _read_parquet(path: Path) -> Iterator[Block]:
+    """The rows of a Parquet file; pyarrow is imported only if there is one."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise PredictionsError(
+            f"{path}: reading Parquet needs pyarrow: pip install 'clevrhope[export]', or give JSON lines"
+        ) from error
+    try:
+        with pq.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            missing = [name for name in REQUIRED if name not in schema.names]
+            if missing:
+                raise PredictionsError(
+                    f'{path}: no column "{missing[0]}" (there are: {", ".join(schema.names)}); '
+                    f"expected {', '.join(REQUIRED)}"
+                )
+            columns = [name for name in (*REQUIRED, *OPTIONAL) if name in schema.names]
+            for name in columns:
+                kind = schema.field(name).type
+                if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
+                    raise PredictionsError(f'{path} row 0: column "{name}" holds {kind}, not plain values')
+            _check_size(path, file.metadata, columns)
+            numbers = count()
+            for batch in file.iter_batches(batch_size=ROWS_A_BLOCK, columns=columns):
+                rows = Rows(path, " row ")
+                for row in batch.to_pylist():
+                    rows.add(next(numbers), row)
+                if len(batch):
+                    yield rows.block()
+    except pa.ArrowException as error:
+        raise PredictionsError(f"{path}: not a complete Parquet file ({reason(error)})") from error
+
+
+def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
+    """Checks that no row group needs too much memory.
+
+    Raises:
+        PredictionsError: a row group does.
+    """
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        parts = (group.column(k) for k in range(group.num_columns))
+        n_bytes = sum(each.total_uncompressed_size for each in parts if each.path_in_schema in columns)
+        # Dictionary and run-length encoding store a value once for many rows, but each row needs an index.
+        if n_bytes + 16 * group.num_rows > _MAX_GROUP_BYTES:
+            raise PredictionsError(
+                f"{path}: row group {number} has {group.num_rows:,} rows of {n_bytes:,} bytes, too many to "
+                "read at once; write smaller row groups"
+            )
 
 
 def write_predictions(

@@ -9,6 +9,7 @@ the splits": the model was not trained on a set without the pair, so its gaps sa
 systematicity.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,7 +30,6 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
-from clevrhope.metrics.asked_answers import asked_answers
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
@@ -45,6 +45,10 @@ KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
 """Splits of both kinds, by name."""
 
 Numbers = npt.NDArray[np.integer[Any]]
+
+_VALUE = re.compile(r"(?:choose|option)_\w+\[(\w+)\]")
+_AXES = (("left", "right"), ("behind", "front"))
+"""Pairs of relations between which a question can offer a choice."""
 
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REQUEST = Fields(
@@ -158,18 +162,45 @@ def _requests(
                     paths = [str(path_of(index)) for index in table.images_of(k)]
                     about: dict[str, Any] = {"image": paths[0]}
                     if table.kind.of_sets:
-                        program = spoken.program(programs[k - first], int(table.program_lengths[k]))
+                        program = spoken.program(programs[k - first])
                         about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
                     yield {
                         "id": f"{name}/{rows[k]}",
                         **about,
-                        "question": spoken.question(questions[k - first], int(table.question_lengths[k])),
+                        "question": spoken.question(questions[k - first]),
                         "answers": answers,
                         **place,
                         **draw,
                         "question_index": int(rows[k]),
                     }
         advance(1)
+
+
+def asked_answers(
+    program: Sequence[str], answers: Sequence[str], attributes: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """The answers that a question asks for.
+
+    Args:
+        program: its functions in prefix order, so that the program's last function comes first.
+        answers: all answers of the vocabulary.
+        attributes: the values of each attribute.
+    """
+    last = program[0].partition("[")[0]
+    if last == "choose_relation":
+        return list(next(axis for axis in _AXES if _value(program[0]) in axis))
+    if last.startswith("choose_"):
+        return [value for function in program if (value := _value(function))]
+    if last.startswith("query_"):
+        return list(attributes[last.removeprefix("query_")])
+    if last.startswith("count") and "[" not in program[0]:
+        return [answer for answer in answers if answer.isdecimal()]
+    return ["yes", "no"]
+
+
+def _value(function: str) -> str:
+    match = _VALUE.fullmatch(function)
+    return match[1] if match else ""
 
 
 def drawn_in_turn(tests: Numbers, images: Numbers, n: int | None, *, seed: int) -> npt.NDArray[np.int64]:

@@ -3,8 +3,9 @@
 Shares are in per cent, gaps, other differences and deviations in percentage points.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -209,7 +210,7 @@ class PredicateScores:
         model: the model's name.
         train_size: number of covr_train questions before any were held out.
         shots: the number of questions with the property that were kept in the train set.
-        filtered: number of covr_train questions that have the property; None without covr_train.
+        filtered: number of covr_train questions that have the property.
         n_questions: number of questions of the test set that have the property.
         accuracies: of the model trained without the property ("held_out"), of a text-only model trained on
             the same questions ("text"), of the model on as many questions drawn with the property
@@ -223,7 +224,7 @@ class PredicateScores:
     model: str
     train_size: int | None
     shots: int
-    filtered: int | None
+    filtered: int
     n_questions: int
     accuracies: Mapping[str, Scores]
     generalisation: Scores | None
@@ -309,28 +310,19 @@ class Results:
     def rows(self) -> Iterator[Row]:
         """Every measure of every group, for each run and for the mean, as long rows."""
         for condition in self.conditions:
-            of = (condition.hop, condition.train_size, condition.model)
+            row = partial(Row, condition.hop, condition.train_size, condition.model)
             for split, scores in {**condition.splits, **condition.gaps}.items():
                 for part, scored in scores.parts.items():
                     for run, each in zip(condition.runs, scored.runs, strict=False):
-                        yield from _rows(*of, run, False, split, part, each)
-                    yield from _rows(*of, None, True, split, part, scored.mean)
-        for row in self.predicates:
-            if row.generalisation is not None:
-                part = Part("predicate", row.predicate, f"{row.shots} shots")
-                of = (row.hop, row.train_size, row.model)
-                yield from _rows(*of, None, True, row.split, part, row.generalisation)
+                        yield from _rows(partial(row, run, False, split, part), each)
+                    yield from _rows(partial(row, None, True, split, part), scored.mean)
+        for of in self.predicates:
+            if of.generalisation is not None:
+                part = Part("predicate", of.predicate, f"{of.shots} shots")
+                row = partial(Row, of.hop, of.train_size, of.model, None, True, of.split, part)
+                yield from _rows(row, of.generalisation)
 
 
-def _rows(
-    hop: str,
-    train_size: int | None,
-    model: str,
-    run: str | None,
-    is_mean: bool,
-    split: str,
-    part: Part,
-    scores: Scores,
-) -> Iterator[Row]:
+def _rows(row: Callable[..., Row], scores: Scores) -> Iterator[Row]:
     for name, each in scores.measures.items():
-        yield Row(hop, train_size, model, run, is_mean, split, part, name, each.value, each.interval, each.n)
+        yield row(name, each.value, each.interval, each.n)

@@ -16,8 +16,6 @@ Indices = npt.NDArray[np.int64]
 
 REQUIRED = ("hop", "split", "question_index", "answer")
 OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
-KEY = ("hop", "split", *OPTIONAL)
-"""The columns that say what a prediction is about, apart from its question."""
 
 _SIZE = re.compile(r"(\d+)(k?)")
 _LARGEST_INDEX = 2**62
@@ -42,87 +40,114 @@ class Target(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Places:
-    """The locations of rows, for error messages."""
+class Block:
+    """Consecutive rows of a file.
+
+    Attributes:
+        path: the file.
+        word: the text between the file's name and a row's number in messages.
+        rows: (n,) lines from 1 in JSON lines, rows from 0 in Parquet.
+        targets: what the predictions are about.
+        target: (n,) indices into `targets`.
+        suite_files: for each of `targets`, the first digits of the SHA-256 of the suite's file, or None.
+        question_index: (n,) places of the questions in their files.
+        answers: the distinct answers.
+        answer: (n,) indices into `answers`.
+    """
 
     path: Path
     word: str
-    """The text between the file's name and the row's number."""
-    rows: Sequence[int] | Indices
-    """(n,) lines from 1 in JSON lines, rows from 0 in Parquet."""
-
-    def __call__(self, k: int) -> str:
-        """The k-th row's location, with the file's full path."""
-        return f"{self.path}{self.word}{self.rows[k]}"
-
-    def short(self, k: int) -> str:
-        """The k-th row's location, with only the file's name."""
-        return f"{self.path.name}{self.word}{self.rows[k]}"
-
-
-@dataclass(frozen=True)
-class Block:
-    """Consecutive rows of a file."""
-
-    at: Places
+    rows: Sequence[int]
     targets: Sequence[Target]
     target: Indices
-    """(n,) indices into `targets`."""
     suite_files: Sequence[str | None]
-    """For each of `targets`, the first digits of the SHA-256 of the suite's file, or None."""
     question_index: Indices
-    """(n,)"""
     answers: Sequence[str]
     answer: Indices
-    """(n,) indices into `answers`."""
 
     def __len__(self) -> int:
         return len(self.target)
 
-
-def read_block(
-    at: Places,
-    keys: Sequence[tuple[int, Sequence[Any]]],
-    target: Sequence[int] | Indices,
-    question_index: Sequence[Any],
-    answers: Sequence[tuple[int, Any]],
-    answer: Sequence[int] | Indices,
-) -> Block:
-    """A block from the values of its columns, which are checked.
-
-    Args:
-        at: the rows' places.
-        keys: the distinct values of the columns `KEY`, each after the place of a row that has them.
-        target: (n,) indices into `keys`.
-        question_index: (n,) indices of questions in their files.
-        answers: the distinct answers, each after the place of a row that has it.
-        answer: (n,) indices into `answers`.
-
-    Raises:
-        PredictionsError: a value is invalid; the message names the first such row.
-    """
-    read = [[_read(name, value, at, k) for name, value in zip(KEY, key, strict=True)] for k, key in keys]
-    return Block(
-        at=at,
-        targets=[Target(*key[:-1]) for key in read],
-        target=np.asarray(target, dtype=np.int64),
-        suite_files=[key[-1] for key in read],
-        question_index=_indices(question_index, at),
-        answers=[_read("answer", value, at, k) for k, value in answers],
-        answer=np.asarray(answer, dtype=np.int64),
-    )
+    def place(self, k: int) -> str:
+        """The k-th row's location, with only the file's name."""
+        return f"{self.path.name}{self.word}{self.rows[k]}"
 
 
-def _read(name: str, value: Any, at: Places, k: int) -> Any:
-    """A column's value at the k-th row, converted."""
-    value = _whole(value)
-    if value is None and name in OPTIONAL:
-        return None
-    convert, expected = _COLUMNS[name]
-    found = convert(value)
-    if found is None:
-        raise PredictionsError(f'{at(k)}: "{name}" is {shortened(value)}{expected}')
-    return found
+class Rows:
+    """Gathers rows for a block; equal targets and equal answers are kept, and converted, once."""
+
+    def __init__(self, path: Path, word: str) -> None:
+        """Arguments as in `Block`."""
+        self._path, self._word = path, word
+        self._numbers: list[int] = []
+        self._indices: list[Any] = []
+        self._target: list[int] = []
+        self._answer: list[int] = []
+        # Distinct value -> its number, and the first row that has it. True, 1 and 1.0 are equal as keys of a
+        # dictionary, so the keys include the types.
+        self._targets: dict[tuple[Any, ...], tuple[int, int]] = {}
+        self._answers: dict[tuple[type, Any], tuple[int, int]] = {}
+
+    def add(self, number: int, row: Mapping[str, Any]) -> tuple[int, int]:
+        """Adds a row by its number; returns those of its target and of its answer, for `repeat`.
+
+        Raises:
+            KeyError, TypeError, AttributeError: the row lacks a column, or has a list or a dictionary.
+        """
+        key = (row["hop"], row["split"], *(_whole(row.get(name)) for name in OPTIONAL))
+        answer, n = row["answer"], len(self._numbers)
+        target_number, _ = self._targets.setdefault((*key, *map(type, key)), (len(self._targets), n))
+        answer_number, _ = self._answers.setdefault((type(answer), answer), (len(self._answers), n))
+        self.repeat(number, row["question_index"], target_number, answer_number)
+        return target_number, answer_number
+
+    def repeat(self, number: int, question_index: Any, target: int, answer: int) -> None:
+        """Adds a row with a target and an answer that another row has."""
+        self._numbers.append(number)
+        self._indices.append(question_index)
+        self._target.append(target)
+        self._answer.append(answer)
+
+    def block(self) -> Block:
+        """The rows, converted.
+
+        Raises:
+            PredictionsError: a value is invalid; the message names the first such row.
+        """
+        names = ("hop", "split", *OPTIONAL)
+        keys = [
+            [self._read(name, value, first) for name, value in zip(names, key, strict=False)]
+            for key, (_, first) in self._targets.items()
+        ]
+        return Block(
+            path=self._path,
+            word=self._word,
+            rows=self._numbers,
+            targets=[Target(*key[:-1]) for key in keys],
+            target=np.asarray(self._target, dtype=np.int64),
+            suite_files=[key[-1] for key in keys],
+            question_index=self._question_indices(),
+            answers=[self._read("answer", value, first) for (_, value), (_, first) in self._answers.items()],
+            answer=np.asarray(self._answer, dtype=np.int64),
+        )
+
+    def _question_indices(self) -> Indices:
+        values = self._indices
+        if not ({*map(type, values)} <= {int} and max(map(abs, values), default=0) <= _LARGEST_INDEX):
+            values = [self._read("question_index", value, k) for k, value in enumerate(values)]
+        return np.asarray(values, dtype=np.int64)
+
+    def _read(self, name: str, value: Any, k: int) -> Any:
+        """A column's value at the k-th row, converted."""
+        value = _whole(value)
+        if value is None and name in OPTIONAL:
+            return None
+        convert, expected = _COLUMNS[name]
+        converted = convert(value)
+        if converted is None:
+            place = f"{self._path}{self._word}{self._numbers[k]}"
+            raise PredictionsError(f'{place}: "{name}" is {shortened(value)}{expected}')
+        return converted
 
 
 def _is_whole(value: Any) -> bool:
@@ -147,6 +172,10 @@ def _digest(value: Any) -> str | None:
     return value if isinstance(value, str) and _DIGEST.fullmatch(value) else None
 
 
+def _index(value: Any) -> int | None:
+    return value if _is_whole(value) and abs(value) <= _LARGEST_INDEX else None
+
+
 def _answer(value: Any) -> str | None:
     """An answer in CLEVR's spelling; it need not be in the vocabulary."""
     if isinstance(value, bool):
@@ -165,19 +194,9 @@ _COLUMNS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
         "; expected the SHA-256 of the suite's HDF5 file, or at least its first 8 digits",
     ),
     "answer": (_answer, "; expected a string, true, false or a whole number"),
-    "question_index": (
-        lambda value: value if _is_whole(value) and abs(value) <= _LARGEST_INDEX else None,
-        "; expected the question's place in its split's or suite's file, from 0",
-    ),
+    "question_index": (_index, "; expected the question's place in its split's or suite's file, from 0"),
 }
 """Column -> the function that converts a value, giving None for an invalid one, and what is expected."""
-
-
-def _indices(values: Sequence[Any], at: Places) -> Indices:
-    if {*map(type, values)} <= {int} and (not values or max(values) <= _LARGEST_INDEX >= -min(values)):
-        return np.asarray(values, dtype=np.int64)
-    read = [_read("question_index", value, at, k) for k, value in enumerate(values)]
-    return np.asarray(read, dtype=np.int64)
 
 
 def _whole(value: Any) -> Any:

@@ -3,20 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from clevrhope.metrics.covr.tables import (
+from clevrhope.metrics.results import Condition, Measure, Part, Results
+from clevrhope.metrics.suite_tables import suite_lines
+from clevrhope.metrics.text_tables import (
     NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
-    described,
-    is_undefined,
-    row_cells,
-)
-from clevrhope.metrics.results import Condition, Measure, Part, Results
-from clevrhope.metrics.suites.tables import suite_lines
-from clevrhope.metrics.text_tables import (
     Line,
+    described,
     deviation_text,
     interval_text,
+    is_undefined,
+    row_cells,
     table_lines,
     text_with_interval,
     value_text,

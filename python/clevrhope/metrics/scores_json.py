@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.metrics.covr.tables import MODELS
 from clevrhope.metrics.results import (
     Condition,
     Measure,
@@ -15,8 +14,9 @@ from clevrhope.metrics.results import (
     Scores,
     SplitScores,
 )
-from clevrhope.metrics.suites.scorer import YES_NO
-from clevrhope.metrics.suites.tables import ALL_PAIRS, OTHER_GROUPS
+from clevrhope.metrics.suite_tables import ALL_PAIRS, OTHER_GROUPS
+from clevrhope.metrics.suites import YES_NO
+from clevrhope.metrics.text_tables import MODELS
 
 
 def scores_json(results: Results) -> dict[str, Any]:

@@ -1,19 +1,32 @@
 """Scores predictions about a folder: the loop that all kinds of questions share, and test sets' scores."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.accuracies import question_condition
-from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import Collector, collect, train_sizes
+from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
+from clevrhope.metrics.measures import ACCURACY, formulas
 from clevrhope.metrics.predictions import read_origin
-from clevrhope.metrics.results import Condition, Model, Results
+from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.kinds import GAPS, SPLITS
 
 DEFAULT_BOOTSTRAP = 1000
+
+Flags = npt.NDArray[np.bool_]
+Group = tuple[str, int]
+"""A breakdown, and the number of a group in it."""
 
 
 def score(
@@ -75,6 +88,166 @@ def score(
         notes=notes_of(files),
         kind=kind.name,
     )
+
+
+# Accuracies of all questions and by group, and gaps
+
+
+@dataclass(frozen=True)
+class SplitFigures:
+    """The accuracies of R runs on a split with their draws, over all N questions and over each group."""
+
+    questions: QuestionTable
+    given: AnswerNumbers
+    """(R, N)"""
+    runs: Figure
+    groups: Mapping[Group, tuple[Figure, Flags]]
+    """The accuracy of each group, pooled over all runs, and (N,) the questions that are in it; groups without
+    a prediction are left out."""
+
+
+def accuracy_figures(
+    key: AnswerKey,
+    hop: str,
+    given: Mapping[str, AnswerNumbers],
+    breakdowns: Mapping[str, Breakdown] | None = None,
+    *,
+    bootstrap: int,
+    seed: int = 0,
+) -> dict[str, SplitFigures]:
+    """The accuracies on splits, in the order of the HOP's splits; those of one pool share the draws.
+
+    Args:
+        key: the right answers.
+        hop: the sub-dataset.
+        given: split -> (R, N) answers of R runs; at least one of each split is given.
+        breakdowns: breakdowns by name.
+        bootstrap: number of bootstrap samples.
+        seed: seed of the bootstrap.
+    """
+    by_pool: dict[str, list[str]] = {}
+    for split in given:
+        by_pool.setdefault(key.test_set(hop, split).pool, []).append(split)
+    figures: dict[str, SplitFigures] = {}
+    for pool, splits in by_pool.items():
+        tables = [key.test_set(hop, split) for split in splits]
+        answers = np.concatenate([given[split] for split in splits], axis=1)
+        right = answers == np.concatenate([table.answers for table in tables])
+        flags = {"given": answers != NOT_GIVEN, "right": right}
+        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
+        # The images of a preliminary set differ in one value, and their answers cover all values. A model
+        # that ignores the image is right about exactly one of them, so the bootstrap draws whole sets.
+        n_together = max(1, SPLITS[splits[0]].group) if splits[0] in SPLITS else 1
+        units = np.concatenate([drawn_images(table) for table in tables]) // n_together
+        split_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
+        draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
+        numbers = {
+            name: np.concatenate([of.numbers(table) for table in tables])
+            for name, of in (breakdowns or {}).items()
+        }
+        sizes = {name: int(group.max(initial=0)) + 1 for name, group in numbers.items()}
+        places = {name: split_of * sizes[name] + group for name, group in numbers.items()}
+        whole = score_flags(flags, formulas(ACCURACY), {"": split_of}, units, **draws)[""]
+        by_group = score_flags(pooled, formulas(ACCURACY), places, units, **draws)
+        for k, split in enumerate(splits):
+            groups = {}
+            for name, of_name in by_group.items():
+                for place, scored in of_name.items():
+                    figure, number = scored.figures["accuracy"], place % sizes[name]
+                    if place // sizes[name] == k and figure.n[0]:
+                        groups[name, number] = figure, numbers[name][split_of == k] == number
+            figures[split] = SplitFigures(tables[k], given[split], whole[k].figures["accuracy"], groups)
+    return {split: figures[split] for split in key.splits[hop] if split in figures}
+
+
+def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
+    """The seed for drawing a pool's images, the same for all models."""
+    return (seed, *f"{hop}/{pool}".encode())
+
+
+def answers_of_runs(
+    key: AnswerKey, given: Mapping[Target, AnswerNumbers], model: Model, split: str
+) -> AnswerNumbers:
+    """(R, N) the answers of a model's R runs to a split, in order; NOT_GIVEN where one is missing."""
+    hop, size, *_ = model
+    nothing = np.full(len(key.test_set(hop, split)), NOT_GIVEN, dtype=np.int16)
+    rows = [given.get(Target(hop, split, run, size), nothing) for run in runs_of(given, hop, size)]
+    return np.stack(rows) if rows else nothing[np.newaxis]
+
+
+def question_condition(
+    key: AnswerKey,
+    model: Model,
+    given: Mapping[Target, AnswerNumbers],
+    breakdowns: Mapping[str, Breakdown],
+    *,
+    bootstrap: int,
+    seed: int,
+) -> Condition:
+    """The scores of a model's runs on the test sets of its HOP, from the answers of all models."""
+    missing, answers = {}, {}
+    for split in key.splits[model.hop]:
+        rows = answers_of_runs(key, given, model, split)
+        n_missing = int(np.count_nonzero(rows == NOT_GIVEN))
+        if n_missing and (n_missing < rows.size or has_to_be_answered(split)):
+            missing[split] = n_missing
+        if n_missing < rows.size:
+            answers[split] = rows
+    figures = accuracy_figures(key, model.hop, answers, breakdowns, bootstrap=bootstrap, seed=seed)
+    order = list(breakdowns)
+    groups = {group for of_split in figures.values() for group in of_split.groups}
+    parts: dict[Group, Part] = {}
+    for by, number in sorted(groups, key=lambda group: (order.index(group[0]), group[1])):
+        part = breakdowns[by].part(number)
+        if part is not None:
+            parts[by, number] = part
+    return Condition(
+        hop=model.hop,
+        train_size=model.train_size,
+        runs=tuple(runs_of(given, model.hop, model.train_size)),
+        splits={split: _split_scores(of_split, parts) for split, of_split in figures.items()},
+        gaps=_gaps(figures, parts),
+        missing=missing,
+        breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
+        model=model.name,
+        training=model.training,
+    )
+
+
+def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScores:
+    is_given = split.given != NOT_GIVEN
+    answered = is_given.any(axis=0)
+    images = drawn_images(split.questions)
+
+    def scores(figure: Figure, asked: Flags, runs: slice = slice(None)) -> Scores:
+        counts = {"n_questions": int(np.count_nonzero(asked)), "n_images": len(np.unique(images[asked]))}
+        return Scores({"accuracy": figure.measure(runs)}, counts)
+
+    runs = tuple(scores(split.runs, of_run, slice(k, k + 1)) for k, of_run in enumerate(is_given))
+    of_parts = {Part(): Scored(runs, scores(split.runs, answered))}
+    for group, (figure, is_in) in split.groups.items():
+        if group in parts:
+            of_parts[parts[group]] = Scored((), scores(figure, answered & is_in))
+    return SplitScores(of_parts, len(split.questions), int(np.count_nonzero(~is_given)))
+
+
+def _gaps(figures: Mapping[str, SplitFigures], parts: Mapping[Group, Part]) -> dict[str, SplitScores]:
+    """The gaps for which both splits are present, averaged over the runs that have both."""
+    gaps = {}
+    for name, gap in GAPS.items():
+        if gap.name not in figures or gap.baseline not in figures:
+            continue
+        ood, iid = figures[gap.name], figures[gap.baseline]
+        whole = ood.runs.minus(iid.runs)
+        if np.isnan(whole.values).all():
+            continue
+        of_parts = {Part(): GroupFigures({"gap": whole}).scored()}
+        for group, part in parts.items():
+            if group in ood.groups and group in iid.groups:
+                difference = ood.groups[group][0].minus(iid.groups[group][0])
+                of_parts[part] = Scored((), GroupFigures({"gap": difference}).scores())
+        gaps[name] = SplitScores(of_parts, len(ood.questions))
+    return gaps
 
 
 # What scoring shares for all kinds of questions

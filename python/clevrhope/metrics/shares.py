@@ -7,12 +7,13 @@ the draws.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.question_kinds import Numbers
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
 from clevrhope.metrics.results import Measure, Scored, Scores
@@ -73,7 +74,7 @@ class GroupFigures:
     """The measures of a group of questions by name, and its counts by name, each (R,)."""
 
     figures: Mapping[str, Figure]
-    counts: Mapping[str, Ints]
+    counts: Mapping[str, Ints] = field(default_factory=dict)
 
     def scores(self, runs: slice = slice(None)) -> Scores:
         """The means over the given runs, and the sums of their counts."""
@@ -91,7 +92,7 @@ class GroupFigures:
 def score_flags(
     flags: Mapping[str, Flags],
     formulas: Mapping[str, Formula],
-    groups: Mapping[str, Ints],
+    groups: Mapping[str, Numbers],
     units: Ints,
     *,
     bootstrap: int = 0,

@@ -1,7 +1,7 @@
-"""LSTMs and GRUs over questions that run on every processor under autocast, and an encoder of words."""
+"""LSTMs and GRUs over questions that run on every processor under autocast."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -64,33 +64,3 @@ def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, 
     if isinstance(state, Tensor):
         return padded.index_select(0, back), mask, state.index_select(1, back)
     return padded.index_select(0, back), mask, tuple(each.index_select(1, back) for each in state)
-
-
-class EncodedQuestions(NamedTuple):
-    """Questions encoded by `QuestionEncoder`."""
-
-    words: Tensor  # (B, Q, D) state at each word
-    mask: Tensor  # (B, Q) bool, true at words, false at padding
-    whole: Tensor  # (B, D) state after all words
-
-
-class QuestionEncoder(nn.Module):
-    """An LSTM over embedded words, the first part of several models.
-
-    Args:
-        n_words: size of the vocabulary.
-        word_size: size of the word embeddings.
-        hidden: D; each direction of a bidirectional LSTM has half of it.
-        bidirectional: whether to read from both ends.
-    """
-
-    def __init__(self, n_words: int, word_size: int, hidden: int, *, bidirectional: bool = False) -> None:
-        super().__init__()
-        self.embedding = nn.Embedding(n_words, word_size)
-        n_directions = 2 if bidirectional else 1
-        self.lstm = Lstm(word_size, hidden // n_directions, batch_first=True, bidirectional=bidirectional)
-
-    def forward(self, questions: Tensor, lengths: Tensor) -> EncodedQuestions:
-        """Encodes (B, Q) tokens of `lengths` (B,), which are on the CPU."""
-        words, mask, (last, _) = encode(self.lstm, self.embedding(questions), lengths)
-        return EncodedQuestions(words, mask, last.transpose(0, 1).flatten(1))

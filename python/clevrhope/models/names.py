@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.errors import ConfigError, first_sentence, shown
-from clevrhope.runtime.classes import import_class, is_class_name
-from clevrhope.runtime.extras import check_torch
+from clevrhope.runtime.extras import check_torch, import_class, is_class_name
 from clevrhope.runtime.settings import suggestion
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
+from clevrhope.models.base import ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
-from clevrhope.models.image_sets import ImageSetModel, SetLayers
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 from clevrhope.runtime.settings import check_at_least
 

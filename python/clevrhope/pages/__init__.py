@@ -12,8 +12,26 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from clevrhope.pages import citations
 from clevrhope.pages.markdown import code, decimal, escape, listed, mean, number, percent, percentile
+
+PAPER = (
+    "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
+    '"Attribute Diversity Determines the Systematicity Gap in VQA" (EMNLP 2024, '
+    "doi 10.18653/v1/2024.emnlp-main.537)"
+)
+"""The paper whose dataset this one follows."""
+
+CLEVR = (
+    "Johnson, Hariharan, van der Maaten, Fei-Fei, Zitnick and Girshick, "
+    '"CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning" (2017)'
+)
+"""Credit for CLEVR's scenes and images, which their licence, CC BY 4.0, requires."""
+
+COVR = (
+    'Bogin, Gupta, Gardner and Berant, "COVR: A Test-Bed for Visually Grounded Compositional Generalization '
+    'with Real Images" (2021)'
+)
+"""The paper whose questions over several images the dataset's follow."""
 
 _FENCED = re.compile(r"^(```.*?^```)$", re.DOTALL | re.MULTILINE)
 _NEXT_ROW = re.compile(r"\n\s*\n(?=\|)(?!\|[^\n]*\n\|---)")
@@ -52,17 +70,12 @@ def _environment() -> Environment:
         "percent": percent,
         "percentile": percentile,
     }
-    found.globals |= {"paper": citations.PAPER, "clevr": citations.CLEVR, "covr_paper": citations.COVR}
+    found.globals |= {"paper": PAPER, "clevr": CLEVR, "covr_paper": COVR}
     return found
 
 
-def render_text(template: str, **values: object) -> str:
-    """A page as the template writes it, with nothing escaped and no line joined."""
-    return _environment().get_template(template).render(values)
-
-
-def render_html(template: str, **values: object) -> str:
-    """A page in HTML, in which every value is escaped."""
+def render_page(template: str, **values: object) -> str:
+    """A page as the template writes it; every value is escaped if the template's name ends in .html."""
     return _environment().get_template(template).render(values)
 
 
@@ -77,7 +90,7 @@ def render_markdown(template: str, **values: object) -> str:
     Blocks are separated by blank lines. The lines of a paragraph are joined, so that a template may break
     them anywhere; tables, lists and fenced code keep theirs.
     """
-    text = _NEXT_ROW.sub("\n", _environment().get_template(template).render(values))
+    text = _NEXT_ROW.sub("\n", render_page(template, **values))
     blocks: list[str] = []
     for k, part in enumerate(_FENCED.split(text)):
         blocks += [part] if k % 2 else map(_block, re.split(r"\n\s*\n", part))

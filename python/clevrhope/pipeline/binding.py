@@ -16,8 +16,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import parse_passes
 from clevrhope.pipeline import clevr
 from clevrhope.pipeline.engine import Engine, open_world, template_files
-from clevrhope.pipeline.limits import folder_palettes, limited_hops, with_diversity
-from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.request import Request, folder_palettes, limited_hops, with_diversity
 from clevrhope.questions import read_templates
 from clevrhope.runtime.reading import os_reason, reading
 from clevrhope.splits.hops import Hop, parse_hop, prelim_hops

@@ -4,10 +4,9 @@ Only CLEVR's train split is opened, so nothing from its val and test can get int
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,8 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.png import open_png
+from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
-
-K = TypeVar("K")
 
 SPLIT = "train"
 """CLEVR's split, and the pool to which its scenes are added."""
@@ -155,19 +153,19 @@ def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) 
 
 def copy_images(
     folder: Path,
-    wanted: Sequence[tuple[int, str, K]],
+    wanted: Sequence[tuple[int, str, Path]],
     *,
     size: tuple[int, int],
-    write: Callable[[K, ImageArray], None],
+    write: Callable[[Path, ImageArray], None],
     on_image: Callable[[], None],
 ) -> None:
     """Copies CLEVR's images into a dataset, dropping opacity so that all images have the same mode.
 
     Args:
         folder: CLEVR_v1.0.
-        wanted: for each image its index in the pool, CLEVR's file name, and a key.
+        wanted: for each image its index in the pool, CLEVR's file name, and the path of the copy.
         size: (height, width) that the images must have.
-        write: writes an image under its key; called in other threads.
+        write: writes an image; called in other threads.
         on_image: called after each image.
 
     Raises:
@@ -183,30 +181,16 @@ def copy_images(
             f"{', '.join(missing[:MOST_NAMED])}{more}; with --no-render scenes are enough"
         )
 
-    def copy(each: tuple[int, str, K]) -> None:
-        index, name, key = each
-        write(key, read_published(published / name, index, size))
+    def copy(each: tuple[int, str, Path]) -> None:
+        index, name, path = each
+        write(path, _read_published(published / name, index, size))
 
-    with ThreadPoolExecutor() as threads:
-        try:
-            for _ in threads.map(copy, wanted):
-                on_image()
-        except BaseException:
-            threads.shutdown(cancel_futures=True)
-            raise
+    for _ in map_in_threads(copy, wanted, threads=None):
+        on_image()
 
 
-def read_published(path: Path, index: int, size: tuple[int, int]) -> ImageArray:
-    """The RGB pixels of one of CLEVR's images, (height, width, 3) uint8.
-
-    Args:
-        path: the PNG file.
-        index: the scene's index in the pool, for messages.
-        size: (height, width) that the image must have.
-
-    Raises:
-        DatasetError: the file is incomplete, in another mode, or of another size.
-    """
+def _read_published(path: Path, index: int, size: tuple[int, int]) -> ImageArray:
+    """(height, width, 3) uint8 RGB of one of CLEVR's images; `index` is that of the scene in the pool."""
     with open_png(path) as image:
         if image.mode not in MODES:
             raise DatasetError(f"{path}: mode {image.mode}, for scene {index}; expected RGB or RGBA")

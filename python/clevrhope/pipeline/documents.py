@@ -1,27 +1,39 @@
 """The documents of a dataset, made from its finished files: datasheets, contact sheet and vocabulary."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from clevrhope._core import Programs, ProgramTokens
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.contact_sheet import (
+    AnsweredSet,
+    Box,
     Card,
     CardQuestion,
     ContactSheet,
     HopCards,
+    SetCard,
+    SetImage,
     SplitCards,
     contact_sheet,
+    object_box,
+    pair_boxes,
+    shown_objects,
+    sketch_url,
+    thumbnail_url,
 )
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
@@ -29,16 +41,18 @@ from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared,
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
-from clevrhope.describe.thumbnails import WIDTH_PX, pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
-from clevrhope.images.rendering_record import made_by
+from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
-from clevrhope.pipeline import engine, set_cards
+from clevrhope.pipeline import engine
+from clevrhope.pipeline.questions import distinct_images
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
+from clevrhope.programs import Program, SceneSet, trace
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.scenes.sketch import WIDTH_PX
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS, TRAIN
 
@@ -50,6 +64,8 @@ MANY = 3
 PLACES_SHOWN = 2
 TEXTS_SHOWN, TEXTS_SHOWN_OF_MANY = 4, 1
 """Texts per split of questions over several images, each with two answers."""
+WIDTH_IN_A_SET_PX = 240
+"""Width of an image in a row of five."""
 
 
 def write_documents(
@@ -172,10 +188,6 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         for split, entry in manifest.splits[hop.name].items()
     ]
     n_texts = TEXTS_SHOWN if n_shown == IMAGES_SHOWN else TEXTS_SHOWN_OF_MANY
-
-    def thumbnails(pool: str, indices: Sequence[int]) -> Mapping[int, str]:
-        return dict(_shown_images(resolved.layout, pool, indices, width_px=set_cards.WIDTH_PX))
-
     palette = resolved.engine.palettes.get(hop.pools)
     return HopCards(
         hop,
@@ -184,7 +196,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         splits,
         listed([" ".join(each) for each in palette.combinations]) if palette else "",
         [
-            set_cards.set_split_cards(hop.name, split, entry, resolved, n_texts, thumbnails)
+            _set_cards(hop.name, split, entry, resolved, n_texts)
             for split, entry in manifest.covr.get(hop.name, {}).items()
         ],
     )
@@ -196,12 +208,12 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
     by_image: dict[int, list[CardQuestion]] = {}
-    rows = next(read_table(layout.questions_h5(hop.name, split)).parts(50 * n_shown))
+    rows = read_table(layout.questions_h5(hop.name, split)).part(0, 50 * n_shown)
     for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
         asked = CardQuestion(
-            detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
+            detokenizer.question(rows.questions[k]),
             detokenizer.answer(int(rows.answers[k])),
             f"{families[family][0].removesuffix('.json')} {families[family][1]} (number {family})",
         )
@@ -221,15 +233,70 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     }
     return [
         Card(
-            name=str(scene["image_filename"]),
-            image=images.get(index) or sketch_url(scene, colours),
+            name=str(scenes[index]["image_filename"]),
+            image=images.get(index) or sketch_url(scenes[index], colours),
             sketch=index not in images,
-            pair_boxes=pair_boxes(scene, hop.held_out) if hop.held_out else (),
+            pair_boxes=pair_boxes(scenes[index], hop.held_out) if hop.held_out else (),
             questions=by_image[index][:QUESTIONS_SHOWN],
-            source=str(scene.get("source", "")),
+            source=str(scenes[index].get("source", "")),
         )
-        for index, scene in ((index, scenes[index]) for index in shown)
+        for index in shown
     ]
+
+
+def _set_cards(
+    hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int
+) -> SplitCards[SetCard]:
+    """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
+    table = read_table(resolved.layout.questions_h5(hop, split), SETS)
+    rows, templates = table.part(0, 2 * n_shown), table.templates
+    vocab = read_vocab(resolved.layout.covr_vocab)
+    sets = list(_sets(rows, entry["pool"], vocab, resolved))
+    detokenizer = Detokenizer(vocab)
+    cards = [
+        SetCard(
+            text=detokenizer.question(rows.questions[k]),
+            template=templates[int(rows.question_families[k])],
+            structure=STRUCTURES[int(rows.structures[k])],
+            pair_place=PAIR_PLACES[int(rows.pair_places[k])],
+            sets=sets[k : k + 2],
+        )
+        for k in range(0, len(rows), 2)
+    ]
+    return SplitCards(split, entry["questions"], entry["images"], cards)
+
+
+def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> Iterator[AnsweredSet]:
+    """The set of each question, with its answer."""
+    vocabulary = resolved.engine.world.vocabulary
+    programs = Programs.from_tokens(ProgramTokens(vocabulary, vocab.programs()), rows.programs)
+    used = distinct_images([rows.image_idxs])
+    scenes = {scene["image_index"]: scene for scene in scenes_of(resolved.layout, pool, used)}
+    images = dict(_shown_images(resolved.layout, pool, used.tolist(), width_px=WIDTH_IN_A_SET_PX))
+    colours = engine.colours(resolved.config)
+    detokenizer = Detokenizer(vocab)
+    for k in range(len(rows)):
+        mine = [scenes[index] for index in rows.image_idxs[k].tolist() if index >= 0]
+        program = Program(json.loads(programs.to_json(k)), vocabulary=vocabulary)
+        asked, mentioned = shown_objects(trace(program, SceneSet(mine, vocabulary=vocabulary)))
+        yield AnsweredSet(
+            [
+                SetImage(
+                    name=str(scene["image_filename"]),
+                    image=images.get(scene["image_index"]) or sketch_url(scene, colours),
+                    sketch=scene["image_index"] not in images,
+                    is_source=place == int(rows.sources[k]),
+                    asked=_boxes(scene, place, asked),
+                    mentioned=_boxes(scene, place, mentioned),
+                )
+                for place, scene in enumerate(mine)
+            ],
+            detokenizer.answer(int(rows.answers[k])),
+        )
+
+
+def _boxes(scene: Mapping[str, Any], place: int, objects: frozenset[tuple[int, int]]) -> list[Box]:
+    return [object_box(item) for k, item in enumerate(scene["objects"]) if (place, k) in objects]
 
 
 def _shown_images(

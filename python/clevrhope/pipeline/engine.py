@@ -1,9 +1,10 @@
 """The engine of a folder: its world, templates, pools and vocabularies, and the scenes of its pools."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from clevrhope._core import (
     Phrasings,
     PoolScenes,
     ProgramTokens,
+    QuestionBatch,
     Templates,
+    Vocabulary,
     World,
     covr_property_names,
     covr_template_names,
@@ -22,12 +25,11 @@ from clevrhope._core import (
 )
 from clevrhope.config.presets import Config
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import Vocab, make_vocab
+from clevrhope.dataset.vocab import Vocab, extended_vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.look.definition import read_look
 from clevrhope.look.view import off_the_ground
 from clevrhope.pipeline.clevr import constraints
-from clevrhope.pipeline.encoder import Encoder
 from clevrhope.questions import read_phrasings, synonyms_path
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_form
@@ -48,6 +50,48 @@ number 4, so that the numbers of all words are the same with it."""
 
 CLEVR_RANGE, MOST_RANGE = 3.0, 1000.0
 """CLEVR's `position_range`, and the largest one that a world may have."""
+
+
+class Encoder:
+    """Encodes questions with a vocabulary: the dataset's, or one that continues its numbers."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        vocab: Vocab,
+        answers: Sequence[str],
+        *,
+        words: Iterable[str] = (),
+        functions: Sequence[str] = (),
+    ) -> None:
+        """Continues a vocabulary.
+
+        Args:
+            vocabulary: the values of programs.
+            vocab: the numbers that stay.
+            answers: the answers of the native module, by its own numbers.
+            words: words to be numbered too.
+            functions: functions to be numbered too.
+        """
+        self.tokens = ProgramTokens(vocabulary, vocab.programs()).extended(functions)
+        self.vocab = extended_vocab(vocab, words=words, program_tokens=self.tokens.names, answers=answers)
+        self.words = self.vocab.questions()
+        numbers = self.vocab.answer_token_to_idx
+        self.answers: Ints = np.asarray([numbers[text] for text in answers], dtype=np.int32)
+        """The number in the vocabulary of each of the native module's answers."""
+
+    def columns(self, batch: QuestionBatch, widths: tuple[int, int]) -> dict[str, Any]:
+        """The columns of a question file; `widths` are those of rows of questions and of programs."""
+        questions, question_lengths = batch.question_tokens(self.words, widths[0])
+        programs, program_lengths = batch.program_tokens(self.tokens, widths[1])
+        return {
+            "questions": questions,
+            "question_lengths": question_lengths,
+            "programs": programs,
+            "program_lengths": program_lengths,
+            **{name: batch.column(name) for name in batch.columns},
+            "answers": self.answers[batch.column("answers")],
+        }
 
 
 class Engine:

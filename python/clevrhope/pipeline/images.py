@@ -1,4 +1,4 @@
-"""Images of the scenes in use, as PNG and HDF5 files."""
+"""Images of the scenes in use, as PNG and HDF5 files, and their masks, depths and normals, as HDF5."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -15,16 +15,18 @@ from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import ImageStore, remove_store, stored_images
 from clevrhope.dataset.images_h5 import ImageArray, PackedImage, aggregate_images, images_in, read_images
-from clevrhope.dataset.layout import Layout, image_index
+from clevrhope.dataset.layout import Layout, image_index, own_files
 from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
+from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.png import encode_png, is_whole_png, read_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.stage import stage_title, write_results
 from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.runtime.atomic import FileRecord, record, write_whole
+from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
 from clevrhope.runtime.progress import Advance, Progress
 
 WriteImage: TypeAlias = Callable[[Path, ImageArray], None]
@@ -44,12 +46,22 @@ class PoolWork:
 
 def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
     """For each pool, the scenes whose images are in no file: PNG, HDF5, or the store to be packed."""
-    found = []
+    work = []
     for pool, indices in used.items():
         there = np.union1d(images_in(layout.images_h5(pool)), png_indices(layout.images(pool), pool))
         there = np.union1d(there, stored_images(layout.image_store(pool)))
-        found.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
-    return found
+        work.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
+    return work
+
+
+def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str]) -> list[PoolWork]:
+    """For each pool, the scenes that lack an annotation of these kinds; empty if no kinds are wanted."""
+    work = []
+    for pool, indices in used.items() if kinds else ():
+        left = np.setdiff1d(indices, annotated_in(layout.passes_h5(pool), kinds))
+        in_records = [set(kinds) <= kinds_in_record(layout.passes_record(pool, i)) for i in left.tolist()]
+        work.append(PoolWork(pool, indices, left[~np.asarray(in_records, dtype=bool)]))
+    return work
 
 
 @contextmanager
@@ -108,6 +120,37 @@ def _copy_published(
     return rendered
 
 
+def annotate_missing(
+    work: Sequence[PoolWork], resolved: Resolved, renderer: Renderer, progress: Progress
+) -> None:
+    """Makes the missing annotations, as records that appear when complete.
+
+    Raises:
+        ScenesFailedError: some scenes failed; raised after those of all other scenes are written.
+    """
+    n_missing = sum(len(each.missing) for each in work)
+    if not n_missing:
+        return
+    layout, kinds = resolved.layout, resolved.config.passes
+
+    def write(path: Path, passes: Passes) -> None:
+        write_record(path, pack(passes, kinds))
+
+    with progress.stage("Annotating images", total=n_missing, unit="images") as advance:
+        tasks = (
+            (layout.passes_record(each.pool, scene["image_index"]), scene)
+            for each in work
+            for scene in scenes_of(layout, each.pool, each.missing)
+        )
+        for _ in write_results(annotator_of(renderer).passes(tasks), write):
+            advance(1)
+
+
+def passes_store(layout: Layout, pool: str) -> WorkingFolder:
+    """The folder in which a pool's annotations wait to be packed into HDF5."""
+    return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
+
+
 def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
     """Converts a pool's images, which must all exist, to the wanted file formats."""
     layout, pool = resolved.layout, each.pool
@@ -125,7 +168,7 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
             advance(1)
     if resolved.config.h5:
         aggregate = partial(pack_images, layout, pool, each.used.tolist())
-        files[layout.relative(h5)] = archive_record(h5, each, aggregate, layout, manifest, advance)
+        files[layout.relative(h5)] = _archive_record(h5, each, aggregate, layout, manifest, advance)
     remove_store(layout.image_store(pool))
     entry = {
         "images": len(each.used),
@@ -134,6 +177,24 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
             kind for kind, there in (("PNG", resolved.config.png), ("HDF5", resolved.config.h5)) if there
         ],
     }
+    return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
+
+
+def store_passes(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Packs a pool's annotations, which must all exist, into its HDF5 file."""
+    layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
+    path = layout.passes_h5(pool)
+    aggregate = partial(
+        aggregate_passes,
+        path,
+        each.used.tolist(),
+        lambda index: layout.passes_record(pool, index),
+        kinds=kinds,
+        about={"pool": pool},
+    )
+    files = {layout.relative(path): _archive_record(path, each, aggregate, layout, manifest, advance)}
+    passes_store(layout, pool).remove()
+    entry = {**manifest.pools[pool], "passes": list(kinds)}
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
 
 
@@ -151,7 +212,7 @@ def pack_images(
         return aggregate_images(layout.images_h5(pool), indices, packed, pool=pool, on_image=on_image)
 
 
-def archive_record(
+def _archive_record(
     path: Path,
     each: PoolWork,
     aggregate: Callable[..., bool],

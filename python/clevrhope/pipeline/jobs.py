@@ -10,9 +10,8 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.engine import Engine
-from clevrhope.pipeline.limits import second_palette
 from clevrhope.pipeline.minimal import n_groups, n_places
-from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.request import Request, second_palette
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, covr_splits, is_covr

@@ -1,14 +1,19 @@
-"""Building one machine's part of a request, and merging the parts of all machines.
+"""The parts of a request: built by machines that do not talk to each other, and merged.
 
 A part is a dataset's folder with some of the splits and some of the images. The merged parts have the same
 bytes as a build on one machine.
+
+Text is divided by splits: a machine writes whole files, for some splits of some sub-datasets. Images are
+divided by scenes. Every machine can tell without text which scenes will be used, because a streamed split
+uses the first scenes that pass its predicate. (If scenes yield fewer questions than wanted, it uses a few
+more, which merge renders.)
 """
 
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -18,11 +23,20 @@ from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest, read_manifest, write_manifest
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import removed_suites
 from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
 from clevrhope.images.png import read_png
-from clevrhope.pipeline.annotations import annotate_missing, missing_passes
-from clevrhope.pipeline.images import image_writer, missing_images, render_missing
+from clevrhope.pipeline import questions
+from clevrhope.pipeline.engine import Engine
+from clevrhope.pipeline.images import (
+    annotate_missing,
+    image_writer,
+    missing_images,
+    missing_passes,
+    render_missing,
+)
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.run import (
@@ -35,7 +49,6 @@ from clevrhope.pipeline.run import (
     try_each_split,
     write_text,
 )
-from clevrhope.pipeline.shard import Shard, request_as_json
 from clevrhope.pipeline.text import indices_by_pool, scenes_in_use, without_old_suites, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
 from clevrhope.runtime.lock import locked
@@ -44,6 +57,52 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.kinds import SplitKind
+
+SCENES_TOGETHER = 50
+"""Consecutive scenes that one machine renders; few, so that all machines get about the same number."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One machine's part, such as 3/16: the third of sixteen."""
+
+    number: int
+    """Counted from 1."""
+    of: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def jobs(self, resolved: Resolved) -> tuple[Job, ...]:
+        """The splits that this machine writes; the largest go first, each to the least loaded machine."""
+        loads = [0] * self.of
+        mine: list[Job] = []
+        for job in sorted(resolved.jobs, key=lambda job: (-job.n_questions, job.hop.name, job.split)):
+            least = loads.index(min(loads))
+            loads[least] += job.n_questions
+            if least == self.number - 1:
+                mine.append(job)
+        return tuple(job for job in resolved.jobs if job in mine)
+
+    def images(self, resolved: Resolved) -> dict[str, Ints]:
+        """Pool -> the scenes that this machine renders, sorted."""
+        used = indices_by_pool((job.pool, _scenes(job, resolved.engine)) for job in resolved.jobs)
+        return {
+            pool: each[each // SCENES_TOGETHER % self.of == self.number - 1] for pool, each in used.items()
+        }
+
+
+def parse_shard(text: str) -> Shard:
+    """Parses a shard such as "3/16".
+
+    Raises:
+        ConfigError: the text is not a shard.
+    """
+    number, slash, of = text.partition("/")
+    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        raise ConfigError(f'--shard: "{text}" should be a number and how many there are, such as 3/16')
+    return Shard(int(number), int(of))
 
 
 @dataclass(frozen=True)
@@ -81,9 +140,8 @@ def build_part(
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         sweep(resolved.layout.folders())
-        manifest = start_manifest(
-            replace(mine, manifest=replace(mine.manifest, shard=shard.as_json(resolved)))
-        )
+        entry = {"number": shard.number, "of": shard.of, "asked": _request_json(resolved)}
+        manifest = start_manifest(replace(mine, manifest=replace(mine.manifest, shard=entry)))
         manifest = write_text(mine, manifest, progress)
         images = shard.images(resolved) if renderer is not None else {}
         n_images = sum(map(len, images.values()))
@@ -161,14 +219,32 @@ def merge(
     return replace(summary, suites=removed_suites(before, existing_manifest(layout.manifest)))
 
 
+def _scenes(job: Job, engine: Engine) -> Ints:
+    """The scenes that a split uses, if each yields all of its questions."""
+    if not isinstance(job.kind, SplitKind) or job.kind.drawn != "stream":
+        return questions.images_of(job, engine)[1]
+    n_scenes = -(-job.goal // job.kind.questions_per_scene)
+    return engine.eligible_scenes(job.split, job.pool, job.hop.held_out, job.kind.rule, n_scenes)
+
+
+def _request_json(resolved: Resolved) -> dict[str, Any]:
+    """The whole request as each part records it, so that merge can compare the parts."""
+    return {
+        "sizes": asdict(resolved.config.sizes),
+        "images": resolved.config.images,
+        "passes": list(resolved.config.passes),
+        "question_json": resolved.config.question_json,
+        "render": resolved.request.render,
+        "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.jobs},
+        "palettes": {name: each.as_json() for name, each in sorted(resolved.engine.palettes.items())},
+    }
+
+
 def _check_is_part(out: Path, shard: Shard) -> None:
     existing = read_manifest(Layout(out).manifest, repairs=True)
     if existing is not None and existing.part != str(shard):
-        what = (
-            "a whole dataset, not a part of one"
-            if existing.part is None
-            else f"part {existing.part}, not {shard}"
-        )
+        is_whole = existing.part is None
+        what = "a whole dataset, not a part of one" if is_whole else f"part {existing.part}, not {shard}"
         raise DatasetError(f"{out}: {what}; give each part a folder of its own with --out")
 
 
@@ -199,9 +275,9 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
     """Checks that all parts of this request are present, each once."""
     if not found:
         raise ConfigError("no parts given; name the folders that build --shard made")
-    wanted = request_as_json(resolved)
+    wanted = _request_json(resolved)
     seen: dict[int, Path] = {}
-    of = found[0][1].shard["of"] if found[0][1].shard else 0
+    of = int((found[0][1].shard or {})["of"])
     for folder, part in found:
         shard = part.shard or {}
         check_binding(part, replace(resolved.manifest, rendering=resolved.request.rendering), folder)

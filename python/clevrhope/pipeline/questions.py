@@ -1,8 +1,8 @@
 """All questions of a split, in batches, as a folder's engine makes them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,8 +36,12 @@ class Batch:
     table: QuestionTable
     rows: list[bytes]
     """The same questions as rows of CLEVR's JSON; empty if no JSON is wanted."""
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Mapping[str, Any]
     """Attributes of the split's HDF5 file, as far as this batch."""
+
+
+_Made: TypeAlias = tuple[QuestionBatch, Mapping[str, Any]]
+"""Questions of the native module, and attributes as in `Batch`."""
 
 
 def questions_of(job: Job, engine: Engine) -> Iterator[Batch]:
@@ -46,16 +50,24 @@ def questions_of(job: Job, engine: Engine) -> Iterator[Batch]:
     Raises:
         SplitError: a bounded search found too little; names the predicate that excludes too much.
     """
-    if isinstance(job.kind, CovrKind):
-        return _of_sets(job, job.kind, engine)
-    batches = {"stream": _of_stream, "places": _of_places, "groups": _of_places, "sets": _of_counting}
-    return _encoded(batches[job.kind.drawn](job, job.kind, engine), job, engine)
+    kind = SETS if job.of_sets else SINGLE
+    encoder = engine.sets.encoder if job.of_sets else engine.encoder
+    texts = engine.sets.phrasings if job.of_sets else engine.templates
+    widths = (texts.question_width, texts.program_width)
+    done = 0
+    for batch, attributes in _made(job, engine):
+        columns = encoder.columns(batch, widths)
+        if job.of_sets:
+            columns["orig_idxs"] = np.arange(done, done + len(batch), dtype=np.int32)
+        rows = batch.json_rows(split=job.split, start_index=done) if job.question_json else []
+        yield Batch(QuestionTable(kind, columns), rows, attributes)
+        done += len(batch)
 
 
-def images_of(job: Job, engine: Engine) -> Ints:
-    """The images of a split, sorted, each once; makes its questions to find them."""
-    batches = questions_of(replace(job, question_json=False), engine)
-    return distinct_images([batch.table.image_idxs for batch in batches])
+def images_of(job: Job, engine: Engine) -> tuple[int, Ints]:
+    """How many questions a split has, and its images, sorted, each once; makes the questions to find out."""
+    columns = [batch.column("image_idxs") for batch, _ in _made(job, engine)]
+    return sum(map(len, columns)), distinct_images(columns)
 
 
 def distinct_images(columns: list[Ints]) -> Ints:
@@ -64,17 +76,14 @@ def distinct_images(columns: list[Ints]) -> Ints:
     return indices[indices >= 0]
 
 
-def _encoded(batches: Iterator[QuestionBatch], job: Job, engine: Engine) -> Iterator[Batch]:
-    """Batches in the form of the files."""
-    widths = (engine.templates.question_width, engine.templates.program_width)
-    done = 0
-    for batch in batches:
-        rows = batch.json_rows(split=job.split, start_index=done) if job.question_json else []
-        yield Batch(QuestionTable(SINGLE, engine.encoder.columns(batch, widths)), rows)
-        done += len(batch)
+def _made(job: Job, engine: Engine) -> Iterator[_Made]:
+    if isinstance(job.kind, CovrKind):
+        return _of_sets(job, job.kind, engine)
+    makers = {"stream": _of_stream, "places": _of_places, "groups": _of_places, "sets": _of_counting}
+    return makers[job.kind.drawn](job, job.kind, engine)
 
 
-def _of_stream(job: Job, kind: SplitKind, engine: Engine) -> Iterator[QuestionBatch]:
+def _of_stream(job: Job, kind: SplitKind, engine: Engine) -> Iterator[_Made]:
     held_out = job.hop.held_out
     rule = kind.rule if held_out else "any"
     stream = QuestionStream.about_images(
@@ -87,40 +96,16 @@ def _of_stream(job: Job, kind: SplitKind, engine: Engine) -> Iterator[QuestionBa
         questions_per_scene=kind.questions_per_scene,
         in_chains=engine.config.strictness == "chain",
     )
-    left = job.goal
-    while left > 0:
-        # The number of windows that suffices if each scene yields all of its questions.
-        n_windows = -(-left // (WINDOW * kind.questions_per_scene))
-        batch = stream.next(min(WINDOWS_A_BATCH, n_windows))
-        yield batch.take(0, left) if len(batch) > left else batch
-        left -= len(batch)
+    for batch in _first(stream, job.goal, WINDOW * kind.questions_per_scene, WINDOWS_A_BATCH):
+        yield batch, {}
 
 
-def _of_places(job: Job, kind: SplitKind, engine: Engine) -> Iterator[QuestionBatch]:
-    """The questions of a minimal or existence split, in the order of its places."""
-    pool = engine.minimal_pool(job.hop)
-    first = first_groups if kind.drawn == "groups" else first_places
-    places = np.asarray(first(pool, job.goal, seed=engine.seed), dtype=np.uint64)
-    kind_of_set: Literal["iid", "ood"] = "iid" if kind.asked == "never" else "ood"
-    for begin in range(0, len(places), PLACES_A_BATCH):
-        some = places[begin : begin + PLACES_A_BATCH]
-        yield pool.questions(engine.templates, seed=engine.seed, kind=kind_of_set, places=some)
-
-
-def _of_counting(job: Job, kind: SplitKind, engine: Engine) -> Iterator[QuestionBatch]:
-    """The questions of a value's first counting sets, in order."""
-    pool = engine.counting_pool(job.hop)
-    for first in range(0, job.goal, SETS_A_BATCH):
-        n = min(SETS_A_BATCH, job.goal - first)
-        yield pool.questions(engine.templates, seed=engine.seed, first=first, n=n)
-
-
-def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[Batch]:
+def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[_Made]:
     """The questions of a split over several images."""
-    held_out, config, sets = job.hop.held_out, engine.config, engine.sets
+    held_out, config = job.hop.held_out, engine.config
     stream = QuestionStream.about_sets(
         engine.pool_scenes(job.pool),
-        sets.phrasings,
+        engine.sets.phrasings,
         split=kind.questions,
         held_out=list(held_out) if held_out else None,
         scenes=kind.scenes(config.covr_hold) if held_out else "any",
@@ -130,17 +115,33 @@ def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[Batch]:
         half=kind.half,
         paraphrased=kind.paraphrased,
     )
-    widths = (sets.phrasings.question_width, sets.phrasings.program_width)
-    done = 0
-    while done < job.goal:
-        n_windows = -(-(job.goal - done) // SETS_A_WINDOW)
-        made = stream.next(min(WINDOWS_OF_SETS_A_BATCH, n_windows))
-        batch = made.take(0, min(len(made), job.goal - done))
-        columns = {
-            **sets.encoder.columns(batch, widths),
-            "orig_idxs": np.arange(done, done + len(batch), dtype=np.int32),
-        }
-        rows = batch.json_rows(split=job.split, start_index=done) if job.question_json else []
-        skipped = np.asarray([stream.skipped[name] for name in covr_template_names()], dtype=np.int64)
-        yield Batch(QuestionTable(SETS, columns), rows, {**sets.attributes, "skipped": skipped})
-        done += len(made)
+    for batch in _first(stream, job.goal, SETS_A_WINDOW, WINDOWS_OF_SETS_A_BATCH):
+        skipped = [stream.skipped[name] for name in covr_template_names()]
+        yield batch, {**engine.sets.attributes, "skipped": np.asarray(skipped, dtype=np.int64)}
+
+
+def _first(stream: QuestionStream, n: int, a_window: int, windows_a_batch: int) -> Iterator[QuestionBatch]:
+    """The first n questions of a stream, of whose windows each has at most so many questions."""
+    while n > 0:
+        batch = stream.next(min(windows_a_batch, -(-n // a_window)))
+        yield batch.take(0, n) if len(batch) > n else batch
+        n -= len(batch)
+
+
+def _of_places(job: Job, kind: SplitKind, engine: Engine) -> Iterator[_Made]:
+    """The questions of a minimal or existence split, in the order of its places."""
+    pool = engine.minimal_pool(job.hop)
+    first = first_groups if kind.drawn == "groups" else first_places
+    places = np.asarray(first(pool, job.goal, seed=engine.seed), dtype=np.uint64)
+    kind_of_set: Literal["iid", "ood"] = "iid" if kind.asked == "never" else "ood"
+    for begin in range(0, len(places), PLACES_A_BATCH):
+        chosen = places[begin : begin + PLACES_A_BATCH]
+        yield pool.questions(engine.templates, seed=engine.seed, kind=kind_of_set, places=chosen), {}
+
+
+def _of_counting(job: Job, kind: SplitKind, engine: Engine) -> Iterator[_Made]:
+    """The questions of a value's first counting sets, in order."""
+    pool = engine.counting_pool(job.hop)
+    for first in range(0, job.goal, SETS_A_BATCH):
+        n = min(SETS_A_BATCH, job.goal - first)
+        yield pool.questions(engine.templates, seed=engine.seed, first=first, n=n), {}

@@ -17,18 +17,21 @@ from clevrhope.errors import DatasetError
 from clevrhope.images import renderers
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.rendering_record import rendering_of_folder
+from clevrhope.images.renderers import rendering_of_folder
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
-from clevrhope.pipeline.annotations import annotate_missing, missing_passes, passes_store, store_passes
 from clevrhope.pipeline.documents import write_documents
 from clevrhope.pipeline.images import (
     PoolWork,
+    annotate_missing,
     check_images,
     missing_images,
+    missing_passes,
+    passes_store,
     render_missing,
     store_images,
+    store_passes,
     unlisted_archives,
 )
 from clevrhope.pipeline.questions import questions_of

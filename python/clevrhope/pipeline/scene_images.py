@@ -19,16 +19,17 @@ from clevrhope.dataset.binding import difference
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
-from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import Annotator, annotator_of, parse_passes
+from clevrhope.images.placement import place_inside
 from clevrhope.images.png import is_whole_png
 from clevrhope.images.renderer import Scene
-from clevrhope.images.renderers import open_renderer, row_of
-from clevrhope.images.rendering_record import (
+from clevrhope.images.renderers import (
+    open_renderer,
     other_revision,
     rendering_as_json,
     rendering_from_json,
     rendering_of_folder,
+    row_of,
 )
 from clevrhope.images.settings import Rendering
 from clevrhope.images.stage import render_png_files, stage_title, write_results

@@ -1,4 +1,4 @@
-"""Makes the pairs of a suite of questions on the splits of a finished dataset."""
+"""Makes pairs of a suite on the splits of a finished dataset, and train sets with questions of a suite."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -8,29 +8,30 @@ from typing import Any, Literal
 
 import numpy as np
 
-from clevrhope._core import Pairs, QuestionBatch, SceneGraphs, Suite, Vocabulary
+from clevrhope._core import Pairs, QuestionBatch, SceneGraphs, Suite
 from clevrhope.dataset.clevr_json import read_scene_indices
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_kinds import ADDED, PAIRS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.suite_questions import EVERY, augmented_split, n_augmented, rows_of_added, rows_of_own
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, SceneError, TemplateError
-from clevrhope.pipeline.encoder import Encoder
-from clevrhope.pipeline.suite_writer import SuiteWriter, pair_columns
-from clevrhope.questions import Templates, read_templates
+from clevrhope.pipeline.engine import Encoder
+from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint
-from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
-from clevrhope.splits.palettes import palette_from_json, parse_pool_name
 
 PAIRS_A_BLOCK = 32_768
 """Pairs that are written at once, about 70 MB of JSON rows."""
+
+ROWS_A_BLOCK = 65_536
+"""Rows of a train set with added questions that are written at once, about 70 MB of JSON."""
 
 PER_CELL: Mapping[str, int] = {"demo": 10, "small": 50, "paper": 2500}
 """How many pairs each cell of a test should have, by the dataset's preset."""
@@ -196,21 +197,19 @@ class SuiteMaker:
     def _blocks(self, pairs: Pairs, rows: QuestionTable) -> Iterator[tuple[QuestionBatch, QuestionTable]]:
         """The pairs in blocks; one empty block if there are no pairs."""
         widths = self.widths(rows)
-        swapped, tests = pairs.swapped, pairs.tests
-        of_pairs: dict[str, Any] = {
-            "pair_idxs": np.arange(len(pairs), dtype=np.int32),
-            "test": tests.astype(np.int16),
-            "tier": self.writer.tiers[tests],
-            "cell": pairs.cells,
-            "touches": (pairs.touches >> 2).astype(np.int8),
-            "relation": pairs.relations,
-            "value": self.values(pairs),
-        }
-        originals = np.stack([np.where(swapped, -1, pairs.rows), np.where(swapped, pairs.rows, -1)], axis=1)
+        originals = np.where(np.stack([~pairs.swapped, pairs.swapped], axis=1), pairs.rows[:, None], -1)
         for first in range(0, max(1, len(pairs)), PAIRS_A_BLOCK):
-            some = slice(first, min(first + PAIRS_A_BLOCK, len(pairs)))
-            batch = pairs.questions.take(2 * some.start, 2 * some.stop)
-            columns = pair_columns({name: column[some] for name, column in of_pairs.items()}, originals[some])
+            block = slice(first, min(first + PAIRS_A_BLOCK, len(pairs)))
+            batch = pairs.questions.take(2 * first, 2 * block.stop)
+            columns = self.writer.pair_columns(
+                first,
+                pairs.tests[block],
+                cells=pairs.cells[block],
+                touches=pairs.touches[block],
+                relations=pairs.relations[block],
+                values=self.values(pairs)[block],
+                originals=originals[block],
+            )
             columns["clevr_programs"] = self.clevr_programs(batch, widths)
             yield batch, self.writer.table(PAIRS, batch, widths, columns)
 
@@ -262,31 +261,53 @@ class SuiteMaker:
         return scenes, places.astype(np.int64)
 
 
-def palette_data(manifest: Manifest, pool: str) -> bytes | None:
-    """The palette of a pool as JSON, as the native module reads it; None for none."""
-    _, name = parse_pool_name(pool)
-    return palette_from_json(manifest.palettes[name]).data(pool) if name else None
+class TrainMaker(SuiteMaker):
+    """Makes, beside each train set, one with added questions of a suite, such as train_carets.
 
+    Each `EVERY` questions of the train set are followed by a partner of one of the questions so far. The
+    suite's tests take turns, so that each adds the same number of questions where it can. A larger train set
+    only extends a smaller one. If values are held out, no added question mentions them.
 
-def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
-    """The templates that the dataset was made with: the package's, or those that contain the suite's folder.
+    Source: Jimenez et al., "CARETS", appendix on data augmentation: 9.9% more questions of the suite's types.
 
     Raises:
-        TemplateError: it was made with others.
+        TemplateError: no test has a partner where one is due.
     """
-    beside = suite.resolve().parent.parent
-    for folder in dict.fromkeys((assets.question_templates(), beside)):
-        if not any(folder.glob("*.json")):
-            continue
-        templates = read_templates(vocabulary, folder)
-        if templates.fingerprint == manifest.templates["fingerprint"]:
-            return templates, folder
-    name = manifest.config.get("templates", "question_templates")
-    raise TemplateError(
-        f"the dataset was made with other templates ({name}, fingerprint "
-        f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
-        f"{name}/suites/{suite.name}"
-    )
+
+    role, every = "train", EVERY
+
+    def write(
+        self, manifest: Manifest, hop: Hop, split: str, rows: QuestionTable, pairs: Pairs
+    ) -> tuple[Manifest, SuiteSplit]:
+        """Writes a train set's own and added questions; returns what `SuiteMaker.write` returns."""
+        name = augmented_split(self.writer.suite)
+        columns = self._columns(pairs, len(rows))
+        firsts = range(0, max(1, n_augmented(len(rows))), ROWS_A_BLOCK)
+        blocks = (self._block(pairs, columns, first, self.widths(rows)) for first in firsts)
+        entry = {"pairs": len(pairs), "originals": len(rows)}
+        pool = str(manifest.splits[hop.name][split]["pool"])
+        manifest = self.writer.write(manifest, hop.name, name, blocks, entry, pool=pool)
+        return manifest, self.counts(hop, name, len(rows), pairs)
+
+    def _columns(self, pairs: Pairs, n: int) -> dict[str, Any]:
+        """The columns of added questions, over all rows; -1 for the n questions of the train set."""
+        dtypes = {"test": "i2", "tier": "i1", "relation": "i1", "value": "i4", "source_idxs": "i4"}
+        columns = {name: np.full(n_augmented(n), -1, dtype) for name, dtype in dtypes.items()}
+        added = rows_of_added(n)
+        columns["test"][added], columns["tier"][added] = pairs.tests, self.writer.tiers[pairs.tests]
+        columns["relation"][added], columns["value"][added] = pairs.relations, self.values(pairs)
+        columns["source_idxs"][rows_of_own(n)] = np.arange(n)
+        columns["source_idxs"][added] = pairs.rows
+        return columns
+
+    def _block(
+        self, pairs: Pairs, columns: dict[str, Any], first: int, widths: tuple[int, int]
+    ) -> tuple[QuestionBatch, QuestionTable]:
+        block = slice(first, min(first + ROWS_A_BLOCK, len(columns["test"])))
+        batch = pairs.questions.take(block.start, block.stop)
+        of_block = {name: column[block] for name, column in columns.items()}
+        of_block["clevr_programs"] = self.clevr_programs(batch, widths)
+        return batch, self.writer.table(ADDED, batch, widths, of_block)
 
 
 def _counts(suite: Suite, pairs: Pairs) -> Iterator[TestCounts]:

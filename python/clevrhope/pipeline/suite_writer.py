@@ -1,23 +1,26 @@
-"""The files of a suite on one split: its questions as HDF5 and JSON, and its vocabulary."""
+"""What all makers of suites share: the files of a suite on a split, and what a dataset was made with."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import QuestionBatch
+from clevrhope._core import QuestionBatch, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.question_kinds import RELATIONS, TIERS, QuestionKind
+from clevrhope.dataset.question_kinds import TIERS, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable, rows_with
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
-from clevrhope.pipeline.encoder import Encoder
+from clevrhope.errors import TemplateError
+from clevrhope.pipeline.engine import Encoder
+from clevrhope.questions import Templates, read_templates
+from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
-
-Columns = Mapping[str, Any]
+from clevrhope.splits.palettes import palette_from_json, parse_pool_name
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class SuiteWriter:
             rows_file(questions, key="questions", info=question_info(split)) as add_rows,
         ):
             for batch, table in blocks:
-                writer.append(table)
+                writer.append(table.arrays())
                 add_rows(rows_with(batch.json_rows(split=split, start_index=done), table))
                 done += len(batch)
         vocab = layout.suite_vocab(hop, self.suite)
@@ -85,11 +88,34 @@ class SuiteWriter:
         return replace(manifest.with_files(files), suites=suites)
 
     def table(
-        self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Columns
+        self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Mapping[str, Any]
     ) -> QuestionTable:
         """The table of a batch, with columns of its kind besides those of all questions."""
         encoded = self.encoder.columns(batch, widths)
         return QuestionTable(kind, {**encoded, **columns}, vocab=self.encoder.vocab, **self._names)
+
+    def pair_columns(
+        self, first: int, tests: Any, *, cells: Any, touches: Any, relations: Any, values: Any, originals: Any
+    ) -> dict[str, Any]:
+        """The columns of both questions of K pairs, (2 K,), from those with one number for each pair.
+
+        `first` is the number of the first pair, `touches` has the bits of the native module, and `originals`
+        the rows (K, 2) of the questions in the split's own file, or -1.
+        """
+        of_pairs = {
+            "pair_idxs": np.arange(first, first + len(tests), dtype=np.int32),
+            "test": tests.astype(np.int16),
+            "tier": self.tiers[tests],
+            "cell": cells,
+            "touches": (touches >> 2).astype(np.int8),
+            "relation": relations,
+            "value": values,
+        }
+        return {
+            **{name: np.repeat(column, 2) for name, column in of_pairs.items()},
+            "role": np.tile(np.asarray([0, 1], dtype=np.int8), len(tests)),
+            "orig_idxs": originals.reshape(-1).astype(np.int32),
+        }
 
     @property
     def _names(self) -> dict[str, Any]:
@@ -97,16 +123,28 @@ class SuiteWriter:
         return {"suite": self.suite, "tests": list(names), "types": list(types)}
 
 
-def pair_columns(pairs: Columns, originals: Any) -> dict[str, Any]:
-    """The columns of both questions of K pairs, (2 K,), from those with one number for each pair.
+def palette_data(manifest: Manifest, pool: str) -> bytes | None:
+    """The palette of a pool as JSON, as the native module reads it; None for none."""
+    _, name = parse_pool_name(pool)
+    return palette_from_json(manifest.palettes[name]).data(pool) if name else None
 
-    `originals` are the rows (K, 2) of the questions in the split's own file, or -1.
+
+def used_templates(manifest: Manifest, vocabulary: Vocabulary, suite: Path) -> tuple[Templates, Path]:
+    """The templates that the dataset was made with: the package's, or those that contain the suite's folder.
+
+    Raises:
+        TemplateError: it was made with others.
     """
-    return {
-        **{name: np.repeat(column, 2) for name, column in pairs.items()},
-        "role": np.tile(np.asarray([0, 1], dtype=np.int8), len(originals)),
-        "orig_idxs": originals.reshape(-1).astype(np.int32),
-    }
-
-
-SAME, FLIP = RELATIONS.index("same"), RELATIONS.index("flip")
+    beside = suite.resolve().parent.parent
+    for folder in dict.fromkeys((assets.question_templates(), beside)):
+        if not any(folder.glob("*.json")):
+            continue
+        templates = read_templates(vocabulary, folder)
+        if templates.fingerprint == manifest.templates["fingerprint"]:
+            return templates, folder
+    name = manifest.config.get("templates", "question_templates")
+    raise TemplateError(
+        f"the dataset was made with other templates ({name}, fingerprint "
+        f"{manifest.templates['fingerprint'][:12]}...); give the suite's folder with --templates, such as "
+        f"{name}/suites/{suite.name}"
+    )

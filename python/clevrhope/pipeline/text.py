@@ -1,8 +1,10 @@
 """Question files, and files of the scenes that they ask about."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,11 +20,12 @@ from clevrhope.dataset.vocab import write_vocab
 from clevrhope.describe.plot_files import without_plots
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job
-from clevrhope.pipeline.prefetch import prefetch, prefetch_each
 from clevrhope.pipeline.questions import Batch, distinct_images, questions_of
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import TRAIN
+
+T = TypeVar("T")
 
 
 def write_vocabularies(layout: Layout, engine: Engine, *, of_sets: bool) -> dict[str, FileRecord]:
@@ -53,7 +56,7 @@ def write_split(
             QuestionWriter(h5, hop=hop, split=split, pool=job.pool, prefixes=prefixes)
         )
         for batch in batches:
-            writer.append(batch.table)
+            writer.append(batch.table.arrays())
             for name, value in batch.attributes.items():
                 writer.set_attribute(name, value)
             if add_rows is not None:
@@ -120,9 +123,37 @@ def write_scenes(
 
 def generate_questions(jobs: Sequence[Job], engine: Engine) -> Generator[tuple[Job, Iterator[Batch]]]:
     """Yields each job with its questions, whose next batch is made while the caller writes one."""
-
-    def batches(job: Job) -> Iterator[Batch]:
-        yield from questions_of(job, engine)  # nothing, not even an error, happens before its turn
-
-    with closing(prefetch_each(map(batches, jobs))) as sources:
+    with closing(prefetch_each(questions_of(job, engine) for job in jobs)) as sources:
         yield from zip(jobs, sources, strict=True)
+
+
+def prefetch(items: Iterator[T]) -> Iterator[T]:
+    """Yields the items of an iterator, making each while the one before it is used."""
+    with closing(prefetch_each([items])) as sources:
+        for source in sources:
+            yield from source
+
+
+def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
+    """Yields iterators to be exhausted in order; the first item of each is made while earlier ones are used.
+
+    An exception of a source is raised where its items are taken.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        try:
+            before: Iterator[T] | None = None
+            for items in sources:
+                source = _submitted(thread, items, thread.submit(next, items, None))
+                if before is not None:
+                    yield before
+                before = source
+            if before is not None:
+                yield before
+        finally:
+            thread.shutdown(cancel_futures=True)
+
+
+def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T | None]) -> Iterator[T]:
+    while (item := coming.result()) is not None:
+        coming = thread.submit(next, items, None)
+        yield item

@@ -1,23 +1,24 @@
 """The report's section on questions about sets of images: splits by predicates, test sets, templates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.covr.scorer import score_covr
-from clevrhope.metrics.covr.tables import (
+from clevrhope.metrics.covr import score_covr
+from clevrhope.metrics.results import Condition, Results, SplitScores
+from clevrhope.metrics.text_tables import (
     NO_SCORE,
     ROW_HEADS,
     WHY_NO_SCORE,
     described,
     is_undefined,
     row_cells,
+    text_with_interval,
+    value_text,
 )
-from clevrhope.metrics.results import Condition, Results
-from clevrhope.metrics.text_tables import text_with_interval, value_text
 from clevrhope.report.page import Table
-from clevrhope.report.results import Keys, check_dataset
+from clevrhope.report.results import Keys, check_dataset, grouped
 from clevrhope.report.runs import Source
 from clevrhope.runtime.progress import Progress
 
@@ -53,14 +54,14 @@ def measure_covr(
 
 def covr_tables(scores: Results) -> dict[str, Any]:
     """The tables of a dataset: splits by predicates, test sets, and their parts."""
-    conditions = scores.conditions
     parts = [("covr_test", "template"), ("covr_test", "structure"), ("covr_test_ood", "place")]
     return {
         "predicates": _predicates_table(scores),
         "why_no_score": f"{NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else "",
-        "test_sets": _sets_table(conditions),
+        "test_sets": _sets_table(scores.conditions),
         "parts": [
-            {"split": split, "name": by, "table": _parts_table(conditions, by, split)} for split, by in parts
+            {"split": split, "name": by, "table": _parts_table(scores.conditions, by, split)}
+            for split, by in parts
         ],
     }
 
@@ -78,17 +79,20 @@ def _predicates_table(scores: Results) -> Table:
 
 def _sets_table(conditions: Sequence[Condition]) -> Table:
     splits = list(dict.fromkeys(split for condition in conditions for split in condition.splits))
-    rows = []
-    for condition in conditions:
-        means = {split: scores.mean["accuracy"] for split, scores in condition.splits.items()}
-        cells = [text_with_interval(means[split]) if split in means else "" for split in splits]
-        rows.append([*_name(condition), *cells])
-    first = {condition.hop: condition.splits for condition in reversed(conditions)}
-    for name, baseline in (("Maj", "maj"), ("MajTempl", "maj_templ")):
-        for hop in dict.fromkeys(condition.hop for condition in conditions):
-            of = {split: scores.constants[baseline].percent for split, scores in first[hop].items()}
-            rows.append([name, hop, "", *(f"{of[split]:.1f}" if split in of else "" for split in splits)])
+
+    def row(name: Sequence[str], condition: Condition, text_of: Callable[[SplitScores], str]) -> list[str]:
+        scores = [condition.splits.get(split) for split in splits]
+        return [*name, *("" if each is None else text_of(each) for each in scores)]
+
+    rows = [row(_name(each), each, lambda of: text_with_interval(of.mean["accuracy"])) for each in conditions]
+    first = [of_hop[0] for of_hop in grouped(conditions, lambda condition: condition.hop).values()]
+    rows += [row(["Maj", each.hop, ""], each, lambda of: _percent(of, "maj")) for each in first]
+    rows += [row(["MajTempl", each.hop, ""], each, lambda of: _percent(of, "maj_templ")) for each in first]
     return Table(["model", "HOP", "trained", *splits], rows)
+
+
+def _percent(scores: SplitScores, baseline: str) -> str:
+    return f"{scores.constants[baseline].percent:.1f}"
 
 
 def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
-from clevrhope.metrics.estimates import Estimate
-from clevrhope.metrics.means import mean_of
+from clevrhope.metrics.estimates import Estimate, mean_of
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.report.summary import Group

@@ -14,10 +14,11 @@ from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.bootstrap import Floats
-from clevrhope.metrics.means import mean_of
-from clevrhope.metrics.pairs import SAME_KIND, least_squares, reference_results
-from clevrhope.metrics.pairs.relations import Flags
-from clevrhope.metrics.suites.rights import Rights, rights
+from clevrhope.metrics.estimates import mean_of
+from clevrhope.metrics.pairs import Booleans
+from clevrhope.metrics.published import SAME_KIND, reference_results
+from clevrhope.metrics.regression import least_squares
+from clevrhope.metrics.suites import Rights, rights
 from clevrhope.report.page import Figure, Table, file_name
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.setups import dropped
@@ -78,7 +79,7 @@ class Instance:
         chosen = own.answered & _in_half(own.questions.image_idxs, half)
         return 100 * float(own.right[chosen].mean()) if chosen.any() else float("nan")
 
-    def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Flags, Flags]:
+    def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Booleans, Booleans]:
         """(P,) whether the originals and the partners of P answered pairs are right.
 
         The pairs are of some of RAD's kinds of questions, in one half of a split, and in the dataset's own
@@ -127,8 +128,8 @@ def _is_of(rows: Rights, result: Result) -> bool:
     return (target.hop, size, run or "") == (result.hop, result.train_size, result.run)
 
 
-def _in_half(images: Ints, half: int | None) -> Flags:
-    chosen: Flags = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
+def _in_half(images: Ints, half: int | None) -> Booleans:
+    chosen: Booleans = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
     return chosen
 
 

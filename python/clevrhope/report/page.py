@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from clevrhope.pages import render_html, render_text
+from clevrhope.pages import render_page
 
 FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
@@ -119,9 +119,9 @@ def _joined(text: str) -> str:
 def html(blocks: Sequence[Block]) -> str:
     """The document as one HTML file."""
     title = next((block.text for block in blocks if isinstance(block, Heading)), "Report")
-    return render_html("report/report.html", blocks=blocks, title=title)
+    return render_page("report/report.html", blocks=blocks, title=title)
 
 
 def markdown(blocks: Sequence[Block]) -> str:
     """The document as Markdown; grey cells are in brackets and italics."""
-    return render_text("report/report.md", blocks=blocks)
+    return render_page("report/report.md", blocks=blocks)

@@ -8,7 +8,7 @@ from typing import Any
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError
-from clevrhope.metrics.paper import size_name
+from clevrhope.metrics.published import size_name
 from clevrhope.report.page import Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST, Source

@@ -17,7 +17,7 @@ from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
 from clevrhope.metrics.estimates import Estimate, QuestionOnly, accuracies, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
-from clevrhope.metrics.paper import size_name
+from clevrhope.metrics.published import size_name
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent

@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clevrhope.metrics.covr.tables import WHY_NO_SCORE, described
 from clevrhope.metrics.results import Part, PredicateScores, Results
-from clevrhope.metrics.suites.tables import ALL_PAIRS
+from clevrhope.metrics.suite_tables import ALL_PAIRS
+from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.suites import SuiteResult, count

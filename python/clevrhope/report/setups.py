@@ -10,11 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from clevrhope.models.lxmert.config import LxmertConfig
-from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
+from clevrhope.models.lxmert.config import PRETRAINED, SCRATCH, LxmertConfig
 from clevrhope.models.recipe import Recipe
-from clevrhope.models.tensor_nmn.config import TensorNmnConfig
-from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
+from clevrhope.models.tensor_nmn.config import THREE_STAGES, TensorNmnConfig
 from clevrhope.runtime.json_text import as_json_values
 
 Setup = Mapping[str, Any]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from clevrhope.metrics.estimates import Estimate
-from clevrhope.metrics.paper import size_name
+from clevrhope.metrics.published import size_name
 from clevrhope.report.page import Figure, Table, file_name
 from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.runs import REACHED_FILE

@@ -1,16 +1,33 @@
-"""Results on suites of paired tests: the scores of each run's last weights on the pairs of each split."""
+"""Paired tests: the scores of each run's last weights on suites, as tables, with published results below."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby, product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import Collector
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES, Measures
+from clevrhope.metrics.pairs import coverage
+from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Part, Scores, SplitScores
-from clevrhope.metrics.suites import score_suite
+from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, ROBUSTNESS
+from clevrhope.metrics.suites import YES_NO, Rights, score_suite
+from clevrhope.metrics.text_tables import constant_text
+from clevrhope.report.instances import Instance
+from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
+from clevrhope.report.tables import Columns, greyed, models_of, spread, table_of, with_uncollapsed
 from clevrhope.runtime.progress import Progress
+from clevrhope.splits.kinds import SPLITS
+
+_MOST_COVERED = 12
+"""Most rows and columns of a table of coverage; more could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +44,6 @@ class SuiteResult:
     """The run's own."""
     notes: tuple[str, ...] = ()
     """What must be said wherever the scores are shown."""
-
-    @property
-    def n_missing(self) -> int:
-        """Pairs that lack an answer, which are left out."""
-        return self.scores[Part()].counts["n_missing"]
 
 
 def count(scores: Scores) -> int:
@@ -64,28 +76,267 @@ def measure_suites(
 
 def _of_file(
     results: Sequence[Result], key: AnswerKey, suite: str, collected: Collector
-) -> list[SuiteResult]:
+) -> Iterator[SuiteResult]:
     """The scores of those runs in a file that have a result."""
     source = results[0].source
     # No intervals, so no draws.
     scores = score_suite(key, suite, source.path, seed=0, bootstrap=0, collected=collected)
     runs = {(each.hop, each.run, each.train_size): each for each in results}
-    found = []
     for condition in scores.conditions:
         size = source.train_size if condition.train_size is None else condition.train_size
         for k, name in enumerate(condition.runs):
-            run = (name if name is not None else source.run) or ""
-            result = runs.get((condition.hop, run, size))
-            if result is not None:
-                found += [
-                    SuiteResult(
-                        result,
-                        suite,
-                        split,
-                        scored,
-                        {part: each.runs[k] for part, each in scored.parts.items()},
-                        scores.notes,
-                    )
-                    for split, scored in condition.splits.items()
-                ]
-    return found
+            result = runs.get((condition.hop, (source.run if name is None else name) or "", size))
+            if result is None:
+                continue
+            for split, scored in condition.splits.items():
+                own = {part: each.runs[k] for part, each in scored.parts.items()}
+                yield SuiteResult(result, suite, split, scored, own, scores.notes)
+
+
+# Tables
+
+
+class _Row(NamedTuple):
+    """A part of a suite's pairs, and the results of one model, diversity, train size and split on it."""
+
+    part: Part
+    group: Sequence[SuiteResult]
+
+    @property
+    def first(self) -> Result:
+        """Any of the runs, to ask for what they have in common."""
+        return self.group[0].result
+
+    @property
+    def n(self) -> str:
+        """The pairs, originals or questions; runs on a held-out pair share theirs, which count once."""
+        counts: dict[tuple[Path, str], int] = {}
+        for each in self.group:
+            place = (each.result.source.dataset, each.result.hop)
+            counts[place] = max(counts.get(place, 0), count(each.scores[self.part]))
+        return f"{sum(counts.values()):,}"
+
+    @property
+    def n_unread(self) -> int:
+        """The answers outside the vocabulary."""
+        return sum(each.scores[self.part].counts.get("n_unread", 0) for each in self.group)
+
+    @property
+    def constant(self) -> str:
+        """The accuracy of a constant answer."""
+        return constant_text(each.scored.constants.get(self.part.name) for each in self.group)
+
+    def spread(self, measure: str) -> str:
+        """Mean and deviation of a measure over the runs that define it."""
+        measured = [(each.scores[self.part][measure].value, each.result.collapsed) for each in self.group]
+        defined = [(value, collapsed) for value, collapsed in measured if value is not None]
+        if not defined:
+            return ""
+        values, collapsed = zip(*defined, strict=True)
+        text = with_uncollapsed(values, collapsed, spread)
+        return greyed(text, [each.result for each in self.group])
+
+
+def _measured(measures: Measures, names: Iterable[str] = ()) -> Columns[_Row]:
+    """The columns of measures; of all if no names are given."""
+
+    def cell(name: str) -> Callable[[_Row], str]:
+        return lambda row: row.spread(name)
+
+    return [(measures[name].heading, cell(name)) for name in names or measures]
+
+
+_MODEL: Columns[_Row] = (
+    ("model", lambda row: row.first.model),
+    ("diversity", lambda row: f"{row.first.diversity or ''} {row.first.mode}".strip()),
+    ("train size", lambda row: row.first.size or "unknown size"),
+)
+_TEST: Columns[_Row] = (("test", lambda row: row.part.name), *_MODEL)
+_PAIRS: Columns[_Row] = (("pairs", lambda row: row.n),)
+_ORIGINALS: Columns[_Row] = (*_TEST, ("originals", lambda row: row.n))
+_CONSTANT: Columns[_Row] = (("constant", lambda row: row.constant),)
+_UNREAD: Columns[_Row] = (("unread", lambda row: f"{row.n_unread:,}"),)
+_AGREEMENT, _ROBUSTNESS = _measured(PAIRS, AGREEMENT), _measured(PAIRS, ROBUSTNESS)
+
+
+def suite_tables(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> list[dict[str, Any]]:
+    """What is known of each suite: notes, tables for each split, replies, coverage, and published results.
+
+    `instances` are the runs whose coverage of one another is shown.
+    """
+    suites = []
+    for suite, own in sorted(grouped(results, lambda each: each.suite).items()):
+        of_split = grouped(own, lambda result: result.split)
+        of_model = grouped(own, lambda result: result.result.model)
+        notes = {
+            model: list(dict.fromkeys(note for result in of_model[model] for note in result.notes))
+            for model in models_of(result.result for result in own)
+        }
+        replies: Columns[_Row] = (
+            ("split", lambda row: row.group[0].split),
+            *_MODEL,
+            ("questions", lambda row: row.n),
+            *_measured(REPLIES),
+        )
+        suites.append({
+            "name": suite,
+            "notes": {model: of for model, of in notes.items() if of},
+            "n_missing": sum(result.scores[Part()].counts["n_missing"] for result in own),
+            "beyond": list(dict.fromkeys(test for result in own for test in result.scored.traits["beyond"])),
+            "scored": [result.scored for result in own],
+            "splits": {split: _tables(of_split[split]) for split in SPLITS if split in of_split},
+            "replies": table_of(_rows(own, [YES_NO]), replies),
+            "coverage": coverage_tables(instances, suite),
+            **_published({part.name for part in _parts(own, "test")}),
+        })  # fmt: skip
+    return suites
+
+
+def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
+    """The tables of a suite on a split."""
+    tests = _parts(own, "test")
+    with_cells = list(_rows(own, _tests_and_cells(own)))
+    others = list(_rows(own, _parts(own, "", "type", "tier", "asks", "step")))
+    unread = _UNREAD if any(row.n_unread for row in (*with_cells, *others)) else ()
+    cell: Columns[_Row] = (("cell", lambda row: row.part.cell or ALL_CELLS),)
+    kind: Columns[_Row] = (
+        ("by", lambda row: row.part.by),
+        ("part", lambda row: row.part.name or ALL_PAIRS),
+    )
+    return {
+        "cells": table_of(with_cells, [*_TEST, *cell, *_PAIRS, *unread, *_AGREEMENT]),
+        "rad": table_of(_rows(own, tests), [*_TEST, *_PAIRS, *_ROBUSTNESS[:2], *_CONSTANT, *_ROBUSTNESS[2:]]),
+        "crossings": table_of(
+            _rows(own, _parts(own, "crossings")), [*_ORIGINALS, *_measured(CROSSINGS), *_CONSTANT]
+        ),
+        "groups": table_of(_rows(own, _parts(own, "groups")), [*_ORIGINALS, *_measured(GROUPS)]),
+        "others": table_of(others, [*kind, *_MODEL, *_PAIRS, *unread, *_AGREEMENT, *_ROBUSTNESS[:3]]),
+    }
+
+
+def _parts(own: Sequence[SuiteResult], *breakdowns: str) -> list[Part]:
+    """The parts of some breakdowns, cells left out, that some result has."""
+    there = dict.fromkeys(part for each in own for part in each.scores if not part.cell)
+    return [part for by in breakdowns for part in there if part.by == by]
+
+
+def _tests_and_cells(own: Sequence[SuiteResult]) -> Iterator[Part]:
+    """Each test with its cells; before them all of its pairs, unless they are in one cell."""
+    for test in _parts(own, "test"):
+        cells = sorted({part for each in own for part in each.scores if part[:2] == test[:2] and part.cell})
+        if len(cells) != 1:
+            yield test
+        yield from cells
+
+
+def _rows(own: Sequence[SuiteResult], parts: Iterable[Part]) -> Iterator[_Row]:
+    """A row for each part, split, model, diversity and train size that has scores.
+
+    The cells of a test follow each other for each model.
+    """
+    models, splits = models_of(each.result for each in own), list(SPLITS)
+
+    def key(each: SuiteResult) -> tuple[int, int, int, str, int]:
+        result = each.result
+        split, model = splits.index(each.split), models.index(result.model)
+        return split, model, -result.diversity, result.mode, result.train_size or -1
+
+    for _, of_test in groupby(parts, key=lambda part: part[:2]):
+        cells = [*of_test]
+        having = [result for result in own if any(part in result.scores for part in cells)]
+        for _, group in groupby(sorted(having, key=key), key=key):
+            of_row = [*group]
+            for part in cells:
+                if there := [result for result in of_row if part in result.scores]:
+                    yield _Row(part, there)
+
+
+# Published results
+
+
+_PRINTED = {
+    ("", "ACC"): "ACC",
+    ("", "CONS"): "CONS",
+    ("", "C-ACC"): "C-ACC",
+    ("", "RAD(D,D')"): "RAD",
+    ("perturbed", "ACC"): "Acc(D')",
+}
+"""Part and measure as a paper has them -> heading here."""
+
+_TABLES: Mapping[str, Sequence[int]] = {"carets": range(8, 13), "rad": (2,)}
+"""Paper -> the tables that are shown."""
+
+_NOTED: Mapping[str, Sequence[int]] = {"carets": (1,), "rad": ()}
+"""Paper -> tables of which only the notes are shown: table 1 of CARETS has nothing but the CONS of others."""
+
+
+def _published(tests: Iterable[str]) -> dict[str, Any]:
+    """What the papers printed for tests of the same kinds as these, the papers, and notes on them."""
+    here: dict[tuple[str, str], list[str]] = {}
+    for test in sorted(tests):
+        for place in SAME_KIND.get(test, ()):
+            here.setdefault(place, []).append(test)
+    printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    notes: dict[str, None] = {}
+    for row in reference_results():
+        if (row.paper, row.test) in here:
+            shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
+            if row.note and (shown or row.table in _NOTED[row.paper]):
+                notes[row.note] = None
+            if shown:
+                values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
+                values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
+    heads = list(_PRINTED.values())
+    rows = [
+        [test, ", ".join(here[paper, test]), model, f"photographs ({dataset})",
+         *(values.get(head, "") for head in heads)]
+        for (paper, test, model, dataset), values in printed.items()
+    ]  # fmt: skip
+    return {
+        "published": Table(["the paper's test", "tests here", "model", "images", *heads], rows),
+        "papers": list(dict.fromkeys(paper for paper, *_ in printed)),
+        "papers_notes": list(notes),
+    }
+
+
+# Coverage
+
+
+def coverage_tables(instances: Sequence[Instance], suite: str) -> dict[str, Table]:
+    """A table for each split on which two runs or more answered the pairs of a suite.
+
+    Runs that dropped types of train questions are left out, since they are many instances of one model.
+    """
+    tables = {}
+    for split in SPLITS:
+        shares = _mean_coverage([
+            (run.result, rows)
+            for run in instances
+            for rows in run.pairs.get(split, ())
+            if rows.target.suite == suite and not run.dropped
+        ])  # fmt: skip
+        names = list(dict.fromkeys(name for name, _ in shares))
+        if shares and len(names) <= _MOST_COVERED:
+            rows = [[i, *(f"{shares[i, j]:.1f}" if (i, j) in shares else "" for j in names)] for i in names]
+            tables[split] = Table(["also right, of those right by", *names], rows)
+    return tables
+
+
+def _mean_coverage(own: Sequence[tuple[Result, Rights]]) -> dict[tuple[str, str], float]:
+    """Names i, j of models and train sizes -> mean of the coverage of j's runs by i's, in per cent."""
+    by_questions: dict[tuple[Path, str], list[tuple[str, Rights]]] = {}
+    names: dict[str, None] = {}
+    for result, rows in own:
+        name = f"{result.model}, {result.size}" if result.size else result.model
+        names[name] = None
+        by_questions.setdefault(result.sub_dataset, []).append((name, rows))
+    shares: dict[tuple[str, str], list[float]] = {}
+    for runs in by_questions.values():
+        common = np.logical_and.reduce([rows.answered for _, rows in runs])
+        right = [rows.right[common] for _, rows in runs]
+        found = coverage(np.stack(right))
+        for i, j in product(range(len(runs)), repeat=2):
+            if i != j and np.isfinite(found[i, j]):
+                shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))
+    # In the order in which the models come, whichever of them share questions.
+    return {(i, j): float(np.mean(shares[i, j])) for i, j in product(names, repeat=2) if (i, j) in shares}

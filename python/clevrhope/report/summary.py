@@ -5,10 +5,10 @@ size. A figure of a group is the mean over sub-datasets (pairs, palettes, datase
 each. Its 95% interval is a bootstrap over the sub-datasets, or over the images of a single one.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from clevrhope.metrics.estimates import Estimate, mean_of_datasets, mean_of_runs, transfer
 from clevrhope.report.page import Table
@@ -16,9 +16,11 @@ from clevrhope.report.results import FLOORS, Result, grouped
 from clevrhope.report.tables import (
     MINUS,
     NO_BREAK,
+    Columns,
     beat_baseline,
     counted,
     greyed,
+    table_of,
     unmatched_cells,
     with_sign,
 )
@@ -137,128 +139,115 @@ def _headline(groups: Sequence[Group]) -> dict[str, Any]:
 # Tables with a row for each group
 
 
-class Column(NamedTuple):
-    """A column of a table of groups: a figure of the group, or what `_text` says of it."""
+def _figure(measure: str, split: str = "", unit: str = "percent") -> Callable[[Group], str]:
+    """The cells of a figure of groups, in "percent", in "points" (with a sign) or as a "ratio"."""
 
-    heading: str
-    measure: str
-    split: str = ""
-    unit: str = "percent"
-    """"percent", "points" (with a sign) or "ratio" (with two digits)."""
+    def cell(group: Group) -> str:
+        estimate = group.estimate(measure, split)
+        if estimate is None:
+            return ""
+        digits = 2 if unit == "ratio" else 1
+        return greyed(estimate_text(estimate, points=unit == "points", digits=digits), group.results)
 
-
-_GAP = Column("complex gap, points", "gap", "complex", "points")
-_TRANSFER = Column("normalised transfer", "transfer", "", "ratio")
-_ACCURACIES = (Column(f"{IID}, %", "accuracy", IID), Column(f"{OOD}, %", "accuracy", OOD))
-_OF_GROUPS = tuple(Column(name, name) for name in ("model", "held-out pair", "diversity", "train size"))
-_MINIMAL = SYSTEMATICITY_GAPS["minimal"]
-
-SUMMARY = (
-    *_OF_GROUPS,
-    Column("pairs or palettes, runs", "counts"),
-    *_ACCURACIES,
-    Column(f"question alone: {IID}, %", "blind", IID),
-    Column(f"question alone: {OOD}, %", "blind", OOD),
-    _GAP,
-    _TRANSFER,
-    Column("transfer if always right", "perfect transfer"),
-)
-MATCHED = (
-    *_OF_GROUPS,
-    Column("plain gap", "plain_gap", "complex", "points"),
-    Column("matched gap", "matched_gap", "complex", "points"),
-    Column("cells without a match", "unmatched cells"),
-    Column("OOD questions in them", "unmatched questions"),
-)
-MINIMAL = (
-    *_OF_GROUPS,
-    Column(_MINIMAL.baseline, "accuracy", _MINIMAL.baseline),
-    Column("a constant answer", "constant", _MINIMAL.baseline),
-    Column(_MINIMAL.name, "accuracy", _MINIMAL.name),
-    Column("a constant answer", "constant", _MINIMAL.name),
-    Column("minimal gap, points", "gap", "minimal", "points"),
-)
-RUNS = (
-    *_OF_GROUPS,
-    Column("run", "run"),
-    *_ACCURACIES,
-    _GAP,
-    Column("matched gap, points", "matched_gap", "complex", "points"),
-    _TRANSFER,
-)
+    return cell
 
 
-def summary_table(groups: Sequence[Group]) -> Table:
-    """Accuracies, gaps and transfer by group, and again without collapsed runs."""
-    return _table(SUMMARY, with_uncollapsed_groups(groups))
+def _constant(split: str) -> Callable[[Group], str]:
+    """The cells with the mean accuracy of a constant answer on a split."""
+
+    def cell(group: Group) -> str:
+        constants = [run.constants[split] for run in group.results if split in run.constants]
+        return f"{sum(constants) / len(constants):.1f}" if constants else ""
+
+    return cell
 
 
-def matched_table(groups: Sequence[Group]) -> Table:
-    """The plain beside the matched gap, on the same OOD questions."""
-    rows = with_uncollapsed_groups(groups)
-    return _table(MATCHED, [group for group in rows if group.estimate("matched_gap") is not None])
-
-
-def minimal_table(groups: Sequence[Group]) -> Table:
-    """The minimal sets with what a constant answer has there, of the groups that answered them."""
-    return _table(MINIMAL, [group for group in groups if group.estimate("gap", "minimal") is not None])
-
-
-def runs_table(groups: Sequence[Group]) -> Table:
-    """A row for each run."""
-    rows = [Group((run,)) for group in groups for run in group.results]
-    if len({group.first.source.dataset.resolve() for group in rows}) == 1:
-        return _table(RUNS, rows)
-    columns = [column._replace(heading=f"dataset, {column.heading}", measure="dataset")
-               if column.measure == "held-out pair" else column for column in RUNS]  # fmt: skip
-    return _table(columns, rows)
-
-
-def with_uncollapsed_groups(groups: Sequence[Group]) -> list[Group]:
-    """The groups, each followed by itself without its collapsed runs, if it has some."""
-    return [row for group in groups for row in (group, group.without_collapsed()) if row is not None]
-
-
-def _table(columns: Sequence[Column], groups: Sequence[Group]) -> Table:
-    heads = [column.heading for column in columns]
-    return Table(heads, [[_cell(group, column) for column in columns] for group in groups])
-
-
-def _cell(group: Group, column: Column) -> str:
-    if column.measure not in ("accuracy", "blind", "gap", "matched_gap", "plain_gap", "transfer"):
-        return _text(group, column)
-    estimate = group.estimate(column.measure, column.split)
-    if estimate is None:
-        return ""
-    digits = 2 if column.unit == "ratio" else 1
-    return greyed(estimate_text(estimate, points=column.unit == "points", digits=digits), group.results)
-
-
-def _text(group: Group, column: Column) -> str:
-    """What a column says of a group that is no figure of it."""
-    first, hops = group.first, {run.hop for run in group.results}
-    place = min(hops) if len(hops) == 1 else f"{len(hops)} pairs"
-    constants = [run.constants[column.split] for run in group.results if column.split in run.constants]
-    perfect = group.perfect_transfer if column.measure == "perfect transfer" else None
-    unmatched = unmatched_cells(group.results)
-    return {
-        "model": first.model,
-        "held-out pair": place,
-        "dataset": f"{first.source.dataset.resolve().name}, {place}",
-        "diversity": str(first.diversity),
-        "train size": first.size,
-        "run": f"{first.run}, collapsed" if first.collapsed else first.run,
-        "counts": _counts(group),
-        "constant": f"{sum(constants) / len(constants):.1f}" if constants else "",
-        "perfect transfer": "" if perfect is None else f"{perfect:.2f}",
-        "unmatched cells": unmatched[0],
-        "unmatched questions": unmatched[1],
-    }[column.measure]
+def _place(group: Group) -> str:
+    hops = {run.hop for run in group.results}
+    return min(hops) if len(hops) == 1 else f"{len(hops)} pairs"
 
 
 def _counts(group: Group) -> str:
     text = f"{len(group.sub_datasets)}, {len(group.results)}"
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
+
+
+def _perfect_transfer(group: Group) -> str:
+    perfect = group.perfect_transfer
+    return "" if perfect is None else f"{perfect:.2f}"
+
+
+_MINIMAL_GAP = SYSTEMATICITY_GAPS["minimal"]
+_OF_GROUPS: Columns[Group] = (
+    ("model", lambda group: group.first.model),
+    ("held-out pair", _place),
+    ("diversity", lambda group: str(group.first.diversity)),
+    ("train size", lambda group: group.first.size),
+)
+_ACCURACIES: Columns[Group] = (
+    (f"{IID}, %", _figure("accuracy", IID)),
+    (f"{OOD}, %", _figure("accuracy", OOD)),
+)
+_GAP: Columns[Group] = (("complex gap, points", _figure("gap", "complex", "points")),)
+_TRANSFER: Columns[Group] = (("normalised transfer", _figure("transfer", "", "ratio")),)
+
+_SUMMARY: Columns[Group] = (
+    *_OF_GROUPS,
+    ("pairs or palettes, runs", _counts),
+    *_ACCURACIES,
+    (f"question alone: {IID}, %", _figure("blind", IID)),
+    (f"question alone: {OOD}, %", _figure("blind", OOD)),
+    *_GAP,
+    *_TRANSFER,
+    ("transfer if always right", _perfect_transfer),
+)
+_MATCHED: Columns[Group] = (
+    *_OF_GROUPS,
+    ("plain gap", _figure("plain_gap", "complex", "points")),
+    ("matched gap", _figure("matched_gap", "complex", "points")),
+    ("cells without a match", lambda group: unmatched_cells(group.results)[0]),
+    ("OOD questions in them", lambda group: unmatched_cells(group.results)[1]),
+)
+_MINIMAL: Columns[Group] = (
+    *_OF_GROUPS,
+    (_MINIMAL_GAP.baseline, _figure("accuracy", _MINIMAL_GAP.baseline)),
+    ("a constant answer", _constant(_MINIMAL_GAP.baseline)),
+    (_MINIMAL_GAP.name, _figure("accuracy", _MINIMAL_GAP.name)),
+    ("a constant answer", _constant(_MINIMAL_GAP.name)),
+    ("minimal gap, points", _figure("gap", "minimal", "points")),
+)
+_RUNS: Columns[Group] = (
+    *_OF_GROUPS,
+    ("run", lambda group: f"{group.first.run}{', collapsed' if group.first.collapsed else ''}"),
+    *_ACCURACIES,
+    *_GAP,
+    ("matched gap, points", _figure("matched_gap", "complex", "points")),
+    *_TRANSFER,
+)
+_RUNS_OF_DATASETS: Columns[Group] = (
+    _RUNS[0],
+    ("dataset, held-out pair", lambda run: f"{run.first.source.dataset.resolve().name}, {_place(run)}"),
+    *_RUNS[2:],
+)
+
+
+def summary_tables(groups: Sequence[Group]) -> dict[str, Table]:
+    """The tables of groups of runs, each followed by itself without its collapsed runs, and of every run.
+
+    "summary" has accuracies, gaps and transfer; "matched" the plain beside the matched gap, on the same OOD
+    questions; "minimal" the minimal sets of controlled diversity beside a constant answer.
+    """
+    rows = [row for group in groups for row in (group, group.without_collapsed()) if row is not None]
+    runs = [Group((run,)) for group in groups for run in group.results]
+    n_datasets = len({run.first.source.dataset.resolve() for run in runs})
+    return {
+        "summary": table_of(rows, _SUMMARY),
+        "matched": table_of([row for row in rows if row.estimate("matched_gap") is not None], _MATCHED),
+        "minimal": table_of(
+            [each for each in groups if each.first.combinations and each.estimate("gap", "minimal")], _MINIMAL
+        ),
+        "runs": table_of(runs, _RUNS if n_datasets == 1 else _RUNS_OF_DATASETS),
+    }
 
 
 def estimate_text(estimate: "Estimate | MeanSlope", *, points: bool = False, digits: int = 1) -> str:

@@ -1,17 +1,17 @@
-"""The paper's tables of results, with the paper's numbers and the differences beside ours.
+"""Tables of results: their cells as text, and the paper's tables, with its numbers and the differences.
 
-Accuracies are in per cent, gaps in percentage points. A cell has mean and deviation; beside the
-paper's numbers the deviation has ddof 0, as theirs.
+Accuracies are in per cent, gaps in percentage points. A cell has mean and deviation; beside the paper's
+numbers the deviation has ddof 0, as theirs.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from clevrhope.metrics.means import mean_of
-from clevrhope.metrics.paper import ResultRow, paper_results, size_name, size_number
+from clevrhope.metrics.estimates import mean_of
+from clevrhope.metrics.published import ResultRow, paper_results, size_name, size_number
 from clevrhope.report.page import Grey, Table
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.splits.hops import name_order
@@ -19,6 +19,29 @@ from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS, SYSTEMATICITY_GAPS
 
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
+
+Item = TypeVar("Item")
+Columns = Sequence[tuple[str, Callable[[Item], str]]]
+"""The columns of a table: the heading of each, and what makes its cell from what a row is about."""
+
+
+def table_of(items: Iterable[Item], columns: Columns[Item]) -> Table:
+    """A table with a row for each item."""
+    rows = [[cell(item) for _, cell in columns] for item in items]
+    return Table([heading for heading, _ in columns], rows)
+
+
+def models_of(results: Iterable[Result]) -> list[str]:
+    """Names of the models: the paper's in its order, then others in the order in which they come."""
+    order = list(dict.fromkeys(row.model for row in paper_results()))
+    names: dict[str, int] = {}
+    for result in results:
+        paper = result.source.paper_model
+        names.setdefault(result.model, order.index(paper) if paper in order else len(order))
+    return sorted(names, key=lambda name: names[name])
+
+
+# Tables like the paper's
 
 
 class PaperValue(NamedTuple):
@@ -29,97 +52,96 @@ class PaperValue(NamedTuple):
     """The printed deviation; of a gap over only some of the paper's pairs, their number."""
 
 
-def models_of(results: Iterable[Result]) -> list[str]:
-    """Names of the models: the paper's in its order, then others in the order in which they come."""
-    order = list(dict.fromkeys(each.model for each in paper_results()))
-    names: dict[str, int] = {}
-    for each in results:
-        paper = each.source.paper_model
-        names.setdefault(each.model, order.index(paper) if paper in order else len(order))
-    return sorted(names, key=lambda name: names[name])
+class PaperTable(NamedTuple):
+    """A table like one of the paper's, and what its title and note say."""
+
+    of: str
+    """The test set, or the kind of gap."""
+    number: int | None
+    """That of the paper's table; None if the paper does not have the model."""
+    differences: str
+    """How the training of the runs differs from the paper's; "" if it does not."""
+    table: Table
 
 
-def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
-    """A table for each test set, like the paper's tables 4 to 15, of last weights on plain pairs."""
-    own = [each for each in results if each.model == model]
-    for split in PAIR_TEST_SPLITS:
-        printed = _printed(own, "accuracy", split)
-        means = {
-            (row.hop, row.train_size): PaperValue(row.mean_percent, _plus_minus(row.std_percent))
-            for row in printed
-        }
-        found = [(each, each.accuracies[split].value) for each in own if split in each.accuracies]
-        rows = []
-        for diversity, hop in _hops(each for each, _ in found):
-            of_hop = [(each, value) for each, value in found if each.hop == hop]
-            theirs = {size: means.get((hop, size_name(size))) for size in _sizes(own)}
-            rows.append((f"{hop} ({diversity})", of_hop, theirs))
-        title, head = f"Accuracy of {model} on {split}, per cent", "held-out pair (diversity)"
-        note = f"Deviations have ddof 0, as in the paper. {difference_note(own)}" if printed else ""
-        yield from _table(title, head, rows, printed, note=note)
+def paper_tables(results: Sequence[Result], model: str, metric: str) -> Iterator[PaperTable]:
+    """The accuracy on each test set, like the paper's tables 4 to 15, or each gap, like 16 to 21.
 
+    Accuracies have a row for each pair, gaps one for each diversity. The columns are the train sizes, and if
+    the paper has the model, its numbers and the differences to them.
 
-def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
-    """The complex and minimal gap by diversity, like the paper's tables 16 to 21."""
-    own = [each for each in results if each.model == model]
-    for kind in KINDS:
-        printed = _printed(own, "gap", kind)
-        found = [(each, gap.value) for each in own if each.diversity and (gap := each.gap(kind))]
-        rows = []
-        for diversity in sorted({each.diversity for each, _ in found}, reverse=True):
-            of_level = [(each, value) for each, value in found if each.diversity == diversity]
-            theirs = {}
-            for size in _sizes(own):
-                hops = {each.hop for each, _ in of_level if each.train_size == size}
-                theirs[size] = paper_gap(own[0].source.paper_model, kind, diversity, size or 0, hops)
-            rows.append((str(diversity), of_level, theirs))
-        note = "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs"
-        note += (
-            " (ddof 0, as in the paper). The paper's gaps are over the same pairs; if these are not all, "
-            f"from its tables 4 to 15. {difference_note(own)}"
-            if printed
-            else "."
-        )
-        title = f"{kind.capitalize()} gap of {model}, points"
-        yield from _table(title, "diversity", rows, printed, note=note, signed=True)
-
-
-def _table(
-    title: str,
-    head: str,
-    rows: Sequence[tuple[str, Sequence[tuple[Result, float]], Mapping[int | None, PaperValue | None]]],
-    printed: Sequence[ResultRow],
-    *,
-    note: str,
-    signed: bool = False,
-) -> Iterator[Table]:
-    """A table of rows with a name, our runs with their values, and the paper's value for each train size.
-
-    Nothing where there are no rows. Without `printed`, there are no columns for the paper.
+    Args:
+        results: last weights on plain pairs.
+        model: the model's name.
+        metric: "accuracy" or "gap".
     """
-    if not rows:
-        return
-    number = f"Table {min(each.table for each in printed)}. " if printed else ""
-    beside = ["paper", "difference"] if printed else []
-    heads = [name for size in rows[0][2] for name in (size_name(size) or "unknown size", *beside)]
-    yield Table(
-        title=number + title,
-        head=[head, *heads],
-        rows=[
-            [name, *_cells(found, theirs, with_paper=bool(printed), signed=signed)]
-            for name, found, theirs in rows
-        ],
-        note=note.strip(),
-    )
+    own = [result for result in results if result.model == model]
+    paper_models = {result.source.paper_model for result in own}
+    differences = dict.fromkeys(result.source.paper_differences for result in own)
+    sizes = sorted({result.train_size for result in own}, key=lambda size: -1 if size is None else size)
+    for of in PAIR_TEST_SPLITS if metric == "accuracy" else KINDS:
+        printed = [
+            row
+            for row in paper_results()
+            if row.model in paper_models and (row.metric, row.split) == (metric, of)
+        ]
+        values = [(result, figure.value) for result in own if (figure := result.figure(metric, of))]
+        if metric == "gap":
+            values = [(result, value) for result, value in values if result.diversity]
+        beside = ["paper", "difference"] if printed else []
+        heads = [name for size in sizes for name in (size_name(size) or "unknown size", *beside)]
+        rows = [
+            [name, *_cells(of_row, sizes, of, printed)]
+            for name, of_row in _rows(values, by_pair=metric == "accuracy")
+        ]
+        if rows:
+            number = min((row.table for row in printed), default=None)
+            head = "diversity" if metric == "gap" else "held-out pair (diversity)"
+            yield PaperTable(of, number, "; or ".join(filter(None, differences)), Table([head, *heads], rows))
 
 
-def difference_note(own: Sequence[Result]) -> str:
-    """A sentence on how the training of a model's runs differs from the paper's; "" if it does not."""
-    found = dict.fromkeys(each.source.paper_differences for each in own if each.source.paper_differences)
-    return f"Not trained as in the paper: {'; or '.join(found)}." if found else ""
+_Values = Sequence[tuple[Result, float]]
+_Printed = Sequence[ResultRow]
 
 
-# Cells
+def _rows(values: _Values, *, by_pair: bool) -> Iterator[tuple[str, _Values]]:
+    """Name and values of each row, by decreasing diversity, and of pairs in the paper's order."""
+    order = {hop: k for k, hop in enumerate(dict.fromkeys(row.hop for row in paper_results()))}
+    rows = grouped(values, lambda value: (value[0].diversity, value[0].hop if by_pair else ""))
+    for diversity, hop in sorted(
+        rows, key=lambda row: (-row[0], order.get(row[1], len(order)), name_order(row[1]))
+    ):
+        yield f"{hop} ({diversity})" if by_pair else str(diversity), rows[diversity, hop]
+
+
+def _cells(values: _Values, sizes: Sequence[int | None], of: str, printed: _Printed) -> Iterator[str]:
+    """For each size our value and, if the paper has the table, the paper's value and the difference."""
+    signed = of in KINDS
+    text_of = partial(spread, signed=signed, ddof=0 if printed else 1)
+    for size in sizes:
+        runs = [result for result, _ in values if result.train_size == size]
+        ours = [value for result, value in values if result.train_size == size]
+        yield greyed(with_uncollapsed(ours, [run.collapsed for run in runs], text_of) if runs else "", runs)
+        if printed:
+            paper = _paper_value(printed, values[0][0], size, {run.hop for run in runs})
+            yield _point(paper.value, signed=signed) + paper.beside if paper else ""
+            yield with_sign(mean_of(ours).value - paper.value) if paper and ours else ""
+
+
+def _paper_value(
+    printed: _Printed, row: Result, size: int | None, hops: Collection[str]
+) -> PaperValue | None:
+    """The paper's value beside ours: the accuracy on a row's pair, or the gap over the same pairs."""
+    first = printed[0]
+    if first.metric == "gap":
+        return paper_gap(row.source.paper_model, first.split, row.diversity, size or 0, hops)
+    for each in printed:
+        if (each.hop, each.train_size) == (row.hop, size_name(size)):
+            return PaperValue(each.mean_percent, _plus_minus(each.std_percent))
+    return None
+
+
+# Texts of cells
 
 
 def unmatched_cells(results: Iterable[Result]) -> list[str]:
@@ -147,31 +169,6 @@ def with_uncollapsed(
     others = [value for value, has_collapsed in zip(values, collapsed, strict=True) if not has_collapsed]
     without = text_of(others) if others else "none left"
     return f"{text_of(values)} / {without} without {sum(collapsed)} collapsed"
-
-
-def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
-    """The paper's numbers to show beside a model's."""
-    names = {each.source.paper_model for each in own}
-    return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
-
-
-def _cells(
-    found: Sequence[tuple[Result, float]],
-    theirs: Mapping[int | None, PaperValue | None],
-    *,
-    with_paper: bool,
-    signed: bool = False,
-) -> Iterator[str]:
-    """For each size our value and, if the paper has the table, the paper's value and the difference."""
-    text_of = partial(spread, signed=signed, ddof=0 if with_paper else 1)
-    for size, paper in theirs.items():
-        runs = [each for each, _ in found if each.train_size == size]
-        values = [value for each, value in found if each.train_size == size]
-        text = with_uncollapsed(values, [each.collapsed for each in runs], text_of) if runs else ""
-        yield greyed(text, runs)
-        if with_paper:
-            yield _point(paper.value, signed=signed) + paper.beside if paper else ""
-            yield with_sign(mean_of(values).value - paper.value) if paper and values else ""
 
 
 def greyed(text: str, runs: Sequence[Result]) -> str:
@@ -211,17 +208,6 @@ def with_sign(value: float, digits: int = 1) -> str:
     return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
-def _sizes(results: Iterable[Result]) -> list[int | None]:
-    return sorted({each.train_size for each in results}, key=lambda size: -1 if size is None else size)
-
-
-def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
-    """Diversity and name of each HOP, by decreasing diversity, then in the paper's order."""
-    found = {(each.diversity, each.hop) for each in results}
-    order = {hop: k for k, hop in enumerate(dict.fromkeys(each.hop for each in paper_results()))}
-    return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), name_order(each[1])))
-
-
 # The paper's values, to compare a model with
 
 
@@ -252,17 +238,17 @@ def paper_sizes(model: str) -> tuple[int, ...]:
 
 def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperValue | None:
     """The mean gap over some pairs; None if the paper does not have all of them."""
-    printed = [
-        each
-        for each in paper_results()
-        if (each.model, each.metric, each.split) == (model, "gap", kind)
-        and (each.diversity, size_number(each.train_size)) == (diversity, size)
-    ]
-    of_level = {each.hop for each in paper_results() if each.diversity == diversity}
-    of_pairs = {hop: gap for hop, gap in paper_gaps(model, kind, size).items() if hop in of_level}
-    shared = [gap for hop, gap in of_pairs.items() if hop in hops]
-    if not printed or not shared or len(shared) < len(set(hops)):
+    rows = [row for row in paper_results() if row.diversity == diversity]
+    hops_here = {row.hop for row in rows}
+    of_level = {hop: gap for hop, gap in paper_gaps(model, kind, size).items() if hop in hops_here}
+    shared = [gap for hop, gap in of_level.items() if hop in hops]
+    if not shared or len(shared) < len(set(hops)):
         return None
-    if len(shared) == len(of_pairs):
-        return PaperValue(printed[0].mean_percent, _plus_minus(printed[0].std_percent))
-    return PaperValue(float(np.mean(shared)), f" ({len(shared)} of {len(of_pairs)} pairs)")
+    if len(shared) < len(of_level):
+        return PaperValue(float(np.mean(shared)), f" ({len(shared)} of {len(of_level)} pairs)")
+    (row,) = (
+        row
+        for row in rows
+        if (row.model, row.metric, row.split) == (model, "gap", kind) and size_number(row.train_size) == size
+    )
+    return PaperValue(row.mean_percent, _plus_minus(row.std_percent))

@@ -10,10 +10,10 @@ from clevrhope.dataset.folder_check import is_dataset
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
-from clevrhope.metrics.paper import paper_results
 from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
+from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
-from clevrhope.pages import render_text
+from clevrhope.pages import render_page
 from clevrhope.report.covr import covr_tables, measure_covr
 from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
 from clevrhope.report.instances import Instance, measure_instances, regressions
@@ -32,19 +32,9 @@ from clevrhope.report.rows import results_csv
 from clevrhope.report.runs import LAST, Source, find_sources
 from clevrhope.report.setups import dropped
 from clevrhope.report.slopes import sections_of, slope_answers, slopes
-from clevrhope.report.suite_tables import suite_tables
-from clevrhope.report.suites import SuiteResult, measure_suites
-from clevrhope.report.summary import (
-    Group,
-    at_largest,
-    groups_of,
-    headlines,
-    matched_table,
-    minimal_table,
-    runs_table,
-    summary_table,
-)
-from clevrhope.report.tables import accuracy_tables, counted, gap_tables, models_of
+from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
+from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
+from clevrhope.report.tables import counted, models_of, paper_tables
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
@@ -183,7 +173,7 @@ def _page(
     draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
     models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
     page = Page()
-    render_text(
+    render_page(
         "report/page.txt",
         page=page,
         # COVR's questions have no gaps: its splits are about composition.
@@ -215,10 +205,7 @@ def _page(
             "Without tests of slopes": no_slopes if any(result.mode for result in shown) else "",
         },
         tables={
-            "summary": summary_table(groups),
-            "matched": matched_table(groups),
-            "minimal": minimal_table([group for group in groups if group.first.combinations]),
-            "runs": runs_table(groups),
+            **summary_tables(groups),
             "setups": setup_tables(results),
             "collapsed": collapsed_table([result for result in results if result.checkpoint == LAST]),
             "unanswered": unanswered_table(results),
@@ -252,17 +239,22 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
     """The paper's tables and figures of each model on plain pairs, with the notes of its predictions."""
     for name in models_of(plain):
         own = [result for result in plain if result.model == name]
-        blocks: list[Block] = []
-        if collapsed := all(result.collapsed for result in own):
-            yield {"name": name, "collapsed": collapsed}
+        if all(result.collapsed for result in own):
+            yield {"name": name, "collapsed": True}
             continue
+        figures: list[Figure] = []
         if draws:
             from clevrhope.report.figures import figures_of
 
-            blocks += figures_of(plain, name)
-        blocks += [*gap_tables(plain, name), *accuracy_tables(plain, name)]
-        notes = sorted({result.note for result in own if result.note})
-        yield {"name": name, "collapsed": False, "notes": notes, "blocks": blocks}
+            figures += figures_of(plain, name)
+        yield {
+            "name": name,
+            "collapsed": False,
+            "notes": sorted({result.note for result in own if result.note}),
+            "figures": figures,
+            "gaps": [*paper_tables(plain, name, "gap")],
+            "accuracies": [*paper_tables(plain, name, "accuracy")],
+        }
 
 
 def _why_missing(module: str, need: str) -> str:

@@ -28,7 +28,22 @@ TEMPORARY_SUFFIX = ".partial"
 FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Errors that mean that the disk is full."""
 
-_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_SENTENCES = (
+    (FULL_DISK, "no space left; what is finished stays: free some space and run the same command to resume"),
+    (
+        {errno.EACCES, errno.EPERM, errno.EROFS},
+        "no permission to write there; choose a folder of your own with {option}, or change its permissions",
+    ),
+    (
+        {errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP},
+        "cannot be created there ({reason}); choose another folder with {option}",
+    ),
+    (
+        {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY},
+        "a file is in the way of a folder, or the reverse; choose another folder with {option}",
+    ),
+)
+"""Errors of the system, and what a message says about them."""
 
 
 @dataclass(frozen=True)
@@ -173,27 +188,10 @@ def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        number = error.errno
-        if number in FULL_DISK:
-            raise DatasetError(
-                f"{path}: no space left; what is finished stays: "
-                "free some space and run the same command to resume"
-            ) from error
-        if number in _FORBIDDEN:
-            raise DatasetError(
-                f"{path}: no permission to write there; "
-                f"choose a folder of your own with {option}, or change its permissions"
-            ) from error
-        if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP):
-            raise DatasetError(
-                f"{path}: cannot be created there ({os.strerror(number)}); "
-                f"choose another folder with {option}"
-            ) from error
-        if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY):
-            raise DatasetError(
-                f"{path}: a file is in the way of a folder, or the reverse; "
-                f"choose another folder with {option}"
-            ) from error
+        for numbers, sentence in _SENTENCES:
+            if error.errno in numbers:
+                reason = os.strerror(error.errno)
+                raise DatasetError(f"{path}: {sentence.format(option=option, reason=reason)}") from error
         raise
 
 

@@ -4,14 +4,10 @@ Blender's module bpy exists for one version of Python and of numpy only. So it m
 package, or in a separate environment: that of the Python that the variable CLEVRHOPE_BLENDER_PYTHON names, or
 one made by `clevrhope blender install`. The variable comes first, then this environment, then the one
 made by that command.
-
-`python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
-with 1; or it prints nothing. Before Blender is installed, it checks the system's libraries alone.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import shutil
@@ -40,13 +36,6 @@ NOT_INSTALLED = (
     f"any Python), {OR_NATIVE}"
 )
 
-#: Shared objects that Blender expects on the system.
-LIBRARIES = (
-    "libEGL.so.1", "libGL.so.1", "libGLX.so.0", "libICE.so.6", "libOpenGL.so.0", "libSM.so.6",
-    "libX11.so.6", "libXcursor.so.1", "libXext.so.6", "libXfixes.so.3", "libXi.so.6", "libXinerama.so.1",
-    "libXrandr.so.2", "libXrender.so.1", "libXt.so.6", "libXxf86vm.so.1", "libdrm.so.2", "libgomp.so.1",
-    "libstdc++.so.6", "libwayland-client.so.0", "libxcb.so.1", "libxkbcommon.so.0",
-)  # fmt: skip
 #: Prefixes of variables that would change images, or prevent a worker from starting.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
@@ -138,11 +127,7 @@ def find_blender() -> Blender | None:
 
 
 def ask_for_blender(python: Path) -> Blender:
-    """Asks an interpreter about its Blender.
-
-    Raises:
-        ConfigError: it cannot be run, or has no Blender.
-    """
+    """Asks an interpreter about its Blender; raises ConfigError if it cannot be run, or has none."""
     place = f"{VARIABLE} or --blender-python: {python}" if os.environ.get(VARIABLE) else str(python)
     try:
         done = subprocess.run(
@@ -240,28 +225,3 @@ def explain_start(problem: str) -> str:
         remedy = f"try {INSTALL_LINE} --force-reinstall, {OR_NATIVE}"
         return f"Blender's module bpy cannot be imported ({problem}); {remedy}"
     return f"a render worker could not be set up: {problem}"
-
-
-def _loads(library: str) -> bool:
-    try:
-        ctypes.CDLL(library)
-    except OSError:
-        return False
-    return True
-
-
-def main() -> int:
-    """Prints what is missing, if anything."""
-    try:
-        if find_blender() is not None:
-            check_blender()
-        elif sys.platform == "linux" and (missing := [each for each in LIBRARIES if not _loads(each)]):
-            raise RenderError(missing_message(missing))
-    except (ConfigError, RenderError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

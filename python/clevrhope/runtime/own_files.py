@@ -17,11 +17,7 @@ WRITTEN = f"{OWN_PREFIX}written"
 
 
 def check_own(folder: Path, names: Iterable[str]) -> None:
-    """Checks that each of these files is missing, or is as this program wrote it.
-
-    Raises:
-        DatasetError: a user wrote or edited one.
-    """
+    """Checks that files are missing or as this program wrote them; raises DatasetError if a user did."""
     written = _read_written(folder)
     for name in names:
         _check(folder / name, written.get(name, ()))

@@ -38,11 +38,7 @@ def is_path(value: Any) -> bool:
 
 
 def below(root: Path, name: str) -> Path:
-    """The path of a name, accepted by `is_path`, below a folder.
-
-    Raises:
-        DatasetError: it nevertheless leads out of the folder.
-    """
+    """The path of a name, accepted by `is_path`, below a folder; raises DatasetError if it leads out."""
     path = root / PurePosixPath(name)
     if ".." in path.parts[len(root.parts) :] or not path.is_relative_to(root):
         raise DatasetError(f"{root}: {shown(name)} leads out of the folder")

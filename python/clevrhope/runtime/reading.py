@@ -35,24 +35,24 @@ def reading(
         yield
     except ClevrhopeError:
         raise
-    except FileNotFoundError as problem:
-        raise error(f"{path}: no such file{ending}") from problem
-    except OSError as problem:
-        if problem.strerror is None:  # raised by a library, not by the system
-            raise error(f"{path}: not {what} ({reason(problem)}){ending}") from problem
-        raise error(f"{path}: cannot be read ({os_reason(problem)}){ending}") from problem
-    except RecursionError as problem:
-        raise error(f"{path}: not {what} (nested too deeply){ending}") from problem
-    except MemoryError as problem:
-        raise error(f"{path}: reading it takes more memory than there is{ending}") from problem
     except Exception as problem:
-        raise error(f"{path}: not {what} ({reason(problem)}){ending}") from problem
+        if isinstance(problem, FileNotFoundError):
+            why = "no such file"
+        elif isinstance(problem, OSError) and problem.strerror is not None:  # by the system, not a library
+            why = f"cannot be read ({os_reason(problem)})"
+        elif isinstance(problem, MemoryError):
+            why = "reading it takes more memory than there is"
+        else:
+            why = f"not {what} ({reason(problem)})"
+        raise error(f"{path}: {why}{ending}") from problem
 
 
 def reason(problem: Exception) -> str:
     """An exception's message, shortened for another message."""
     if isinstance(problem, KeyError) and problem.args:
         return f"{shown(problem.args[0])} is missing"
+    if isinstance(problem, RecursionError):
+        return "nested too deeply"
     if isinstance(problem, UnicodeError):
         return "not text in UTF-8"
     return shown(first_sentence(problem)).strip('"')

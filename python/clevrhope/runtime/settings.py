@@ -66,11 +66,7 @@ def read_settings(
 
 @contextmanager
 def naming(place: str) -> Iterator[None]:
-    """Prefixes messages about a setting's value with its place.
-
-    Raises:
-        ConfigError: replaces the one that the block raises.
-    """
+    """Begins the message of a ConfigError in the block with a setting's place."""
     try:
         yield
     except ConfigError as error:
@@ -78,11 +74,7 @@ def naming(place: str) -> Iterator[None]:
 
 
 def check_at_least(least: int, **values: int | None) -> None:
-    """Checks that all values are `least` or more, or not set.
-
-    Raises:
-        ConfigError: one is not; names it.
-    """
+    """Checks that all values are `least` or more, or not set; raises ConfigError about another one."""
     for name, value in values.items():
         if value is not None and value < least:
             raise ConfigError(f"{name} is {value}; expected a whole number from {least}")
@@ -105,11 +97,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
-    """Checks that all names are known; `what` begins the message about an unknown one.
-
-    Raises:
-        ConfigError: one is unknown; names those that exist.
-    """
+    """Checks that all names are known; raises ConfigError about an unknown one, which `what` begins."""
     for name in names:
         if name not in known:
             there = ", ".join(known) or "none"
@@ -151,11 +139,7 @@ class _Reader:
         return self._made(path, lambda: kind(**values))
 
     def value(self, hint: Any, value: Any, place: str, there: Any = None) -> Any:
-        """Converts a value to the type of its field.
-
-        Raises:
-            ConfigError: it has another type.
-        """
+        """Converts a value to the type of its field; raises ConfigError if it has another type."""
         read, expected = self._read(hint, value, place, there)
         if read is _NOTHING:
             near = (

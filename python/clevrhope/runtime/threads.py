@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 
 def map_in_threads(function: Callable[[S], T], items: Iterable[S], *, threads: int | None = 2) -> Iterator[T]:
-    """Yields the results of a function for each item, in order; items are taken as threads become free.
+    """Yields the results of a function for each item, in order and as soon as they are there.
+
+    Items are taken as threads become free.
 
     With two threads, one reads while holding the interpreter's lock and the other computes without it; None
     means as many threads as there are cores. `items` is read in the caller's thread.
@@ -21,7 +23,7 @@ def map_in_threads(function: Callable[[S], T], items: Iterable[S], *, threads: i
         coming: deque[Future[T]] = deque()
         for item in items:
             coming.append(pool.submit(function, item))
-            if len(coming) > threads:
+            while coming and (coming[0].done() or len(coming) > threads):
                 yield coming.popleft().result()
         while coming:
             yield coming.popleft().result()

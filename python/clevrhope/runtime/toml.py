@@ -45,11 +45,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parses a TOML text.
-
-    Raises:
-        ValueError: the TOML is broken or exceeds the limits.
-    """
+    """Parses a TOML text; raises ValueError if it is broken or exceeds the limits."""
     if _LONG_KEY.search(text):
         raise ValueError(f"a key of more than {MAX_DEPTH} parts")
     try:

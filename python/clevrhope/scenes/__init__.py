@@ -107,7 +107,7 @@ def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
 def _with_named_files(properties: bytes, look: bytes, file: Path) -> tuple[bytes, bytes]:
     """Properties and a look with the content of the named files; unchanged if the look is not an object."""
     # Imported only if there are such files.
-    from clevrhope.look.named_files import read_named_files
+    from clevrhope.look.definition import read_named_files
 
     _core.Vocabulary(properties, file=str(file))  # checks names and definitions
     named = parse_json(properties, file, error=ConfigError)

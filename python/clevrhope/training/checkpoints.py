@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -214,6 +214,25 @@ def load_state(
         number, _, key = name.partition(".")
         state.setdefault(int(number), {})[key] = value
     return state
+
+
+def state_part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:
+    """A run's part of the state of a stack's optimiser; step counts, which are scalars, are shared."""
+    return {
+        weight: {name: value if value.ndim == 0 else value[number] for name, value in values.items()}
+        for weight, values in state.items()
+    }
+
+
+def joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tensor]]:
+    """The state of a stack's optimiser, joined from the runs' parts."""
+    return {
+        weight: {
+            name: value if value.ndim == 0 else torch.stack([state[weight][name] for state in states])
+            for name, value in values.items()
+        }
+        for weight, values in states[0].items()
+    }
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:

@@ -1,31 +1,135 @@
-"""What a trained run is evaluated with, all checked: its checkpoints, its features and its dataset."""
+"""A trained run and the test sets that it is evaluated on, all checked to belong together."""
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.contents import find_hop, same_hop
-from clevrhope.dataset.covr_description import rows_sha256
+from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits
+from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.settings import check_known
-from clevrhope.splits.covr.kinds import COVR_TRAIN
+from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import MARK
 from clevrhope.training.checkpoints import read_about
+from clevrhope.training.predictions import Part
 from clevrhope.training.prepared_run import described_features
+from clevrhope.training.request import check_reaching, chosen_splits
 from clevrhope.training.run_folder import RunFolder
 
 
-def chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class EvaluatedRun:
+    """A trained run and the test sets of a dataset on which it is evaluated.
+
+    Attributes:
+        folder: the run's folder.
+        info: the content of its run.json.
+        checkpoints: the names of the checkpoints to evaluate.
+        vocab: the vocabulary of its model.
+        layout: the dataset.
+        dataset: what identifies the dataset in a file of predictions.
+        store: the features of its images.
+        hop: the sub-dataset whose test sets are answered.
+        splits: all of these test sets.
+        parts: the questions that are asked for.
+        into: the folder for the predictions.
+    """
+
+    folder: RunFolder
+    info: Mapping[str, Any]
+    checkpoints: tuple[str, ...]
+    vocab: Vocab
+    layout: Layout
+    dataset: Mapping[str, Any]
+    store: FeatureStore
+    hop: str
+    splits: tuple[str, ...]
+    parts: tuple[Part, ...]
+    into: RunFolder
+
+    @property
+    def is_of_sets(self) -> bool:
+        """Whether the questions are about sets of images."""
+        return is_covr(self.info.get("split", TRAIN.name))
+
+
+def open_run(
+    folder: RunFolder,
+    *,
+    dataset: Path | None,
+    features: str | None,
+    checkpoints: Sequence[str] | None,
+    reaching: float | None,
+    hop: str | None,
+    splits: Sequence[str] | None,
+    suite: str | None,
+    out: Path | None,
+) -> EvaluatedRun:
+    """Opens a run for evaluation; arguments and errors as for `evaluate`."""
+    info = folder.read()
+    check_reaching(reaching, checkpoints)
+    if reaching is None:
+        names = _chosen_checkpoints(folder, checkpoints)
+    else:
+        names = _checkpoints_reaching(folder, reaching)
+    layout = Layout(dataset or Path(info["places"]["dataset"]))
+    store = _open_store(layout.root, info, features)
+    vocab = read_vocab(folder.vocab)
+    for name in names:
+        _check_checkpoint(folder.checkpoint(name), info, vocab)
+    trained_hop = find_hop(layout, info["hop"])
+    hop = trained_hop if hop is None else _other_sub_dataset(layout, hop, trained_hop)
+    of_sets = is_covr(info.get("split", TRAIN.name))
+    if of_sets and suite is not None:
+        raise ConfigError(
+            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
+            "about one image; choose a run on train"
+        )
+    built = splits_in(layout, hop, SETS if of_sets else SINGLE)
+    every = chosen_splits(built, hop, None)
+    tested = built if suite is None else suite_splits(layout, hop, suite)
+    chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
+    images = store.info.of_images
+    about = identity(
+        Folder.open(layout.root).manifest, read_vocab(layout.vocab), hop=trained_hop, images=images
+    )
+    differs = _difference(info, layout, trained_hop, hop, every, about, images=images)
+    # Reports take the predictions in a folder with a run.json for those of that run.
+    if differs and (out is None or RunFolder(out).run.exists()):
+        raise ConfigError(
+            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
+            f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
+        )
+    of_suite = [Part(suite, split) for split in chosen if suite is not None]
+    return EvaluatedRun(
+        folder=folder,
+        info=info,
+        checkpoints=names,
+        vocab=vocab,
+        layout=layout,
+        dataset=about,
+        store=store,
+        hop=hop,
+        splits=every,
+        parts=(*(Part("", split) for split in chosen), *of_suite),
+        into=RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop))),
+    )
+
+
+def _chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The wanted checkpoints, by default all, which must then include the last weights."""
     known, is_finished = folder.checkpoints(), folder.finished.exists()
     remedy = "put back a copy, or train into another folder"
@@ -42,19 +146,19 @@ def chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple
     return tuple(wanted or known)
 
 
-def checkpoints_reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
+def _checkpoints_reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
     """The first two kept checkpoints in a row that reach an accuracy, if any do, and the last weights.
 
     Writes their names to reached.json, which reports read.
     """
-    chosen_checkpoints(folder, ("last",))
+    _chosen_checkpoints(folder, ("last",))
     reached = folder.first_reaching(percent)
     content = {"percent": percent, "checkpoints": reached}
     write_whole(folder.reached, (json.dumps(content, indent=2) + "\n").encode())
     return tuple(dict.fromkeys((*reached, "last")))
 
 
-def other_sub_dataset(layout: Layout, name: str, trained: str) -> str:
+def _other_sub_dataset(layout: Layout, name: str, trained: str) -> str:
     """The full name of another sub-dataset, which must hold out the same pair as the one trained on."""
     hop = find_hop(layout, name)
     if not same_hop(hop.partition(MARK)[0], trained.partition(MARK)[0]):
@@ -65,7 +169,7 @@ def other_sub_dataset(layout: Layout, name: str, trained: str) -> str:
     return hop
 
 
-def open_own_store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:
+def _open_store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:
     """The store of a dataset whose features are those that a run was trained on; a DatasetError if others."""
     trained_on = info["features"]
     is_read = trained_on["kind"] != NOTHING
@@ -81,7 +185,7 @@ def open_own_store(root: Path, info: Mapping[str, Any], name: str | None) -> Fea
     return store
 
 
-def check_own_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
+def _check_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
     """Checks that a checkpoint is of the run whose run.json has `info`; raises DatasetError if not."""
     about = read_about(path)
     wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
@@ -93,7 +197,7 @@ def check_own_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> N
             )
 
 
-def dataset_difference(
+def _difference(
     info: Mapping[str, Any],
     layout: Layout,
     trained_hop: str,

@@ -12,7 +12,7 @@ from clevrhope.dataset.identity import vocab_digest
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.weights import file_digest, read_weights
-from clevrhope.models.image_sets import SET_LAYERS
+from clevrhope.models.base import SET_LAYERS
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest

@@ -1,9 +1,12 @@
 """The training loop: stages and updates, with the log, evaluation on the tune set, checkpoints and states."""
 
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil, isfinite
+from threading import current_thread, main_thread
 from time import monotonic
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,25 +18,31 @@ from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.stack import show_model
 from clevrhope.runtime.progress import Advance, Progress
+from clevrhope.training.answers import accuracy, predict_answers
 from clevrhope.training.checkpoints import (
     OptimiserState,
     RunProgress,
+    joined_states,
     load_state,
     remove_states,
     save_state,
     state_name,
+    state_part,
 )
-from clevrhope.training.checks import check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.gradients import Gradients
-from clevrhope.training.interrupts import Interrupt
 from clevrhope.training.member import Member
-from clevrhope.training.optimisers import make_optimiser
+from clevrhope.training.optimisers import (
+    average_weights,
+    averaged_model,
+    make_optimiser,
+    select_weights,
+    trainable_weights,
+)
 from clevrhope.training.order import batch_rows, derived_seed
-from clevrhope.training.predictions import accuracy, predict_answers
+from clevrhope.training.prepared_run import check_loss
 from clevrhope.training.request import tune_set_name
 from clevrhope.training.run_folder import late_checkpoint
-from clevrhope.training.stages import average_weights, averaged_model, select_weights, trainable_weights
 
 SAVE_SECONDS = 300.0
 """Time between two saved states if `save_every` is not given. Saving changes no result."""
@@ -49,6 +58,37 @@ GPU_CHECK_UPDATES = 50
 
 UPDATES_AT_ONCE = 1000
 """Updates whose order of questions is computed at a time."""
+
+
+class Interrupt:
+    """Whether SIGTERM or Ctrl-C has arrived."""
+
+    is_set = False
+
+
+@contextmanager
+def interrupts() -> Iterator[Interrupt]:
+    """Turns SIGTERM and Ctrl-C within the block into a flag, so that a run only stops between two updates.
+
+    A second signal of a kind has its usual effect.
+    """
+    interrupt = Interrupt()
+    if current_thread() is not main_thread():
+        yield interrupt  # only the main thread can handle signals
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def note(number: int, frame: FrameType | None) -> None:
+        interrupt.is_set = True
+        signal.signal(number, before[signal.Signals(number)])
+
+    for number in before:
+        signal.signal(number, note)
+    try:
+        yield interrupt
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Loop:
@@ -312,7 +352,7 @@ class Loop:
                 member.log.sync()
                 run, done = member.run, member.done
                 averaged = self._evaluated if optimiser is not None and self._averaged is not None else None
-                own = _part(optimiser, number) if optimiser is not None and self._is_stack else optimiser
+                own = state_part(optimiser, number) if optimiser is not None and self._is_stack else optimiser
                 model, total = self._first.model, run.updates_made(done)
                 save_state(run.folder.state, done, total, model, own, averaged, member.generator)
         for number in self._running:
@@ -331,24 +371,5 @@ class Loop:
                 parts.append(load_state(state, member.tensors, model, averaged, member.generator))
             member.tensors = None
         if is_begun:
-            joined = _joined_states(parts) if self._is_stack else parts[0]
+            joined = joined_states(parts) if self._is_stack else parts[0]
             optimiser.load_state_dict({**optimiser.state_dict(), "state": joined})
-
-
-def _part(state: OptimiserState, number: int) -> dict[int, dict[str, Tensor]]:
-    """A run's part of the state of a stack's optimiser; step counts, which are scalars, are shared."""
-    return {
-        weight: {name: value if value.ndim == 0 else value[number] for name, value in values.items()}
-        for weight, values in state.items()
-    }
-
-
-def _joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tensor]]:
-    """The state of a stack's optimiser, joined from the runs' parts."""
-    return {
-        weight: {
-            name: value if value.ndim == 0 else torch.stack([state[weight][name] for state in states])
-            for name, value in values.items()
-        }
-        for weight, values in states[0].items()
-    }

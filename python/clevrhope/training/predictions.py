@@ -1,109 +1,25 @@
-"""A model's answers to the questions of a split, and files of them: one line of JSON per question."""
+"""Files of predictions: a line of JSON per question, with a digest of the weights and of the dataset."""
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor, nn
 
+from clevrhope.dataset.contents import suite_splits_in, suites_in
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.models.batch import Batch
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
-from clevrhope.training.checks import check_programs, check_scores
-from clevrhope.training.data import Questions, padded
-from clevrhope.training.device import casting
-from clevrhope.training.request import Precision
-
-NO_ANSWER = -1
-"""The answer to a question whose scores are NaN, for instance because of an ill-formed program."""
-
-BATCH = 256
-
-
-def predict_answers(
-    model: nn.Module,
-    method: str,
-    questions: Questions,
-    *,
-    n_answers: int,
-    precision: Precision,
-    batch_size: int = BATCH,
-    advance: Advance = ignore_advance,
-) -> npt.NDArray[np.int64]:
-    """(N,) index of the answer to each question, or `NO_ANSWER`, from the scores that a model's method gives.
-
-    The model's mode and torch's generators are left unchanged, so evaluating on the tune set does not affect
-    training. `n_answers` counts all answers in vocab.json, special tokens included.
-
-    Raises:
-        ConfigError: the scores have another shape.
-    """
-    found = []
-    for batch, scores in _outputs(model, method, questions, precision, batch_size):
-        check_scores(model, method, batch, scores, n_answers)
-        scores = scores.float().clone()
-        none = scores.isnan().any(dim=1)
-        # Special tokens are not answers, whatever their scores.
-        scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
-        found.append(scores.argmax(dim=1).masked_fill(none, NO_ANSWER).cpu().numpy())
-        advance(len(batch))
-    return np.concatenate(found)
-
-
-def predict_programs(
-    model: nn.Module,
-    method: str,
-    questions: Questions,
-    *,
-    precision: Precision,
-    batch_size: int = BATCH,
-    advance: Advance = ignore_advance,
-) -> npt.NDArray[np.int64]:
-    """(N, P) program tokens that a model's method gives for each question; see `predict_answers`.
-
-    Raises:
-        ConfigError: the method gives something else.
-    """
-    found: list[npt.NDArray[np.int64]] = []
-    for batch, programs in _outputs(model, method, questions, precision, batch_size):
-        check_programs(model, method, batch, programs)
-        found.append(programs.cpu().numpy())
-        advance(len(batch))
-    return padded(found)
-
-
-def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:
-    """Percentage of right answers; no answer counts as wrong."""
-    return 100 * float((answers == questions.answers).mean())
-
-
-def _outputs(
-    model: nn.Module, method: str, questions: Questions, precision: Precision, batch_size: int
-) -> Iterator[tuple[Batch, Tensor]]:
-    """Each batch of the questions with the method's output for it, in evaluation mode."""
-    predict: Callable[[Batch], Tensor] = getattr(model, method)
-    order, plan = np.arange(len(questions)), getattr(model, "plan", None)
-    modes = [(module, module.training) for module in model.modules()]
-    gpus = [questions.device] if questions.device.type == "cuda" else []
-    try:
-        model.eval()
-        with torch.random.fork_rng(devices=gpus), torch.no_grad(), casting(questions.device, precision):
-            for batch in questions.batches(order, batch_size, plan):
-                yield batch, predict(batch)
-    finally:
-        for module, training in modes:
-            module.training = training
+from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.training.answers import NO_ANSWER
 
 
 class Part(NamedTuple):
@@ -116,16 +32,30 @@ class Part(NamedTuple):
         return f"{self.suite}/{self.split}" if self.suite else self.split
 
 
-def made_by_digest(checkpoint: Path, dataset: Mapping[str, Any]) -> str:
-    """The column `made_by` of answers to a split: the start of the SHA-256 of checkpoint and dataset."""
+def made_by_digests(
+    checkpoint: Path, dataset: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str]
+) -> dict[Part, str]:
+    """The column `made_by` of a checkpoint's predictions, for each of the splits and all suites.
+
+    It is the start of the SHA-256 of the checkpoint and of what identifies the dataset; for suites and sets
+    of images, of that and of the file of questions.
+    """
     with checkpoint.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256")
     digest.update(json.dumps(dataset, sort_keys=True).encode())
-    return digest.hexdigest()[:DIGITS]
+    made_by = digest.hexdigest()[:DIGITS]
+    digests = {
+        Part("", split): file_digest(made_by, layout.questions_h5(hop, split)) if is_covr(split) else made_by
+        for split in splits
+    }
+    for suite in suites_in(layout, hop):
+        for split in suite_splits_in(layout, hop, suite):
+            digests[Part(suite, split)] = file_digest(made_by, layout.suite_h5(hop, suite, split))
+    return digests
 
 
 def file_digest(made_by: str, questions: Path) -> str:
-    """The same for a suite or sets of images: from `made_by` of the splits and the questions' file."""
+    """The column `made_by` of a suite or of sets of images, from that of splits and the file of questions."""
     with reading(questions, "a file of questions"), questions.open("rb") as file:
         digest = hashlib.file_digest(file, lambda: hashlib.sha256(made_by.encode()))
     return digest.hexdigest()[:DIGITS]
@@ -135,48 +65,63 @@ def kept_lines(
     path: Path,
     made_by: Mapping[Part, str],
     of_suites: Mapping[Part, Mapping[str, str]],
+    counts: Mapping[Part, int],
     *,
-    replaced: Collection[Part],
-    strict: bool,
+    splits: Sequence[str],
+    suite: str | None,
 ) -> dict[Part, list[str]]:
-    """The lines of a file of predictions, if it exists, that stay when others are replaced.
+    """The lines of a file of predictions, if it exists, that stay when questions are answered.
 
     Args:
         path: the file.
         made_by: for each part that may stay, the `made_by` that its lines must have.
         of_suites: `suite_columns` of the suites' files. A line that was written for another version of such a
             file never stays, as its questions no longer exist.
-        replaced: parts whose lines are replaced.
-        strict: whether a line that can neither stay nor be replaced is an error; otherwise it is dropped.
+        counts: the parts that are asked for, with their numbers of questions.
+        splits: all test sets. If all are answered, no other line has to stay, not even those about suites.
+        suite: the suite whose lines are replaced. Those about a split then stay if they are there for all of
+            its questions. None replaces the lines about the splits.
 
     Raises:
-        ConfigError: a line is about other weights or another dataset, or does not say which.
+        ConfigError: other lines would have to stay, but are not of the same weights and dataset.
         DatasetError: the file cannot be read.
     """
     kept: dict[Part, list[str]] = {}
     if not path.exists():
         return kept
-    with reading(path, "JSON lines"), open_text(path) as file:
-        for number, line in numbered_lines(path, file):
-            try:
-                row = parse_json(line, "")
-                part, digest = Part(row.get("suite") or "", row.get("split") or ""), row.get("made_by")
-                is_replaced, is_own = part in replaced, digest == made_by.get(part, "")
-                if "suite_sha256" in row:
-                    is_replaced |= row["suite_sha256"] != of_suites.get(part, {}).get("suite_sha256")
-            except (DatasetError, AttributeError, TypeError):
-                part, is_replaced, is_own = Part("", ""), False, False
-            if is_replaced:
-                continue
-            if is_own:
-                kept.setdefault(part, []).append(line)
-            elif strict:
-                raise ConfigError(
-                    f"{path}:{number}: a prediction for {str(part) or 'no split'} that is not known to be of "
-                    "the same weights and dataset, so it cannot be kept; evaluate all splits, or choose "
-                    "another --out"
-                )
-    return kept
+    replaced = {part for part in counts if part.suite or suite is None}
+    has_to_stay = suite is not None or not {part.split for part in counts} >= set(splits)
+    try:
+        with reading(path, "JSON lines"), open_text(path) as file:
+            for number, line in numbered_lines(path, file):
+                part, digest, suite_sha256 = _origin(line)
+                of_suite = of_suites.get(part, {}).get("suite_sha256", "")
+                if part in replaced or suite_sha256 not in (None, of_suite):
+                    continue
+                if digest == made_by.get(part, ""):
+                    kept.setdefault(part, []).append(line)
+                elif has_to_stay:
+                    raise ConfigError(
+                        f"{path}:{number}: a prediction for {str(part) or 'no split'} that is not known to "
+                        "be of the same weights and dataset, so it cannot be kept; evaluate all splits, or "
+                        "choose another --out"
+                    )
+    except DatasetError:
+        if has_to_stay:
+            raise
+        return {}
+    return {part: lines for part, lines in kept.items() if len(lines) == counts.get(part, len(lines))}
+
+
+def _origin(line: str) -> tuple[Part, str | None, str | None]:
+    """The part that a line is about, its `made_by` and its suite's SHA-256, if it is one of predictions."""
+    try:
+        row = parse_json(line, "")
+        part = Part(row.get("suite") or "", row.get("split") or "")
+        hash(part)
+        return part, row.get("made_by"), row.get("suite_sha256")
+    except (DatasetError, AttributeError, TypeError):
+        return Part("", ""), None, None
 
 
 def answer_lines(
@@ -202,7 +147,5 @@ def answer_lines(
 def write_lines(path: Path, lines: Mapping[Part, Iterable[str]]) -> None:
     """Writes a file of predictions atomically, lines about splits before those about suites."""
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for of_suites in (False, True):
-            for part, own in lines.items():
-                if bool(part.suite) == of_suites:
-                    file.writelines(own)
+        for part in sorted(lines, key=lambda part: bool(part.suite)):  # stable: splits keep their order
+            file.writelines(lines[part])

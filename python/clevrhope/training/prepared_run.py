@@ -1,14 +1,16 @@
-"""A run before its first update: its request is checked, and everything that it reads is open."""
+"""A run before its first update: its request is checked, what it reads is open, its model is rehearsed."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from clevrhope.dataset.clevr_questions import read_clevr_questions
+from clevrhope.dataset.clevr_folder import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.identity import identity
@@ -18,18 +20,22 @@ from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import FeatureStore, open_store, store_like
+from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.names import build_model, find_model
-from clevrhope.models.recipe import Recipe
+from clevrhope.models.protocol import answer_methods
+from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.hops import NONE
+from clevrhope.training.answers import check_programs, check_scores, described
 from clevrhope.training.checkpoints import RunProgress, check_states
 from clevrhope.training.data import Questions
-from clevrhope.training.device import chosen_precision
+from clevrhope.training.device import casting, chosen_precision, computing
 from clevrhope.training.initial_weights import initial_binding, initial_warnings, load_initial
+from clevrhope.training.optimisers import select_weights, trainable_weights
 from clevrhope.training.order import derived_seed
-from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
+from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import (
     TUNE_SET,
     TUNE_SET_OF_NONE,
@@ -39,7 +45,6 @@ from clevrhope.training.request import (
     tune_split,
 )
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.stages import check_stage
 from clevrhope.training.train_sets import CovrSplit, choose_covr_split, kept_rows, open_train_set
 from clevrhope.version import software_version
 
@@ -185,25 +190,6 @@ def prepare(request: TrainRequest) -> PreparedRun:
     )
 
 
-def recipe_of(model: nn.Module, request: TrainRequest) -> Recipe:
-    """The recipe of a request's model, with the request's settings and updates.
-
-    Raises:
-        ConfigError: the model's recipe is not a recipe, or the settings do not fit it.
-    """
-    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
-    if not isinstance(recipe, Recipe) or not recipe.stages:
-        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
-    names = [stage.name for stage in recipe.stages]
-    if len(set(names)) < len(names) or {"last", "best"} & set(names):
-        raise ConfigError(
-            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
-            "than last and best"
-        )
-    _, settings = split_settings(request.settings)
-    return apply_settings(recipe, settings, request.updates)
-
-
 def described_features(store: FeatureStore) -> dict[str, Any]:
     """What run.json says of a feature store: everything but the dataset that it belongs to."""
     info = store.info.as_json()
@@ -247,3 +233,73 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
             own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
+
+
+def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
+    """Checks that a loss is one number that depends on a weight; raises ConfigError if not."""
+    name = f"{type(model).__name__}.{stage.loss}"
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        raise ConfigError(f"{name} returns {described(loss)}; expected one number as a tensor")
+    if not loss.requires_grad:
+        raise ConfigError(f"{name} returns a loss that depends on no weight of stage {stage.name}")
+
+
+def rehearse(run: PreparedRun, questions: Questions) -> None:
+    """Calls each method of a model that its run and evaluation will call, and checks what it returns.
+
+    A mistake that a later stage or `evaluate` would hit after hours is then found before anything is written.
+    Each stage is run forward and backward on a batch of the first questions. The model and torch's generators
+    stay unchanged. Nothing is done for a run that has already started.
+
+    Raises:
+        ConfigError: a loss, scores or programs have another form, or the model rejects its features.
+        Exception: any exception in the model, with the shapes of the batch as a note.
+    """
+    if run.folder.is_started or not getattr(run.model, "rehearses", True):
+        return
+    try:
+        copied = copy.deepcopy(run.model)
+    except (RuntimeError, TypeError):  # some modules cannot be copied; any errors then come in the run itself
+        return
+    trainable = trainable_weights(copied)
+    gpus = [run.device] if run.device.type == "cuda" else []
+    batch: Batch | None = None
+    with (
+        torch.random.fork_rng(devices=gpus),
+        computing(run.device, precision=run.precision, deterministic=run.request.deterministic),
+    ):
+        try:
+            for stage in run.recipe.stages:
+                first = np.arange(stage.batch_size)
+                (batch,) = questions.batches(first, stage.batch_size, getattr(copied, "plan", None))
+                select_weights(copied, stage, trainable)
+                with casting(run.device, run.precision):
+                    loss = getattr(copied, stage.loss)(batch)
+                check_loss(copied, stage, loss)
+                loss.backward()
+            if batch is not None:
+                with casting(run.device, run.precision):
+                    _check_answers(copied, batch, len(run.vocab.answers()))
+        except Exception as error:
+            if batch is not None:
+                tensors = {
+                    "questions": batch.questions,
+                    "programs": batch.programs,
+                    **{f'features["{name}"]': each for name, each in batch.features.items()},
+                }
+                shapes = ", ".join(f"{name} {tuple(each.shape)}" for name, each in tensors.items())
+                error.add_note(
+                    f"({type(copied).__name__}, tried before its run on {len(batch)} questions: {shapes}; a "
+                    f"model that cannot be tried like this sets rehearses = False)"
+                )
+            raise
+
+
+@torch.no_grad()
+def _check_answers(model: nn.Module, batch: Batch, n_answers: int) -> None:
+    model.eval()
+    ways, program_ways = answer_methods(model)
+    for method in ways.values():
+        check_scores(model, method, batch, getattr(model, method)(batch), n_answers)
+    for method in program_ways.values():
+        check_programs(model, method, batch, getattr(model, method)(batch))

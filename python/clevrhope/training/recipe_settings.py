@@ -1,12 +1,16 @@
-"""Applies a run's settings to its model's recipe."""
+"""The recipe of a run: that of its model, with the run's settings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, OptimiserKind, Precision, Recipe, ScheduleKind, Stage
 from clevrhope.runtime.settings import check_at_least, check_known, read_settings
+from clevrhope.training.request import TrainRequest
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 Read = TypeVar("Read")
 
@@ -72,6 +76,25 @@ def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[st
     model = {name: value for name, value in settings.items() if not name.startswith(PREFIX)}
     recipe = {name[len(PREFIX) :]: value for name, value in settings.items() if name not in model}
     return model, recipe
+
+
+def recipe_of(model: "Module", request: TrainRequest) -> Recipe:
+    """The recipe of a request's model, with the request's settings and updates.
+
+    Raises:
+        ConfigError: the model's recipe is not a recipe, or the settings do not fit it.
+    """
+    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
+    if not isinstance(recipe, Recipe) or not recipe.stages:
+        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
+    names = [stage.name for stage in recipe.stages]
+    if len(set(names)) < len(names) or {"last", "best"} & set(names):
+        raise ConfigError(
+            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
+            "than last and best"
+        )
+    _, settings = split_settings(request.settings)
+    return apply_settings(recipe, settings, request.updates)
 
 
 def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -> Recipe:
@@ -145,3 +168,26 @@ def _changed(stage: Stage, path: str, value: Any) -> Stage:
     if name:
         value = replace(getattr(stage, part), **{name: value})
     return replace(stage, **{part: value})
+
+
+def check_stage(model: "Module", stage: Stage, n_questions: int) -> None:
+    """Checks that a model can be trained in a stage.
+
+    Raises:
+        ConfigError: the model lacks a method or submodule, or there are fewer questions than in a batch.
+    """
+    kind = type(model).__name__
+    if not callable(getattr(model, stage.loss, None)):
+        raise ConfigError(f"{kind}: no method {stage.loss}, which stage {stage.name} of its recipe names")
+    for name in stage.trains:
+        try:
+            model.get_submodule(name)
+        except AttributeError as error:
+            raise ConfigError(
+                f"{kind}: no submodule {name}, which stage {stage.name} of its recipe names"
+            ) from error
+    if stage.batch_size > n_questions:
+        raise ConfigError(
+            f"--size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
+            "use more questions, or set recipe.batch_size"
+        )

@@ -15,16 +15,12 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.training.checkpoints import read_about, remove_states
-from clevrhope.training.checks import rehearse
 from clevrhope.training.device import computing
-from clevrhope.training.interrupts import interrupts
-from clevrhope.training.log import OnLog
-from clevrhope.training.loop import Loop
-from clevrhope.training.member import Member, open_member
-from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
-from clevrhope.training.recipe_settings import split_settings
+from clevrhope.training.loop import Loop, interrupts
+from clevrhope.training.member import Member, OnLog, open_member
+from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
+from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import TrainRequest, TrainSummary
-from clevrhope.training.stages import check_stage
 
 
 def train(

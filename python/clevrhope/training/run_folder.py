@@ -95,9 +95,6 @@ class RunFolder:
         self.tensorboard = root / "tensorboard"
         self.reached = root / "reached.json"
 
-    def __repr__(self) -> str:
-        return f"RunFolder({self.root}, {'finished' if self.finished.exists() else 'not finished'})"
-
     def folders(self) -> tuple[Path, ...]:
         """The folders that files are written to."""
         return self.root, self.weights, self.predictions

@@ -23,13 +23,12 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
-from clevrhope.training.checks import rehearse
 from clevrhope.training.data import Numbers, Questions, padded
 from clevrhope.training.device import computing
-from clevrhope.training.interrupts import Interrupt, interrupts
-from clevrhope.training.loop import Loop
+from clevrhope.training.loop import Interrupt, Loop, interrupts
 from clevrhope.training.member import open_member
-from clevrhope.training.prepared_run import PreparedRun, prepare, recipe_of
+from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
+from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary
 

@@ -24,15 +24,13 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.torch_dataset import restored, torch_class
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.pixel_cache import PixelCache
-from clevrhope.images.renderers import row_named
-from clevrhope.images.rendering_record import rendering_as_json
-from clevrhope.pipeline.limits import Limits
-from clevrhope.pipeline.split_source import open_split_source
-from clevrhope.pipeline.window_images import WindowImages, WindowScenes
+from clevrhope.images.renderers import rendering_as_json, row_named
+from clevrhope.pipeline.request import Limits
+from clevrhope.pipeline.split_source import WindowImages, WindowScenes, open_split_source
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.settings import check_whole
-from clevrhope.training.stream_order import Numbers, Order, Share, window_bounds
+from clevrhope.training.order import Numbers, Order, Share, window_bounds
 
 _PROCESS = os.getpid()
 """The process that imported this module. A process forked from it has the module, but no native threads."""

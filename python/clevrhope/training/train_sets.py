@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.contents import find_split, no_train_set
-from clevrhope.dataset.covr_description import read_description, rows_sha256
+from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import ADDED
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table

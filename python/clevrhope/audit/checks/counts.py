@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.checks.clevr_scenes import clevr_scenes
-from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.checks.clevr import clevr_scenes
+from clevrhope.audit.folder import AuditFolder, PairFile, SplitFile
 from clevrhope.audit.leaks.palette import seen_values
-from clevrhope.audit.question_files import PairFile, SplitFile
-from clevrhope.audit.report import Check, Found, Lines
+from clevrhope.audit.report import CheckResult, Found, Results
 from clevrhope.audit.suites.pairs import named
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import RELATIONS, TIERS
@@ -33,13 +32,13 @@ GROUPS_OF_A_PAIR = 960
 """Maximum number of places for a pair in a minimal set of the paper's size, which has whole copies."""
 
 
-def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Compares the numbers of questions, images and places with those of manifest and measured.json.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    check = lines["counts"]
+    check = results["counts"]
     for split in (*folder.splits, *folder.sets, *folder.others):
         entry = getattr(folder.manifest, split.kind.listed)[split.hop.name][split.name]
         with split.open() as arrays:
@@ -63,7 +62,7 @@ def check_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
             _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("images"))
 
 
-def _check_listing(check: Check, folder: AuditFolder) -> None:
+def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
     """Reports question files that the manifest's list of files lacks, and those that belong to no split.
 
     No other check would look at the latter, because all checks rely on the splits that the manifest lists.
@@ -84,7 +83,7 @@ def _check_listing(check: Check, folder: AuditFolder) -> None:
                 check.fault(name, None, "in the manifest, but belongs to none of its splits", Path(name).stem)
 
 
-def _suites(check: Check, folder: AuditFolder) -> None:
+def _suites(check: CheckResult, folder: AuditFolder) -> None:
     """Compares the numbers of pairs and originals; reports suites without a split."""
     for hop, of_hop in folder.manifest.suites.items():
         for suite, of_suite in of_hop.items():
@@ -103,13 +102,15 @@ def _suites(check: Check, folder: AuditFolder) -> None:
         _compare(check, place.file, "questions of the split by the file", n_questions, n_own)
 
 
-def _compare(check: Check, file: str, what: str, found: float, stated: object) -> None:
+def _compare(check: CheckResult, file: str, what: str, found: float, stated: object) -> None:
     check.n_checked += 1
     if found != stated:
         check.fault(file, None, f"{what}: {stated}, but the files have", found)
 
 
-def _minimal(check: Check, folder: AuditFolder, split: SplitFile, n_questions: int, n_places: int) -> None:
+def _minimal(
+    check: CheckResult, folder: AuditFolder, split: SplitFile, n_questions: int, n_places: int
+) -> None:
     """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
     values, kinds = dict(folder.attribute_types), dict(split.hop.held_out or ())
     grids, questions = _grids(
@@ -128,7 +129,7 @@ def _minimal(check: Check, folder: AuditFolder, split: SplitFile, n_questions: i
         check.fault(split.file, None, f"not {wanted} questions for {n_places} places", n_questions)
 
 
-def _prelim(check: Check, folder: AuditFolder, split: SplitFile, n_questions: int, n_sets: int) -> None:
+def _prelim(check: CheckResult, folder: AuditFolder, split: SplitFile, n_questions: int, n_sets: int) -> None:
     """Checks that there are two questions for each existence group and six for each counting set."""
     check.n_checked += 1
     of_each = SPLITS[split.name].group
@@ -170,7 +171,7 @@ def _grids(
 Numbers = Mapping[str, Any]
 
 
-def check_measured(folder: AuditFolder, check: Check) -> None:
+def check_measured(folder: AuditFolder, check: CheckResult) -> None:
     """Compares the numbers of each sub-dataset and of the folder, as far as its files can be read."""
     wanted = {hop.name: _of_hop(folder, hop) for hop in folder.hops}
     for hop, sections in wanted.items():
@@ -186,7 +187,7 @@ def check_measured(folder: AuditFolder, check: Check) -> None:
 
 
 def _compare_measured(
-    folder: AuditFolder, path: Path, read: Callable[[Path], Numbers], wanted: Numbers, check: Check
+    folder: AuditFolder, path: Path, read: Callable[[Path], Numbers], wanted: Numbers, check: CheckResult
 ) -> None:
     file = folder.layout.relative(path)
     try:

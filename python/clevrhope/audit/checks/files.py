@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check, Lines
+from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.manifest import FILES_TABLE
 from clevrhope.dataset.split_files import hdf5_fault
 from clevrhope.errors import ClevrhopeError
@@ -16,13 +16,13 @@ FEATURES = "features/"
 """Folder of features made from a dataset's images, which is not part of the dataset."""
 
 
-def check_files(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_files(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Compares each file with its size and SHA-256 in the manifest, and looks for others.
 
     Raises:
         DatasetError: a file cannot be read.
     """
-    check = lines["files"]
+    check = results["files"]
     root = folder.layout.root
     # `check_readable` reports missing files.
     listed = {name: each for name, each in folder.manifest.files.items() if (root / name).is_file()}
@@ -51,7 +51,7 @@ _END_OF_ROWS = b"\n]}"
 """The end of files of scenes and questions, which have one row per line."""
 
 
-def check_readable(folder: AuditFolder, check: Check, advance: Advance) -> None:
+def check_readable(folder: AuditFolder, check: CheckResult, advance: Advance) -> None:
     """Checks that each file of the manifest exists, and that its end or index is intact."""
     for name in folder.manifest.files:
         check.n_checked += 1
@@ -62,7 +62,7 @@ def check_readable(folder: AuditFolder, check: Check, advance: Advance) -> None:
         advance(1)
 
 
-def unreadable(check: Check, folder: AuditFolder, error: ClevrhopeError) -> str:
+def unreadable(check: CheckResult, folder: AuditFolder, error: ClevrhopeError) -> str:
     """Reports the error that ended a check as a fault of the file that it names; returns that file."""
     root, text = f"{folder.layout.root}/", str(error)
     place, _, problem = text.partition(": ")

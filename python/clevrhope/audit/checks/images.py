@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check, Lines
+from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.dataset.passes_h5 import PassesFile
@@ -37,13 +37,13 @@ Raster = npt.NDArray[np.uint8]
 Problem = tuple[str, object]
 
 
-def check_images(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_images(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Checks the image of every scene that a split uses, in each form that the pool has.
 
     Raises:
         DatasetError: an HDF5 file of images cannot be read.
     """
-    check = lines["images"]
+    check = results["images"]
     if not folder.manifest.pools:
         check.skip("no images were rendered")
     for pool, used in used_scenes(folder).items() if check.done else ():
@@ -59,7 +59,9 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
     return used
 
 
-def _check_pool(folder: AuditFolder, pool: str, used: Sequence[int], check: Check, advance: Advance) -> None:
+def _check_pool(
+    folder: AuditFolder, pool: str, used: Sequence[int], check: CheckResult, advance: Advance
+) -> None:
     layout, packed = folder.layout, folder.layout.images_h5(pool)
     has_png, has_h5 = layout.images(pool).is_dir(), packed.is_file() and folder.is_readable(packed)
     if not has_png and not has_h5:
@@ -111,7 +113,7 @@ def _image_problem(image: ImageArray, size: tuple[int, int]) -> Problem | None:
     return None
 
 
-def check_passes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Checks the annotations of every image that has some.
 
     The objects' pixels follow from the object-id raster by which their visibility was counted, computed again
@@ -121,7 +123,7 @@ def check_passes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     Raises:
         DatasetError: a scene file or a file of annotations cannot be read.
     """
-    check = lines["passes"]
+    check = results["passes"]
     promised = tuple(folder.manifest.config.get("passes") or ())
     pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
     for pool, kinds in pools.items():

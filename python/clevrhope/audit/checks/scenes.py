@@ -1,15 +1,22 @@
-"""The check that scenes are unique and consistent, and that splits share only what they may."""
+"""The checks of scenes: they are unique and consistent, and splits share only what they may.
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+Whether enough of each object is visible from the camera, and as much as its scene states, is counted again in
+the raster of object ids. This takes too long for all scenes of a large dataset, so only a sample is checked,
+which depends on the dataset's seed.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check, Lines
-from clevrhope.dataset.scene_files import PoolScenes
+from clevrhope.audit.report import CheckResult, Results
+from clevrhope.dataset.clevr_folder import TYPES
+from clevrhope.dataset.clevr_json import parse_row
+from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
@@ -20,7 +27,7 @@ NEAR = 1e-4
 """Positions and directions that differ by less count as equal: files have about six decimals."""
 
 
-def check_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_scenes(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Checks all scenes of the folder, and which of them splits share.
 
     Raises:
@@ -28,12 +35,12 @@ def check_scenes(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
     """
     for pool in folder.pools:
         folder.scene_files(pool)  # raises an error if the pool has none
-    _check_twins(folder, lines["twin scenes"])
-    _check_relations(folder, lines["relationships"])
-    _check_apart(folder, lines["train and test"])
+    _check_twins(folder, results["twin scenes"])
+    _check_relations(folder, results["relationships"])
+    _check_apart(folder, results["train and test"])
 
 
-def _check_relations(folder: AuditFolder, check: Check) -> None:
+def _check_relations(folder: AuditFolder, check: CheckResult) -> None:
     """Checks that relationships follow from positions and directions, and directions from the camera."""
     world = folder.manifest.world
     jittered = world["constraints"].get("directions", "camera") == "camera"
@@ -70,7 +77,7 @@ def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool)
             yield row, f"{what} is {there[row].tolist()}, but ({x:.6f}, {y:.6f}) for its camera"
 
 
-def _check_twins(folder: AuditFolder, check: Check) -> None:
+def _check_twins(folder: AuditFolder, check: CheckResult) -> None:
     """Checks that no two scenes have the same index in a pool, or the same objects at the same positions."""
     pools = folder.scenes
     names = folder.pools
@@ -89,7 +96,7 @@ def _check_twins(folder: AuditFolder, check: Check) -> None:
         check.fault(f"scenes/{names[pool_of[second]]}", int(indices[second]), problem, other)
 
 
-def _check_apart(folder: AuditFolder, check: Check) -> None:
+def _check_apart(folder: AuditFolder, check: CheckResult) -> None:
     """Checks, over all pairs, that splits whose kinds exclude each other share no image."""
     kinds: dict[str, SplitKind] = {}
     used: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
@@ -119,7 +126,7 @@ WITHOUT_QUESTIONS, SHARE_WITHOUT = 4, 0.03
 large a share of them. In splits that ask for a pair some scenes do, and hardly any in others."""
 
 
-def check_object_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_object_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Checks that numbers of objects are within limits and equally frequent.
 
     Raises:
@@ -127,7 +134,7 @@ def check_object_counts(folder: AuditFolder, lines: Lines, advance: Advance) -> 
     """
     constraints = folder.manifest.world["constraints"]
     least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
-    check = lines["numbers of objects"]
+    check = results["numbers of objects"]
     for split in folder.splits:
         if not split.is_grouped:
             with split.open() as arrays:
@@ -154,3 +161,79 @@ def uneven(n_objects: npt.NDArray[np.int64], least: int, most: int) -> list[tupl
         return []
     shown = f"{least} to {most} objects: {', '.join(map(str, counts.tolist()))}"
     return [("the images have some numbers of objects more often than others", shown)]
+
+
+MOST_SCENES = 10_000
+"""Maximum number of scenes that are checked."""
+
+SCENES_A_BATCH = 48
+
+Scene = Mapping[str, Any]
+
+
+def check_visibility(folder: AuditFolder, results: Results, advance: Advance) -> None:
+    """Counts each object's visible pixels in a sample of the scenes.
+
+    Raises:
+        DatasetError: a scene file cannot be read, or the properties are not the folder's.
+    """
+    least = int(folder.manifest.world["constraints"]["min_pixels"])
+    check = results["visible objects"]
+    n_scenes = {pool: len(folder.scenes[pool].indices) for pool in folder.pools}
+    chosen = sampled(n_scenes, folder.manifest.seed)
+    for pool, places in chosen.items():
+        wanted = frozenset(places.tolist())
+        for (scene, _), shown in pixels_shown(folder, pool, _scenes(folder, pool, wanted, advance)):
+            check.n_checked += 1
+            for number, (thing, n_pixels) in enumerate(zip(scene["objects"], shown, strict=True)):
+                stated = thing.get("visible_pixels", n_pixels)
+                problem = ""
+                if n_pixels < least:
+                    problem = f"shows less than {least} pixels"
+                elif stated != n_pixels:
+                    problem = f"does not show {stated} pixels, as its scene states"
+                if problem:
+                    problem = f"object {number}, a {' '.join(str(thing[kind]) for kind in TYPES)}, {problem}"
+                    check.fault(f"scenes/{pool}", scene["image_index"], problem, n_pixels)
+    n_all = sum(n_scenes.values())
+    if n_all > MOST_SCENES:
+        check.notes.append(f"a sample of {MOST_SCENES:,} of {n_all:,} scenes, drawn from the dataset's seed")
+
+
+def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
+    """Pool -> indices (N,) of the scenes to check, ascending; all if there are at most `MOST_SCENES`."""
+    n_all = sum(n_scenes.values())
+    drawn = np.arange(n_all)
+    if n_all > MOST_SCENES:
+        drawn = np.sort(np.random.default_rng(seed).choice(n_all, MOST_SCENES, replace=False))
+    ends = np.cumsum(list(n_scenes.values()))
+    parts = np.split(drawn, np.searchsorted(drawn, ends[:-1]))
+    return {
+        pool: part - (end - n) for (pool, n), end, part in zip(n_scenes.items(), ends, parts, strict=True)
+    }
+
+
+def _scenes(
+    folder: AuditFolder, pool: str, wanted: Collection[int], advance: Advance
+) -> Iterator[tuple[Scene, bytes]]:
+    """Scenes at these places of a pool, with their rows, except CLEVR's own, which have no camera.
+
+    Another check reports other scenes without one.
+    """
+    for place, (path, line, row) in enumerate(folder.scene_rows(pool)):
+        if place in wanted:
+            scene = parse_row(row, path, line)
+            advance(1)
+            if "camera" in scene:
+                yield scene, row
+
+
+def pixels_shown(
+    folder: AuditFolder, pool: str, scenes: Iterable[tuple[Scene, bytes]]
+) -> Iterator[tuple[tuple[Scene, bytes], list[int]]]:
+    """Scenes and their rows, each with the number of pixels that each of its objects shows."""
+    left = iter(scenes)
+    while batch := list(islice(left, SCENES_A_BATCH)):
+        rasters = folder.object_ids(pool, [row for _, row in batch])
+        for scene, raster in zip(batch, rasters, strict=True):
+            yield scene, np.bincount(raster.ravel(), minlength=len(scene[0]["objects"]) + 1)[1:].tolist()

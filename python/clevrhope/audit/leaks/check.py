@@ -4,7 +4,8 @@ It reads only finished files, with code that shares nothing with the generator. 
 proves.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import combinations
 from pathlib import Path
@@ -13,24 +14,91 @@ from typing import Any, Literal
 import numpy as np
 
 from clevrhope._core import AuditFindings, AuditViolation
-from clevrhope.audit.json_agreement import Compared, Keys, compare_json, question_encoder
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.json_agreement import (
+    Compared,
+    compare_json,
+    compare_prefixes,
+    question_encoder,
+    row_keys,
+)
 from clevrhope.audit.leaks.groups import check_groups
 from clevrhope.audit.leaks.palette import PaletteCheck, seen_values
-from clevrhope.audit.leaks.report import LINES, VIOLATIONS, Kind, LeakReport, SplitCounts, add_violations
-from clevrhope.audit.report import MAX_LISTED, Found, Lines
+from clevrhope.audit.leaks.report import (
+    LEAK_ROWS,
+    VIOLATIONS,
+    LeakKind,
+    LeakReport,
+    SplitCounts,
+    add_violations,
+)
+from clevrhope.audit.report import MAX_LISTED, CheckResult, Found, Results
 from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import read_plainly
-from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
+from clevrhope.runtime.progress import Advance
+from clevrhope.runtime.reading import reading
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 _ROWS_AT_ONCE = 65_536
 """Number of rows of arrays that are checked at once."""
+
+
+def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None:
+    """Looks for leaks in each sub-dataset, and compares its question files with HDF5.
+
+    Raises:
+        DatasetError: a file is missing or cannot be read.
+    """
+    leaks = LeakCheck(folder.layout.root, words=folder.words, audited=folder)
+    n_described = 0
+    for hop in folder.hops:
+        readable = [split.name for split in folder.splits if split.hop == hop]
+        if readable:
+            report = leaks.check(hop, splits=readable, results=results)
+            never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
+            n_described += sum(each.n_described for each in never)
+        advance(1)
+    pair, files = results[LeakKind.PAIR], results[LeakKind.DISAGREEMENT]
+    if not files.n_checked and not files.n_faults:
+        files.skip("this folder has no question files in JSON")
+    if leaks.strictness == "chain":
+        pair.notes.append(
+            f"made with --strictness chain; the default rule would find {n_described:,} train and IID "
+            'questions that mention a pair in a description that passes through "or" or "and"'
+        )
+    if not any(hop.target for hop in folder.hops):
+        pair.skip("this folder holds nothing out")
+    if not any(hop.palette for hop in folder.hops):
+        results[LeakKind.PALETTE].skip("all combinations of values occur in this folder")
+    if not any(split.is_grouped for split in folder.splits):
+        results[LeakKind.GROUP].skip("this folder has no minimal sets, nor questions about single values")
+    for pool in dict.fromkeys(each.pool for each in folder.splits if SPLITS[each.name].drawn == "sets"):
+        _check_positions(folder, pool, results[LeakKind.GROUP])
+
+
+def _check_positions(folder: AuditFolder, pool: str, check: CheckResult) -> None:
+    """Checks that all images of a counting pool have their objects at the most common positions."""
+    at: dict[int, tuple[float, ...]] = {}
+    for path, line, content in folder.scene_rows(pool):
+        row = parse_row(content, path, line)
+        with reading(path, "a scene file of a dataset"):
+            at[int(row["image_index"])] = tuple(
+                float(x) for each in row["objects"] for x in each["3d_coords"][:2]
+            )
+    counted = Counter(at.values())
+    usual = max(counted, key=counted.__getitem__, default=())
+    for index, places in at.items():
+        if places != usual:
+            problem = "objects are not at the same positions as in the other images"
+            check.fault(f"scenes/{pool}", index, problem, places)
 
 
 class LeakCheck:
@@ -60,21 +128,31 @@ class LeakCheck:
     lists no question files in JSON, HDF5 is not compared with JSON.
     """
 
-    def __init__(self, folder: Path, *, words: Mapping[str, Sequence[str]] = CLEVR_WORDS) -> None:
-        """Opens a folder; `words` are its words for values and "thing" (`synonyms.json`), if not CLEVR's.
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
+        audited: AuditFolder | None = None,
+    ) -> None:
+        """Opens a folder.
+
+        Args:
+            folder: The dataset, which may be still in the making.
+            words: Its words for values and "thing" (`synonyms.json`), if not CLEVR's.
+            audited: The same folder in an audit, which says what can be read, and has templates by which to
+                check all keys of question files.
 
         Raises:
             DatasetError: the vocabulary cannot be read.
         """
-        self.layout = Layout(folder)
-        self.words = words
+        self.layout, self.words, self.audited = Layout(folder), words, audited
         self.vocab = read_vocab(self.layout.vocab)
-        self.vocabulary = vocabulary_of(self.vocab)
         manifest = read_plainly(self.layout.manifest)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
         self.strictness = QuestionSettings.from_json(manifest.get("questions", {})).strictness
         """Which questions ask for a pair."""
-        self.pools = Pools(self.layout, self.vocabulary)
+        self.pools = audited.scenes if audited else Pools(self.layout, vocabulary_of(self.vocab))
         """The folder's scenes, read when they are needed."""
 
     def check(
@@ -83,9 +161,7 @@ class LeakCheck:
         *,
         splits: Sequence[str] | None = None,
         images: bool = False,
-        without_json: Collection[str] = (),
-        lines: Lines | None = None,
-        keys: Callable[[str, SplitArrays], Keys] | None = None,
+        results: Results | None = None,
     ) -> LeakReport:
         """Checks one sub-dataset.
 
@@ -93,40 +169,31 @@ class LeakCheck:
             hop: The pair.
             splits: Splits that must exist; None for those whose files exist.
             images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
-            without_json: Splits whose question files are not checked.
-            lines: The lines of a report to which what is found is added; None for new ones.
-            keys: Returns the further keys that the rows of a split's question file must have.
+            results: Of an audit, to which what is found is added; None for new ones.
 
         Raises:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
-        lines = {line.name: line.check() for line in LINES} if lines is None else lines
-        return _HopCheck(self, hop, without_json, lines, keys).run(splits, images=images)
+        results = {row.name: row.result() for row in LEAK_ROWS} if results is None else results
+        return _HopCheck(self, hop, results).run(splits, images=images)
 
 
 class _HopCheck:
     """The check of one sub-dataset."""
 
-    def __init__(
-        self,
-        leaks: LeakCheck,
-        hop: Hop,
-        without_json: Collection[str],
-        lines: Lines,
-        keys: Callable[[str, SplitArrays], Keys] | None,
-    ) -> None:
-        self.leaks, self.layout, self.hop = leaks, leaks.layout, hop
-        self.lines, self.keys, self.without_json = lines, keys, without_json
-        vocab, words, vocabulary = leaks.vocab, leaks.words, leaks.vocabulary
+    def __init__(self, leaks: LeakCheck, hop: Hop, results: Results) -> None:
+        self.leaks, self.layout, self.hop, self.results = leaks, leaks.layout, hop, results
         try:
             by_chains, self.by_descriptions = (
-                QuestionReader(vocab, hop.target, words, vocabulary, in_chains=in_chains)
+                question_reader(
+                    leaks.vocab, hop.target, leaks.words, vocabulary_of(leaks.vocab), in_chains=in_chains
+                )
                 for in_chains in (True, False)
             )
         except VocabularyError as error:
             raise DatasetError(f"{leaks.layout.vocab}: {error}") from error
         self.reader = by_chains if leaks.strictness == "chain" else self.by_descriptions
-        self.palette = PaletteCheck(leaks.layout.manifest, leaks.palettes, hop, vocab, words, vocabulary)
+        self.palette = PaletteCheck(self.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words)
 
     def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
         if names is None:
@@ -148,9 +215,9 @@ class _HopCheck:
             for pool, of_pool in rows.items() if images else ():
                 self._check_images(self.leaks.pools[pool], of_pool)
         n_images = sum(map(len, rows.values()))
-        self.lines[Kind.SHARED].n_checked += n_images
-        self.lines[Kind.PALETTE].n_checked += n_images if self.hop.palette else 0
-        return LeakReport(self.hop, counts, n_images, self.lines, self.leaks.strictness)
+        self.results[LeakKind.SHARED].n_checked += n_images
+        self.results[LeakKind.PALETTE].n_checked += n_images if self.hop.palette else 0
+        return LeakReport(self.hop, counts, self.results, self.leaks.strictness)
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
         """Rows of the scenes that a split uses; scenes that are missing or occur twice are violations."""
@@ -160,18 +227,20 @@ class _HopCheck:
             "a question's scene is missing": arrays.used[rows == MISSING],
             "the scene occurs twice": np.intersect1d(pool.twice(), arrays.used),
         }.items():
-            self._fault_scenes(Kind.DISAGREEMENT, pool, indices, problem, pool.name)
+            self._fault_scenes(LeakKind.DISAGREEMENT, pool, indices, problem, pool.name)
         known: Rows = rows[rows != MISSING]
         return known
 
-    def _fault_scenes(self, kind: Kind, pool: PoolScenes, indices: Rows, problem: str, value: str) -> None:
+    def _fault_scenes(
+        self, kind: LeakKind, pool: PoolScenes, indices: Rows, problem: str, value: str
+    ) -> None:
         for index in indices.tolist():
-            self.lines[kind].fault(f"scenes/{pool.name}", index, problem, value)
+            self.results[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
-        leaks, lines, hop = self.leaks, self.lines, self.hop
+        leaks, results, hop, audited = self.leaks, self.results, self.hop, self.leaks.audited
         path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
-        has_json = path.exists() and name not in self.without_json
+        has_json = path.exists() and (audited is None or audited.is_readable(path))
         file = self.layout.relative(path if has_json else h5)
         pool, answers = leaks.pools[arrays.pool], arrays.columns["answers"]
         n_mentioning = n_implying = n_described = 0
@@ -188,32 +257,36 @@ class _HopCheck:
                 n_described += int((default.by_program & ~findings.by_program).sum())
             stored = answers[first : first + len(rows)]
             describe = self._describer(findings, stored, questions, first)
-            add_violations(lines, file, findings.violations(stored, self._asked(name), MAX_LISTED), describe)
+            add_violations(
+                results, file, findings.violations(stored, self._asked(name), MAX_LISTED), describe
+            )
             if palette := self.palette.reader(name):
-                add_violations(lines, file, palette.violations(questions, programs, MAX_LISTED), describe)
+                add_violations(results, file, palette.violations(questions, programs, MAX_LISTED), describe)
         if has_json:
             files = Compared(path, self.layout.relative(path), self.layout.relative(h5))
-            encode = question_encoder(self.reader, files, arrays, pool)
-            keys = self.keys(name, arrays) if self.keys else None
-            compare_json(files, arrays, encode, keys, lines[Kind.DISAGREEMENT])
-            lines[Kind.DISAGREEMENT].n_checked += len(arrays)
+            if audited is not None:
+                compare_prefixes(files, arrays, results[LeakKind.DISAGREEMENT])
+            keys = row_keys(name, arrays, audited.families) if audited is not None else ()
+            encode = question_encoder(self.reader, path, arrays, pool)
+            compare_json(files, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
+            results[LeakKind.DISAGREEMENT].n_checked += len(arrays)
         for index, problem, values in self.palette.unseen_images(name, pool, used):
-            lines[Kind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
+            results[LeakKind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
         if SPLITS[name].drawn != "stream":
             seen = seen_values(self.layout.manifest, leaks.palettes, hop)
-            check_groups(hop, name, arrays, pool, leaks.vocab.answer_names, seen, file, lines[Kind.GROUP])
-        lines[Kind.PROGRAM].n_checked += len(arrays)
-        lines[Kind.PAIR].n_checked += len(arrays) if hop.target else 0
+            check_groups(
+                hop, name, arrays, pool, leaks.vocab.answer_names, seen, file, results[LeakKind.GROUP]
+            )
+        results[LeakKind.PROGRAM].n_checked += len(arrays)
+        results[LeakKind.PAIR].n_checked += len(arrays) if hop.target else 0
         return SplitCounts(
             split=name,
-            pool=arrays.pool,
             n_questions=len(arrays),
             n_images=len(arrays.used),
             n_images_with_pair=self._check_scenes(name, pool, used),
             n_mentioning=n_mentioning,
             n_implying=n_implying,
             n_described=n_described,
-            n_no=int((answers == leaks.vocab.answers.get("no", -1)).sum()),
             has_json=has_json,
         )
 
@@ -249,7 +322,7 @@ class _HopCheck:
         if shown in ("never", "always"):
             is_wrong, what = (holds, "shows") if shown == "never" else (~holds, "lacks")
             problem, indices = f"an image of {split} {what}", pool.indices[used[is_wrong]]
-            self._fault_scenes(Kind.PAIR, pool, indices, problem, self.hop.words)
+            self._fault_scenes(LeakKind.PAIR, pool, indices, problem, self.hop.words)
         return int(holds.sum())
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
@@ -262,11 +335,11 @@ class _HopCheck:
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
             for mine, theirs in twins[both].tolist():
                 problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self._fault_scenes(Kind.SHARED, in_b, in_b.indices[[theirs]], problem, value)
+                self._fault_scenes(LeakKind.SHARED, in_b, in_b.indices[[theirs]], problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
         """Adds a violation for each used scene without an image, in each form that the pool has."""
-        check, packed = self.lines[Kind.DISAGREEMENT], self.layout.images_h5(pool.name)
+        check, packed = self.results[LeakKind.DISAGREEMENT], self.layout.images_h5(pool.name)
         stored = {path.name for path in images_of(self.layout.images(pool.name), pool.name).values()}
         for row in rows.tolist() if stored else ():
             if pool.filenames[row] not in stored:

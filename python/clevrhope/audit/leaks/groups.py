@@ -17,14 +17,14 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from clevrhope.audit.report import Check, Found
+from clevrhope.audit.report import CheckResult, Found
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 Values = tuple[str, ...]
-Stage = tuple[int, bytes]
+Setting = tuple[int, bytes]
 """What the images of a group share: digest of positions and rotations, and the camera."""
 
 N_OBJECTS: Mapping[str, int] = {"places": 1, "groups": 1, "sets": 5}
@@ -36,7 +36,7 @@ class GroupImage:
     """An image of a group, with the values of each object."""
 
     row: int
-    stage: Stage
+    setting: Setting
     looks: tuple[Values, ...]
 
 
@@ -58,7 +58,7 @@ def check_groups(
     answers: Mapping[int, str],
     seen: Set[Values] | None,
     file: str,
-    check: Check,
+    check: CheckResult,
 ) -> None:
     """Checks the groups of a split.
 
@@ -82,9 +82,9 @@ def check_groups(
     questions = list(_questions(arrays, pool, images, answers))
     if hop.held_out:
         of_pair = [kinds.index(kind) for kind, _ in hop.held_out]
-        places: dict[Stage, list[GroupImage]] = defaultdict(list)
+        places: dict[Setting, list[GroupImage]] = defaultdict(list)
         for image in images.values():
-            places[image.stage].append(image)
+            places[image.setting].append(image)
         for of_place in places.values():
             problem = _place_problem(of_place, range(len(kinds)) if pool.name == SHARED_PLACES else of_pair)
             if problem:
@@ -94,9 +94,9 @@ def check_groups(
         ood = SPLITS[split].shown == "in one"
         check.add(file, _minimal(hop, questions, of_pair, seen, ood=ood))
     else:
-        groups: dict[Stage, list[GroupQuestion]] = defaultdict(list)
+        groups: dict[Setting, list[GroupQuestion]] = defaultdict(list)
         for each in questions:
-            groups[each.image.stage].append(each)
+            groups[each.image.setting].append(each)
         for group in groups.values():
             problem, value = _prelim_problem(hop, split, kinds, group)
             if problem:
@@ -148,12 +148,12 @@ def _minimal(
     In distribution, the image that shows the pair, or what a palette does not have, is left out.
     """
     pair = tuple(value for _, value in hop.held_out or ())
-    groups: dict[tuple[Stage, Values, bytes], list[tuple[Values, GroupQuestion]]] = defaultdict(list)
+    groups: dict[tuple[Setting, Values, bytes], list[tuple[Values, GroupQuestion]]] = defaultdict(list)
     for each in questions:
         (values,) = each.image.looks
         others = tuple(value for k, value in enumerate(values) if k not in kinds)
         shown = tuple(values[k] for k in kinds)
-        groups[each.image.stage, others, each.words].append((shown, each))
+        groups[each.image.setting, others, each.words].append((shown, each))
     for group in groups.values():
         shown_values = [values for values, _ in group]
         corners = set(product(*({values[k] for values in shown_values} for k in range(len(pair)))))

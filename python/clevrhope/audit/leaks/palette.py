@@ -9,8 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from clevrhope._core import AbsentReader, Vocabulary
-from clevrhope.dataset.native_reader import known_words
+from clevrhope._core import AbsentReader
+from clevrhope.dataset.native_reader import known_words, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import Vocab
 from clevrhope.dataset.vocab import by_number
@@ -32,22 +32,21 @@ class PaletteCheck:
         hop: Hop,
         vocab: Vocab,
         words: Mapping[str, Sequence[str]],
-        vocabulary: Vocabulary,
     ) -> None:
         """Reads the palettes in the manifest `file`; without one for the HOP, there is nothing to search for.
 
         Raises:
             DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
         """
-        self._hop = hop
-        self._file, self._palettes = file, palettes
-        self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
+        self._hop, self._file, self._palettes = hop, file, palettes
+        self._values: dict[str, list[str]] = {}
+        for kind, value in vocab.values():
+            self._values.setdefault(kind, []).append(value)
         self._readers: dict[bool, AbsentReader] = {}
-        if hop.held_out is None or not hop.palette:
-            return
-        types, seen = self._palette(hop.name)
-        for with_pair, allowed in ((False, seen), (True, [*seen, self._check_pair(types, seen)])):
-            self._readers[with_pair] = _reader(vocab, words, vocabulary, types, allowed)
+        if hop.held_out is not None and hop.palette:
+            types, seen = self._palette(hop.name)
+            for with_pair, allowed in ((False, seen), (True, [*seen, self._check_pair(types, seen)])):
+                self._readers[with_pair] = self._reader(vocab, words, types, allowed)
 
     def reader(self, split: str) -> AbsentReader | None:
         """The reader that finds unseen combinations in a split's questions; None if there is no palette."""
@@ -89,6 +88,26 @@ class PaletteCheck:
             )
         return held_out
 
+    def _reader(
+        self,
+        vocab: Vocab,
+        words: Mapping[str, Sequence[str]],
+        types: tuple[str, ...],
+        seen: Sequence[Combination],
+    ) -> AbsentReader:
+        counted = [(kind, value) for kind in types for value in self._values[kind]]
+        try:
+            return AbsentReader(
+                vocabulary_of(vocab),
+                question_tokens=by_number(vocab.words),
+                program_tokens=by_number(vocab.functions),
+                types=(types[0], types[1]),
+                seen=[(first, second) for first, second in seen],
+                words=known_words(vocab, words, counted),
+            )
+        except VocabularyError as error:
+            raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
+
 
 def read_palette(
     file: Path, palettes: Mapping[str, Any], name: str
@@ -121,24 +140,3 @@ def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[
 def _check_types(file: Path, hop: Hop, types: Sequence[str]) -> None:
     if {kind for kind, _ in hop.held_out or ()} != set(types) or len(types) != 2:
         raise DatasetError(f"{file}: the palette of {hop.name} has other attribute types than the pair")
-
-
-def _reader(
-    vocab: Vocab,
-    words: Mapping[str, Sequence[str]],
-    vocabulary: Vocabulary,
-    types: tuple[str, ...],
-    seen: Sequence[Combination],
-) -> AbsentReader:
-    counted = [(kind, value) for kind in types for value in dict(vocabulary.attribute_types)[kind]]
-    try:
-        return AbsentReader(
-            vocabulary,
-            question_tokens=by_number(vocab.words),
-            program_tokens=by_number(vocab.functions),
-            types=(types[0], types[1]),
-            seen=[(first, second) for first, second in seen],
-            words=known_words(vocab, words, counted),
-        )
-    except VocabularyError as error:
-        raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.report import Check, Fault, Found, Line, Lines
+from clevrhope.audit.report import CheckRow, Fault, Found, Results
 from clevrhope.config.question_settings import Strictness
 from clevrhope.pages import render_markdown
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import OOD, SPLITS
 
 
-class Kind(StrEnum):
+class LeakKind(StrEnum):
     """What a violation is about: the name of a line in the audit's report."""
 
     PROGRAM = "programs"
@@ -24,29 +24,29 @@ class Kind(StrEnum):
     GROUP = "groups"
 
 
-LINES = (
-    Line(Kind.PROGRAM, "questions", "every program, executed again, gives the stored answer"),
-    Line(
-        Kind.PAIR,
+LEAK_ROWS = (
+    CheckRow(LeakKind.PROGRAM, "questions", "every program, executed again, gives the stored answer"),
+    CheckRow(
+        LeakKind.PAIR,
         "questions",
         "no train or IID image, program or text holds the pair, nor, with --strictness implied, does a "
         f"program imply it; every OOD question and {OOD} image does; every question about a value names it",
     ),
-    Line(
-        Kind.PALETTE,
+    CheckRow(
+        LeakKind.PALETTE,
         "images",
         "if not all combinations of values occur, no image shows another one, except the pair where it "
         "belongs, and no question of a pair names one",
     ),
-    Line(Kind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones"),
-    Line(
-        Kind.DISAGREEMENT,
+    CheckRow(LeakKind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones"),
+    CheckRow(
+        LeakKind.DISAGREEMENT,
         "questions",
         "HDF5, JSON and scene files agree on every question",
         ("question files",),
     ),
-    Line(
-        Kind.GROUP,
+    CheckRow(
+        LeakKind.GROUP,
         "images",
         "in each group of images nothing changes but the pair's types or the value that is asked for; each "
         "question is asked about every image that it may be, and true of one; each counting set shows and "
@@ -55,16 +55,16 @@ LINES = (
 )
 """The lines that the check for leaks fills."""
 
-VIOLATIONS: Mapping[AuditViolation, tuple[Kind, str]] = {
-    AuditViolation.WRONG_ANSWER: (Kind.PROGRAM, "its program gives {answer}, not the answer"),
-    AuditViolation.NO_ANSWER: (Kind.PROGRAM, "its program has no answer ({why})"),
-    AuditViolation.PROGRAM_MENTIONS: (Kind.PAIR, "mentions {pair} in its program"),
-    AuditViolation.WORDS_MENTION: (Kind.PAIR, "mentions {pair} in its words"),
-    AuditViolation.IMPLIES: (Kind.PAIR, "asks for a {pair} through likenesses"),
-    AuditViolation.PROGRAM_LACKS_MENTION: (Kind.PAIR, "does not mention {pair} in its program"),
-    AuditViolation.WORDS_LACK_MENTION: (Kind.PAIR, "does not mention {pair} in its words"),
-    AuditViolation.PROGRAM_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its program"),
-    AuditViolation.WORDS_UNSEEN: (Kind.PALETTE, "asks for an unseen combination in its words"),
+VIOLATIONS: Mapping[AuditViolation, tuple[LeakKind, str]] = {
+    AuditViolation.WRONG_ANSWER: (LeakKind.PROGRAM, "its program gives {answer}, not the answer"),
+    AuditViolation.NO_ANSWER: (LeakKind.PROGRAM, "its program has no answer ({why})"),
+    AuditViolation.PROGRAM_MENTIONS: (LeakKind.PAIR, "mentions {pair} in its program"),
+    AuditViolation.WORDS_MENTION: (LeakKind.PAIR, "mentions {pair} in its words"),
+    AuditViolation.IMPLIES: (LeakKind.PAIR, "asks for a {pair} through likenesses"),
+    AuditViolation.PROGRAM_LACKS_MENTION: (LeakKind.PAIR, "does not mention {pair} in its program"),
+    AuditViolation.WORDS_LACK_MENTION: (LeakKind.PAIR, "does not mention {pair} in its words"),
+    AuditViolation.PROGRAM_UNSEEN: (LeakKind.PALETTE, "asks for an unseen combination in its program"),
+    AuditViolation.WORDS_UNSEEN: (LeakKind.PALETTE, "asks for an unseen combination in its words"),
 }
 """The kind of each violation that the native readers find in questions, and the report's words for it."""
 
@@ -74,7 +74,6 @@ class SplitCounts:
     """The counts for one split."""
 
     split: str
-    pool: str
     n_questions: int
     n_images: int
     n_images_with_pair: int
@@ -84,8 +83,6 @@ class SplitCounts:
     """Questions that ask for the pair only through a relation."""
     n_described: int
     """With `--strictness chain`, questions that mention the pair by the default rule only."""
-    n_no: int
-    """Questions with the answer no."""
     has_json: bool
     """Whether the split has a question file, which was compared with its arrays."""
 
@@ -96,22 +93,20 @@ class LeakReport:
 
     hop: Hop
     splits: tuple[SplitCounts, ...]
-    n_images: int
-    """Number of images of all splits; those that the minimal sets share count once."""
-    lines: Mapping[str, Check]
-    """What was found, by `Kind`."""
+    results: Results
+    """What was found, by `LeakKind`."""
     strictness: Strictness
     """With `implied`, `n_implying` of splits counts violations."""
 
     @property
     def violations(self) -> tuple[Fault, ...]:
         """The first `MAX_LISTED` faults of each line."""
-        return tuple(fault for line in self.lines.values() for fault in line.faults)
+        return tuple(fault for result in self.results.values() for fault in result.faults)
 
     @property
     def n_violations(self) -> int:
         """Number of all faults."""
-        return sum(line.n_faults for line in self.lines.values())
+        return sum(result.n_faults for result in self.results.values())
 
     @property
     def ok(self) -> bool:
@@ -132,7 +127,7 @@ class LeakReport:
 
 
 def add_violations(
-    lines: Lines,
+    results: Results,
     file: str,
     found: tuple[Sequence[tuple[int, AuditViolation]], Mapping[AuditViolation, int]],
     describe: Callable[[int, AuditViolation], Found],
@@ -140,14 +135,14 @@ def add_violations(
     """Adds what a native reader found in questions of a file.
 
     Args:
-        lines: the lines to which faults are added.
+        results: those to which faults are added.
         file: the questions' file.
         found: rows with one violation each, and the total number of each violation.
         describe: returns the fault of a row's violation.
     """
     rows, counts = found
     for k, violation in rows:
-        lines[VIOLATIONS[violation][0]].add(file, [describe(k, violation)])
+        results[VIOLATIONS[violation][0]].add(file, [describe(k, violation)])
     listed = Counter(violation for _, violation in rows)
     for violation, n in counts.items():
-        lines[VIOLATIONS[violation][0]].n_faults += n - listed[violation]
+        results[VIOLATIONS[violation][0]].n_faults += n - listed[violation]

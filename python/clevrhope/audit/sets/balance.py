@@ -4,17 +4,16 @@ It looks only at cells with enough questions for a difference to be meaningful; 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.question_files import SetFile
-from clevrhope.audit.report import Check
+from clevrhope.audit.folder import SetFile
+from clevrhope.audit.report import CheckResult
 from clevrhope.dataset.question_kinds import STRUCTURES
-from clevrhope.dataset.split_files import Vocab
+from clevrhope.dataset.split_files import SetArrays, Vocab
 
 LEAST_QUESTIONS = 1_000
 """Least number of questions in a cell that is checked."""
@@ -33,28 +32,12 @@ _OPPOSITES = (("left", "right"), ("behind", "front"))
 Column = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True)
-class Cells:
-    """The balanced properties of a split's N questions, each (N,)."""
-
-    templates: Column
-    structures: Column
-    answers: Column
-    sources: Column
-    n_images: Column
-    n_objects: Column
-    n_objects_of_source: Column
-    template_names: Sequence[str]
-
-
 class BalanceCheck:
     """The check of balance, split by split."""
 
-    def __init__(self, vocab: Vocab, check: Check) -> None:
-        self._check = check
-        names = {number: name for name, number in vocab.answers.items()}
-        self._names = names
-        self._kinds = np.full(1 + max(names, default=0), "", dtype=object)
+    def __init__(self, vocab: Vocab, check: CheckResult) -> None:
+        self._check, self._names = check, vocab.answer_names
+        self._kinds = np.full(1 + max(self._names, default=0), "", dtype=object)
         """By answer, its type: answers of one type are compared with each other."""
         for kind, answers in _types(vocab):
             for answer in answers:
@@ -63,28 +46,27 @@ class BalanceCheck:
         """Answers of each type, all of which are to occur; of numbers those that occur are to be even."""
         self._worst: Counter[str] = Counter()
 
-    def look_at(self, split: SetFile, cells: Cells) -> None:
-        """Checks a split."""
-        places = np.stack([cells.templates, cells.structures], axis=1)
-        in_range = (cells.templates >= 0) & (cells.templates < len(cells.template_names))
-        in_range &= (cells.structures >= 0) & (cells.structures < len(STRUCTURES))
-        for template, structure in np.unique(places[in_range], axis=0).tolist():
-            is_of_cell = (cells.templates == template) & (cells.structures == structure)
-            name = f"{cells.template_names[template]}, {STRUCTURES[structure]}"
-            self._check_answers(split, name, cells.answers[is_of_cell])
-        for n in np.unique(cells.n_images).tolist():
-            self._check_places(split, n, cells.sources[cells.n_images == n])
-        for template in np.unique(cells.templates[in_range]).tolist():
-            is_of_template = cells.templates == template
-            for what, sizes in (
-                ("objects", cells.n_objects),
-                ("objects in the source", cells.n_objects_of_source),
-                ("images", cells.n_images),
-            ):
-                answers = self._yes(cells.answers[is_of_template])
-                if answers is not None:
-                    name = cells.template_names[template]
-                    self._check_sizes(split, name, what, sizes[is_of_template], answers)
+    def check_split(self, split: SetFile, arrays: SetArrays, sizes: Column) -> None:
+        """Checks a split of N questions; `sizes` (N, 3) are images, objects in them, and in the source."""
+        templates, structures, answers, sources = (
+            arrays.columns[name] for name in ("question_families", "structures", "answers", "sources")
+        )
+        cells = np.stack([templates, structures], axis=1)
+        in_range = (templates >= 0) & (templates < len(arrays.templates))
+        in_range &= (structures >= 0) & (structures < len(STRUCTURES))
+        for template, structure in np.unique(cells[in_range], axis=0).tolist():
+            is_of_cell = (templates == template) & (structures == structure)
+            name = f"{arrays.templates[template]}, {STRUCTURES[structure]}"
+            self._check_answers(split, name, answers[is_of_cell])
+        for n in np.unique(sizes[:, 0]).tolist():
+            self._check_places(split, n, sources[sizes[:, 0] == n])
+        for template in np.unique(templates[in_range]).tolist():
+            is_of_template = templates == template
+            is_yes = self._yes(answers[is_of_template])
+            for what, column in (("objects", 1), ("objects in the source", 2), ("images", 0)):
+                if is_yes is not None:
+                    name, of_template = arrays.templates[template], sizes[is_of_template, column]
+                    self._check_sizes(split, name, what, of_template, is_yes)
 
     def finish(self, n_questions: int) -> None:
         """Adds notes on the rule, and on the most that sizes give away."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditSetFindings, AuditSetReader
-from clevrhope.audit.question_files import SetFile
+from clevrhope.audit.folder import SetFile
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.question_kinds import MAX_IMAGES, PAIR_PLACES
@@ -89,8 +89,7 @@ class Batch:
     @cached_property
     def n_images(self) -> Rows:
         """(N,) the number of images."""
-        found: Rows = self.there.sum(axis=1)
-        return found
+        return np.asarray(self.there.sum(axis=1))
 
     @cached_property
     def n_objects(self) -> Rows:

@@ -1,18 +1,17 @@
 """The check of a folder's questions over several images: the table of rules, applied split by split."""
 
-from collections.abc import Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditSetReader
-from clevrhope.audit.checks.columns import of_attributes, of_ranges, of_tokens, of_vocabulary, wrong_answers
-from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.json_agreement import Compared, Encoded, Encoder, compare_json
-from clevrhope.audit.question_files import SetFile
-from clevrhope.audit.report import Lines, where
-from clevrhope.audit.sets.balance import BalanceCheck, Cells
+from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_tokens, of_vocabulary, wrong_answers
+from clevrhope.audit.folder import AuditFolder, SetFile
+from clevrhope.audit.json_agreement import Columns, Compared, Encoder, compare_json
+from clevrhope.audit.report import Found, Results, where
+from clevrhope.audit.sets.balance import BalanceCheck
 from clevrhope.audit.sets.batch import Batch, SetBatches, digests, scene_rows
 from clevrhope.audit.sets.rules import CUTS, FILES, PAIR, PROGRAMS, RULES
 from clevrhope.audit.sets.texts import Texts, check_texts
@@ -35,17 +34,17 @@ _VARIANTS = 16
 """An upper bound on the variants of a template."""
 
 
-def check_sets(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_sets(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Reads the questions over several images.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
     if not folder.all_sets:
-        for line in lines.values():
-            line.skip("this folder has no questions over several images")
+        for result in results.values():
+            result.skip("this folder has no questions over several images")
     elif folder.sets:
-        checks = _SetChecks(folder, lines)
+        checks = _SetChecks(folder, results)
         for hop in dict.fromkeys(split.hop for split in folder.sets):
             checks.check(hop, advance)
         checks.finish()
@@ -54,12 +53,12 @@ def check_sets(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
 class _SetChecks:
     """The checks of a folder's questions over several images, and the state that its splits share."""
 
-    def __init__(self, folder: AuditFolder, lines: Lines) -> None:
-        self._folder, self._lines = folder, lines
+    def __init__(self, folder: AuditFolder, results: Results) -> None:
+        self._folder, self._results = folder, results
         self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
-        self._balance = BalanceCheck(self._vocab, lines["several images: balance"])
+        self._balance = BalanceCheck(self._vocab, results["several images: balance"])
         self._n_by_cut = np.zeros(3, dtype=np.int64)
-        lines[FILES].add("covr/vocab.json", of_vocabulary(self._vocab, folder.vocab))
+        results[FILES].add("covr/vocab.json", of_vocabulary(self._vocab, folder.vocab))
 
     def check(self, hop: Hop, advance: Advance) -> None:
         """Checks the splits of a sub-dataset."""
@@ -69,22 +68,22 @@ class _SetChecks:
         for split in splits:
             texts[split.name] = self._check_split(split, reader)
             advance(1)
-        check_texts(splits, texts, self._lines["several images: texts"])
+        check_texts(splits, texts, self._results["several images: texts"])
 
     def finish(self) -> None:
         """Adds notes with the counts."""
-        files = self._lines[FILES]
+        files = self._results[FILES]
         n, n_splits = files.n_checked, len(self._folder.sets)
         files.notes.append(f"questions over several images: {n:,} in {n_splits} splits")
         n_exempt, n_idle, n_needed = self._n_by_cut.tolist()
-        self._lines[CUTS].notes.append(
+        self._results[CUTS].notes.append(
             f"questions over several images: {n_needed:,} change without their last leaf, {n_idle:,} do not, "
             f"and {n_exempt:,} have none"
         )
         self._balance.finish(n)
 
     def _reader(self, hop: Hop) -> AuditSetReader:
-        vocab, words = self._vocab, self._folder.leaks.words
+        vocab = self._vocab
         try:
             return AuditSetReader(
                 vocabulary_of(vocab),
@@ -92,26 +91,27 @@ class _SetChecks:
                 program_tokens=by_number(vocab.functions),
                 answers=by_number(vocab.answers),
                 held_out=list(hop.target),
-                words=known_words(vocab, words, hop.target),
+                words=known_words(vocab, self._folder.words, hop.target),
             )
         except VocabularyError as error:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
 
     def _check_split(self, split: SetFile, reader: AuditSetReader) -> Texts:
-        folder, lines, pool = self._folder, self._lines, self._folder.scenes[split.pool]
+        folder, results, pool = self._folder, self._results, self._folder.scenes[split.pool]
         with split.open() as arrays:
             file = SetBatches(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
-            kind, hop = COVR_KINDS[split.name], split.hop
+            kind, hop, columns = COVR_KINDS[split.name], split.hop, arrays.columns
             place = {"hop": hop.name, "split": split.name}
             place["pool"] = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
-            lines[FILES].add(split.file, of_attributes(arrays, place))
-            lines[FILES].add(split.file, of_ranges(arrays))
+            results[FILES].add(split.file, of_attributes(arrays, place))
+            results[FILES].add(split.file, of_ranges(arrays))
             if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
-                lines[FILES].fault(split.file, None, "attribute templates are not COVR's", arrays.templates)
+                problem = "attribute templates are not COVR's"
+                results[FILES].fault(split.file, None, problem, arrays.templates)
             phrasings: list[Numbers] = []
             if split.json.is_file() and folder.is_readable(split.json):
                 files = Compared(split.json, folder.layout.relative(split.json), split.file)
-                compare_json(files, arrays, _encoder(file, phrasings), None, lines[FILES])
+                compare_json(files, arrays, _encoder(file, phrasings), (), results[FILES])
             batches = []
             for batch in file.batches():
                 self._check_batch(batch)
@@ -119,45 +119,33 @@ class _SetChecks:
                 batches.append((digests(batch["questions"]), kinds, batch.sizes))
             none = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
             texts, kinds, sizes = map(np.concatenate, zip(none, *batches, strict=True))
-            numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
-            known = (numbers >= 0) & (numbers < _PHRASINGS)
-            columns = arrays.columns
-            cells = Cells(
-                templates=columns["question_families"],
-                structures=columns["structures"],
-                answers=columns["answers"],
-                sources=columns["sources"],
-                n_images=sizes[:, 0],
-                n_objects=sizes[:, 1],
-                n_objects_of_source=sizes[:, 2],
-                template_names=arrays.templates,
-            )
-            self._balance.look_at(split, cells)
+            self._balance.check_split(split, arrays, sizes)
             if hop.held_out is not None and kind.mentions:
                 places = np.clip(columns["pair_places"], 0, 2)
                 _, in_question, by_distractors = np.bincount(places, minlength=len(PAIR_PLACES)).tolist()
-                lines[PAIR].notes.append(
+                results[PAIR].notes.append(
                     f"questions over several images: {in_question:,} of {hop.name} {split.name} "
                     f"mention the pair, and of {by_distractors:,} distractors alone show it"
                 )
+            numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
+            known = (numbers >= 0) & (numbers < _PHRASINGS)
             of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
             return Texts(texts, of_kinds, columns["answers"].astype(np.int32))
 
     def _check_batch(self, batch: Batch) -> None:
-        lines, split, found, first = self._lines, batch.file.split, batch.found, batch.first
+        results, split, found = self._results, batch.file.split, batch.found
         for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.held_out else [])):
-            lines[name].n_checked += len(batch)
+            results[name].n_checked += len(batch)
         self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
-        wrong = wrong_answers(found.answers, batch["answers"], self._vocab.answer_names, first)
-        lines[PROGRAMS].add(split.file, wrong)
+        wrong = wrong_answers(found.answers, batch["answers"], self._vocab.answer_names)
+        results[PROGRAMS].add(split.file, wrong, batch.numbers)
         for name in ("questions", "programs"):
-            tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"], first)
-            lines[FILES].add(split.file, tokens)
+            tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"])
+            results[FILES].add(split.file, tokens, batch.numbers)
         names = {"pool": batch.file.pool.name, "words": split.hop.words, "noun": split.hop.noun}
         for rule in RULES:
-            problem, flags = rule.problem.format(**names), rule.wrong(batch)
-            found_here = where(flags, problem, batch[rule.value], rows=lambda k: first + k)
-            lines[rule.line].add(split.file, found_here)
+            faults = where(rule.wrong(batch), rule.problem.format(**names), batch[rule.value])
+            results[rule.line].add(split.file, faults, batch.numbers)
 
 
 def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
@@ -165,47 +153,34 @@ def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
     arrays, split, pool = file.arrays, file.split, file.pool
     widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
 
-    def encode(rows: Sequence[tuple[int, bytes]], first: int) -> Encoded:
+    def encode(rows: Sequence[tuple[int, bytes]], first: int) -> tuple[Columns, Iterable[Found]]:
         try:
             found = file.reader.encode([row for _, row in rows], split.name, arrays.templates, STRUCTURES)
         except ValueError as error:
             place = f"in the {len(rows)} questions from {first} on"
             raise DatasetError(f"{split.json}: {place}: {error}") from error
-        (questions, question_lengths), (programs, program_lengths) = (
-            found.questions(widths[0]),
-            found.programs(widths[1]),
-        )
-        numbers, images = found.numbers, found.image_idxs
-        columns: dict[str, npt.NDArray[Any]] = {
+        questions, question_lengths = found.questions(widths[0])
+        programs, program_lengths = found.programs(widths[1])
+        n_images, sources, families, structures, phrasing, other_split, orig_idxs = found.numbers.T
+        images = found.image_idxs
+        phrasings.append(phrasing)
+        scenes = scene_rows(images, pool)[2]
+        named = found.are_named(pool.native, scenes) | (scenes[:, 0] < 0)
+        named &= (images >= 0).sum(axis=1) == n_images
+        numbers = range(first, first + len(rows))
+        problem = f"image_filenames are not those of the scenes in {pool.name}"
+        of_another = where(other_split != 0, "names another split than", lambda k: split.name, numbers)
+        return {
             "questions": questions,
             "programs": programs,
             "question_lengths": question_lengths,
             "program_lengths": program_lengths,
             "answers": found.answers,
             "image_idxs": images,
-            "sources": numbers[:, 1],
-            "question_families": numbers[:, 2],
-            "structures": numbers[:, 3],
-            "orig_idxs": numbers[:, 6],
-        }
-        phrasings.append(numbers[:, 4])
-        scenes = scene_rows(images, pool)[2]
-        named = found.are_named(pool.native, scenes) | (scenes[:, 0] < 0)
-        named &= (images >= 0).sum(axis=1) == numbers[:, 0]
-        faults = [
-            *where(
-                ~named,
-                f"image_filenames are not those of the scenes in {pool.name}",
-                images,
-                rows=lambda k: first + k,
-            ),
-            *where(
-                numbers[:, 5] != 0,
-                "names another split than",
-                [split.name] * len(rows),
-                rows=lambda k: first + k,
-            ),
-        ]
-        return Encoded(columns, faults)
+            "sources": sources,
+            "question_families": families,
+            "structures": structures,
+            "orig_idxs": orig_idxs,
+        }, [*where(~named, problem, images, numbers), *of_another]
 
     return encode

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from operator import add
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.question_files import SetFile
-from clevrhope.audit.report import Check, Found, where
+from clevrhope.audit.folder import SetFile
+from clevrhope.audit.report import CheckResult, Found, where
 from clevrhope.audit.sets.batch import ROWS_AT_ONCE
 from clevrhope.splits.covr.kinds import COVR_KINDS
 
@@ -28,7 +26,7 @@ class Texts:
     answers: npt.NDArray[np.int32]
 
 
-def check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: Check) -> None:
+def check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: CheckResult) -> None:
     """Checks the splits of one sub-dataset, given the texts of each by name.
 
     Raises:
@@ -49,25 +47,24 @@ def check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: Ch
             check.add(split.file, _other_questions(split, by_name[kind.questions]))
 
 
-def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: Check) -> None:
+def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
     """Reports texts that are both in a and in b."""
     shared = np.isin(texts[b.name].digests, texts[a.name].digests)
-    for k in np.flatnonzero(shared).tolist():
-        check.fault(b.file, k, "has a text of another split", a.name)
+    check.add(b.file, where(shared, "has a text of another split", lambda k: a.name))
 
 
-def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: Check) -> None:
+def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
     """Reports questions of a paraphrased split that share their text or phrasing with another split."""
     mine, theirs = texts[split.name], texts[other.name]
     for what, own, used in (
         ("text", mine.digests, theirs.digests),
         ("phrasing", mine.phrasings, theirs.phrasings[theirs.phrasings >= 0]),
     ):
-        for k in np.flatnonzero(np.isin(own, used)).tolist():
-            check.fault(split.file, k, f"has a {what} of another split", other.name)
+        shared = where(np.isin(own, used), f"has a {what} of another split", lambda k: other.name)
+        check.add(split.file, shared)
 
 
-def _two_answers(split: SetFile, texts: Texts, check: Check) -> None:
+def _two_answers(split: SetFile, texts: Texts, check: CheckResult) -> None:
     """Checks how many texts have two answers; in an odd number of questions, the last one is unpaired."""
     n = len(texts.digests) // 2 * 2
     both = np.stack([texts.digests[:n], texts.answers[:n].astype(np.uint64)], axis=1)
@@ -103,4 +100,5 @@ def _other_questions(split: SetFile, asked: SetFile) -> Iterator[Found]:
                 yield None, f"programs: not as wide as in {asked.name}", there.shape
                 return
             differ = (there != wanted).any(axis=1)
-            yield from where(differ, f"programs: not as in {asked.name}", there, rows=partial(add, first))
+            rows = range(first, n)
+            yield from where(differ, f"programs: not as in {asked.name}", there, rows)

@@ -1,4 +1,8 @@
-"""Rules of answers: those of a pair satisfy its relation, and no value gives the answer away."""
+"""Rules of answers and of what partners ask for.
+
+The answers of a pair satisfy its relation, and no value gives the answer away. Where no coin decides what
+partners ask for, there are crossings, their controls, and groups; and a test may take some cells alone.
+"""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -8,8 +12,10 @@ import numpy.typing as npt
 
 from clevrhope.audit.report import Found
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
-from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME
+from clevrhope.audit.suites.questions import completed
+from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SEEN, UNSEEN, SuiteSource, TestRules
 from clevrhope.dataset.native_reader import Ints
+from clevrhope.dataset.scene_files import Rows
 
 IN_WORDS: Mapping[int, str] = {
     SAME: "the same",
@@ -31,10 +37,11 @@ def relations(pairs: SuitePairs) -> Iterator[Found]:
     yield from pairs.at_pairs(np.where(relation == IS, ~is_answer, values != -1), problem, values)
     kinds, functions, partners = _kinds(pairs), _functions(pairs), pairs.tokens("programs")[1::2]
     for value in np.unique(values[relation == IS]).tolist():
-        tokens = functions.get((kinds.get(value, ""), pairs.vocab.answer(value)), [])
-        asked = np.isin(partners[: pairs.n], tokens).any(axis=1)
-        for k in np.flatnonzero((relation == IS) & (values == value) & ~asked).tolist():
-            yield 2 * k, "the partner's program does not ask for the value", pairs.vocab.answer(value)
+        name = pairs.vocab.answer(value)
+        asked = np.isin(partners[: pairs.n], functions.get((kinds.get(value, ""), name), [])).any(axis=1)
+        wrong = (relation == IS) & (values == value) & ~asked
+        problem = "the partner's program does not ask for the value"
+        yield from pairs.at_pairs(wrong, problem, [name] * pairs.n)
 
 
 def offers(pairs: SuitePairs) -> Iterator[Found]:
@@ -43,11 +50,10 @@ def offers(pairs: SuitePairs) -> Iterator[Found]:
     has_offer, is_offered, is_twice = (np.zeros(len(answers), bool) for _ in range(3))
     for token, number in pairs.vocab.functions.items():
         if token.startswith("offer_"):
-            name = token.rstrip("]").partition("[")[2]
             n = np.count_nonzero(programs == number, axis=1)
             has_offer |= n > 0
             is_twice |= n > 1
-            is_offered |= (n > 0) & (answers == pairs.vocab.answers.get(name, -1))
+            is_offered |= (n > 0) & (answers == pairs.vocab.answers.get(_argument(token), -1))
     for row in np.flatnonzero(has_offer & (is_twice | ~is_offered)).tolist():
         problem = "the values that it offers are not different ones, of which one is the answer"
         yield row, problem, pairs.vocab.answer(answers[row])
@@ -56,13 +62,8 @@ def offers(pairs: SuitePairs) -> Iterator[Found]:
 def _partners(pairs: SuitePairs, given: Ints, relation: Ints, values: Ints) -> npt.NDArray[np.int64]:
     """(K,) the partner's answer that follows from the original's (K,); -1 if none does."""
     yes, no = (pairs.vocab.answers.get(name, -1) for name in ("yes", "no"))
-    names = [
-        pairs.vocab.answer_names.get(number, "")
-        for number in range(1 + max(pairs.vocab.answer_names, default=0))
-    ]
-    is_number = np.asarray([name.isdecimal() for name in names])
-    is_positive = np.asarray([name.isdecimal() and int(name) > 0 for name in names])
-    at = np.clip(given, 0, len(names) - 1)
+    numbers = {number: int(name) for name, number in pairs.vocab.answers.items() if name.isdecimal()}
+    positive = [number for number, n in numbers.items() if n > 0]
 
     def yes_if(truth: Flags) -> npt.NDArray[np.int64]:
         return np.where(truth, yes, no)
@@ -72,11 +73,16 @@ def _partners(pairs: SuitePairs, given: Ints, relation: Ints, values: Ints) -> n
             relation == SAME,
             (relation == FLIP) & ((given == yes) | (given == no)),
             relation == IS,
-            (relation == POSITIVE) & is_number[at],
+            (relation == POSITIVE) & np.isin(given, list(numbers)),
         ],
-        [given, yes_if(given == no), yes_if(given == values), yes_if(is_positive[at])],
+        [given, yes_if(given == no), yes_if(given == values), yes_if(np.isin(given, positive))],
         default=-1,
     )
+
+
+def _argument(token: str) -> str:
+    """The value in a function's brackets; "" for none."""
+    return token.rstrip("]").partition("[")[2]
 
 
 def _kinds(pairs: SuitePairs) -> Mapping[int, str]:
@@ -89,9 +95,8 @@ def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     kinds = set(_kinds(pairs).values())
     found: dict[tuple[str, str], list[int]] = {}
     for token, number in pairs.vocab.functions.items():
-        function, _, value = token.rstrip("]").partition("[")
-        kind = function.rpartition("_")[2]
-        found.setdefault((kind if kind in kinds else "", value), []).append(number)
+        kind = token.partition("[")[0].rpartition("_")[2]
+        found.setdefault((kind if kind in kinds else "", _argument(token)), []).append(number)
     return found
 
 
@@ -143,7 +148,7 @@ def balance(pairs: SuitePairs) -> Iterator[Found]:
 def verified(pairs: SuitePairs) -> Iterator[Found]:
     """Searched pairs of verify questions ask for each value with yes as often as with no."""
     values = {
-        number: pairs.vocab.answers.get(token.rstrip("]").partition("[")[2], -1)
+        number: pairs.vocab.answers.get(_argument(token), -1)
         for token, number in pairs.vocab.functions.items()
         if token.startswith("verify_") and "[" in token
     }
@@ -171,3 +176,103 @@ def shares(pairs: SuitePairs) -> Iterator[tuple[str, Counter[bool]]]:
         if 0 <= test < len(pairs.arrays.tests):
             is_yes = answers[tests == test] == pairs.vocab.answers.get("yes", -1)
             yield f"{pairs.place.suite} {pairs.arrays.tests[test]}", Counter(is_yes.tolist())
+
+
+def cells(pairs: SuitePairs) -> Iterator[Found]:
+    """Pairs have the cells that their test takes."""
+    cell = pairs.of_pair("cell")
+    for name, rules, rows in _tests(pairs):
+        if len(rules.cells) < 4:
+            pairs.counted["pair foils"] += len(rows)
+            wanted = " or ".join(f"{each:02b}" for each in sorted(rules.cells))
+            for k in rows[~np.isin(cell[rows], list(rules.cells))].tolist():
+                yield 2 * k, f"cell is not {wanted}, as {name} wants it", cell[k]
+
+
+def foils(pairs: SuitePairs) -> Iterator[Found]:
+    """Crossings ask for the value that completes the pair, and controls beside them for another one."""
+    of_test = {name: rows for name, _, rows in _tests(pairs)}
+    tests = [(name, rules, rows) for name, rules, rows in _tests(pairs) if rules.foils]
+    if not tests or pairs.source is None:
+        return
+    values, partners = pairs.of_pair("value"), pairs.arrays.columns["answers"][1::2]
+    families, originals = pairs.arrays.columns["question_families"], pairs.numbers
+    completes, no = completed(pairs, values), pairs.vocab.answers.get("no")
+    for name, rules, rows in tests:
+        pairs.counted["pair foils"] += len(rows)
+        beside = set(originals[of_test.get(rules.control_of, rows[:0])].tolist())
+        for k in rows.tolist():
+            foil = rules.foils.get((int(families[pairs.given[k]]), int(families[pairs.made[k]])), "")
+            value = pairs.vocab.answer(values[k])
+            if foil == UNSEEN and not completes[k]:
+                problem = "its value does not complete what is held out, with what the original says"
+                yield 2 * k, problem, value
+            if foil == SEEN and completes[k]:
+                yield 2 * k, "its value completes what is held out, in a control", value
+            if foil in (UNSEEN, SEEN) and partners[k] != no:
+                yield 2 * k, "it asks for another value than the answer, but is not answered no", value
+            if rules.control_of and int(originals[k]) not in beside:
+                problem = f"no pair of {rules.control_of} is made of its original, beside which it stands"
+                yield 2 * k, problem, pairs.originals[k]
+        if rules.has_groups:
+            yield from _groups(pairs, rows)
+        else:
+            yield from _searched(pairs, pairs.source, name, rows, of_test)
+
+
+def _tests(pairs: SuitePairs) -> Iterator[tuple[str, TestRules, Rows]]:
+    """The tests of the suite's files, with the pairs of each."""
+    for name, rules in pairs.source.tests.items() if pairs.source else ():
+        number = pairs.arrays.tests.index(name) if name in pairs.arrays.tests else -1
+        yield name, rules, np.flatnonzero(pairs.of_pair("test") == number)
+
+
+def _searched(
+    pairs: SuitePairs, source: SuiteSource, name: str, rows: Rows, of_test: Mapping[str, Rows]
+) -> Iterator[Found]:
+    """An original that was searched for is in one pair of a test, and has the control that it can have."""
+    originals, values = pairs.numbers, pairs.of_pair("value")
+    searched = rows[pairs.searched[rows]]
+    _, first = np.unique(originals[searched], return_index=True)
+    for k in np.delete(searched, first).tolist():
+        yield 2 * k, f"an earlier pair of {name} is made of its original", values[k]
+    for control, rules in source.tests.items():
+        if rules.control_of == name:
+            there = originals[of_test.get(control, rows[:0])]
+            alone = searched[~np.isin(originals[searched], there)]
+            for k in alone[_can_have(rules, pairs, alone)].tolist():
+                problem = f"its original was searched for, but has no pair of {control} beside it"
+                yield 2 * k, problem, values[k]
+
+
+def _can_have(control: TestRules, pairs: SuitePairs, rows: Rows) -> Flags:
+    """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
+    families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
+    n_values = Counter(kind for kind, _ in pairs.vocab.values())
+    enough = [
+        pairs.vocab.answers.get(value, -1) for kind, value in pairs.vocab.values() if n_values[kind] > 2
+    ]
+    given, columns = pairs.given[rows], pairs.arrays.columns
+    found: Flags = np.isin(columns["question_families"][given], families)
+    return found & np.isin(columns["answers"][given], enough)
+
+
+def _groups(pairs: SuitePairs, rows: Rows) -> Iterator[Found]:
+    """Each original's pairs ask for every value of one attribute once, and one is answered yes."""
+    values, answers = pairs.arrays.columns["value"], pairs.arrays.columns["answers"]
+    types: dict[str, set[int]] = {}
+    for kind, value in pairs.vocab.values():
+        types.setdefault(kind, set()).add(pairs.vocab.answers.get(value, -1))
+    types[""] = {number for name, number in pairs.vocab.answers.items() if name.isdecimal()}
+    # Pairs are in the order of originals.
+    starts = 1 + np.flatnonzero(np.diff(pairs.numbers[rows]))
+    for group in np.split(rows, starts) if len(rows) else ():
+        asked = values[2 * group].tolist()
+        wanted = next((each for each in types.values() if asked[0] in each), set[int]())
+        first = 2 * int(group[0])
+        if sorted(asked) != sorted(wanted):
+            problem = f"its group does not ask once for each of {len(wanted)} values"
+            yield first, problem, ", ".join(map(pairs.vocab.answer, asked))
+        n_yes = int((answers[2 * group + 1] == pairs.vocab.answers.get("yes")).sum())
+        if n_yes != 1:
+            yield first, "not one question of its group is answered yes", n_yes

@@ -6,20 +6,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from clevrhope._core import TextReader
-from clevrhope.audit.checks.columns import of_vocabulary
-from clevrhope.audit.checks.text import text_reader
-from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.checks.questions import of_vocabulary, several_readings, text_reader
+from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.json_agreement import (
     Compared,
     compare_json,
     compare_prefixes,
-    family_places,
     question_encoder,
     row_keys,
 )
-from clevrhope.audit.question_files import PairFile
-from clevrhope.audit.report import Found, Line, Lines
-from clevrhope.audit.suites import answers, foils, questions, structure
+from clevrhope.audit.report import CheckRow, Found, Results
+from clevrhope.audit.suites import answers, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
@@ -35,16 +32,16 @@ Rule = Callable[[SuitePairs], Iterator[Found]]
 
 
 @dataclass(frozen=True)
-class SuiteLine(Line):
-    """A row of the table: a line of the report, with the rules that fill it."""
+class SuiteRow(CheckRow):
+    """A row of the table, with the rules that fill its line of the report."""
 
     of_pairs: tuple[Rule, ...] = ()
     """Those that hold for pairs alone, and not for questions that were added to a train set."""
     rules: tuple[Rule, ...] = ()
 
 
-LINES = (
-    SuiteLine(
+SUITE_ROWS = (
+    SuiteRow(
         "pairs",
         "pairs",
         "every pair has a question of its split, the same in every array, or one that was searched for on an "
@@ -55,52 +52,52 @@ LINES = (
             *(structure.searched, structure.quotas),
         ),
     ),
-    SuiteLine(
+    SuiteRow(
         "pair programs",
         "questions",
         "programs of pairs give the answer and need the relations",
         rules=(questions.programs, questions.equivalents),
     ),
-    SuiteLine(
+    SuiteRow(
         "pair answers",
         "pairs",
         "the answers of each pair go together as its relation says",
         rules=(answers.relations, answers.offers),
     ),
-    SuiteLine(
+    SuiteRow(
         "pair mentions",
         "pairs",
         "`cell` and `touches` say what questions mention, the image shows and an answer completes; no "
         "question that was made breaks the rule of its split, in program or words",
         rules=(questions.mentions, questions.unseen),
     ),
-    SuiteLine("pair texts", "questions", "each text that a suite made means its program, and is its own"),
-    SuiteLine(
+    SuiteRow("pair texts", "questions", "each text that a suite made means its program, and is its own"),
+    SuiteRow(
         "pair balance",
         "pairs",
         "each value is asked for with yes as often as with no",
         of_pairs=(answers.balance, answers.verified),
     ),
-    SuiteLine(
+    SuiteRow(
         "pair foils",
         "pairs",
         "crossings ask for the value that completes what is held out, controls beside them for another one, "
         "groups for every value of a type; pairs have the cells that their test takes",
-        rules=(foils.cells, foils.foils),
+        rules=(answers.cells, answers.foils),
     ),
-    SuiteLine(
+    SuiteRow(
         "pair files",
         "questions",
         "HDF5, JSON and scene files agree on every question of a pair",
         ("question files of pairs",),
     ),
-    SuiteLine(
+    SuiteRow(
         "added questions",
         "questions",
         "a train set with questions of a suite has all questions of its train set, and after every ten of "
         "them one whose original is among those before it",
     ),
-    SuiteLine(
+    SuiteRow(
         "pair images",
         "images",
         "edited images and scenes are those of the split's image with the edit that is recorded",
@@ -108,31 +105,30 @@ LINES = (
 )
 
 
-def check_suites(folder: AuditFolder, lines: Lines, advance: Advance) -> None:
+def check_suites(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Reads the pairs of every suite.
 
     Raises:
         DatasetError: a file is missing or cannot be read.
     """
-    checks = _SuiteChecks(folder, lines)
+    checks = _SuiteChecks(folder, results)
     for place in (*folder.pairs, *folder.added):
         checks.check(place)
         advance(1)
     checks.add_notes()
     if not folder.all_pairs and not folder.all_added:
-        for line in lines.values():
-            line.skip("this folder has no suites of paired tests")
+        for result in results.values():
+            result.skip("this folder has no suites of paired tests")
     elif not folder.all_added:
-        lines["added questions"].skip("this folder has no train sets with questions of suites")
+        results["added questions"].skip("this folder has no train sets with questions of suites")
 
 
 class _SuiteChecks:
     """The checks of a folder's suites, and the state that files of one suite share."""
 
-    def __init__(self, folder: AuditFolder, lines: Lines) -> None:
-        self._folder, self._lines = folder, lines
+    def __init__(self, folder: AuditFolder, results: Results) -> None:
+        self._folder, self._results = folder, results
         self._templates = folder.templates.files()
-        self._families = family_places(self._templates)
         self._sources: dict[tuple[str, str], SuiteSource | None] = {}
         self._readers: dict[tuple[str, ...], TextReader] = {}
         self._texts: dict[str, Counter[str]] = {}
@@ -140,47 +136,46 @@ class _SuiteChecks:
 
     def check(self, place: PairFile) -> None:
         """Checks the pairs on one split, or a train set with added questions."""
-        folder, lines = self._folder, self._lines
+        folder, results = self._folder, self._results
         vocab = read_vocab(place.vocab)
-        found = of_vocabulary(vocab, folder.vocab)
-        lines["pairs"].add(folder.layout.relative(place.vocab), found)
+        results["pairs"].add(folder.layout.relative(place.vocab), of_vocabulary(vocab, folder.vocab))
         with place.open() as arrays, place.split.open() as split:
             source = self._source(place.suite, arrays.fingerprint)
             pairs = SuitePairs(folder, place, arrays, split, vocab, source)
-            families = [*self._families, *(source.places if source else ())]
+            families = [*folder.families, *(source.places if source else ())]
             rows = arrays.rows if isinstance(arrays, AddedPairs) else None
             if rows is not None:
-                lines["added questions"].add(place.file, structure.added(pairs))
-            for line in LINES:
-                for rule in (*(line.of_pairs if rows is None else ()), *line.rules):
-                    lines[line.name].add(place.file, rule(pairs), rows)
+                results["added questions"].add(place.file, structure.added(pairs))
+            for row in SUITE_ROWS:
+                for rule in (*(row.of_pairs if rows is None else ()), *row.rules):
+                    results[row.name].add(place.file, rule(pairs), rows)
             for name in ("pairs", "pair answers", "pair mentions"):
-                lines[name].n_checked += pairs.n
+                results[name].n_checked += pairs.n
             if place.suite == VISUAL:
-                check_visual(pairs, lines["pair images"])
+                check_visual(pairs, results["pair images"])
             else:
                 reader = self._reader(place.suite, arrays.fingerprint, vocab)
                 texts = questions.texts(pairs, reader, n_families=len(families))
-                lines["pair texts"].add(place.file, texts, rows)
+                results["pair texts"].add(place.file, texts, rows)
             if rows is None:
                 for test, counts in answers.shares(pairs):
                     self._shares.setdefault(test, Counter()).update(counts)
             if place.json.is_file() and folder.is_readable(place.json):
                 self._compare_files(pairs, families)
         for name, n in pairs.counted.items():
-            if name in lines:
-                lines[name].n_checked += n
+            if name in results:
+                results[name].n_checked += n
         self._texts.setdefault(place.suite, Counter()).update(pairs.counted)
         for name, note in pairs.notes:
-            lines[name].notes += [] if note in lines[name].notes else [note]
+            results[name].notes += [] if note in results[name].notes else [note]
 
     def _compare_files(self, pairs: SuitePairs, families: Sequence[tuple[str, int]]) -> None:
         """Compares a question file with the arrays of its file in HDF5, of which each row is its own."""
-        place, check, arrays = pairs.place, self._lines["pair files"], pairs.arrays
+        place, check, arrays = pairs.place, self._results["pair files"], pairs.arrays
         files = Compared(place.json, self._folder.layout.relative(place.json), place.file)
+        is_added = isinstance(arrays, AddedPairs)
         with closing(SplitArrays(place.h5)) as whole:
-            is_added = isinstance(arrays, AddedPairs)
-            encoder = question_encoder(pairs.reader, files, whole, pairs.pool, numbered=is_added)
+            encoder = question_encoder(pairs.reader, place.json, whole, pairs.pool, numbered=is_added)
             more = _keys_of_added(pairs, arrays) if isinstance(arrays, AddedPairs) else _keys_of_pairs(pairs)
             compare_prefixes(files, whole, check)
             compare_json(files, whole, encoder, row_keys(place.name, whole, families, more), check)
@@ -188,13 +183,10 @@ class _SuiteChecks:
 
     def add_notes(self) -> None:
         """Notes unread and ambiguous texts, and how often originals chosen by a coin have the answer yes."""
-        notes = self._lines["pair texts"].notes
+        notes = self._results["pair texts"].notes
         for suite, counts in self._texts.items():
             if counts["several"]:
-                notes.append(
-                    f"{counts['several']:,} texts of {suite} have several readings; for "
-                    f"{counts['ambiguous']:,} of them the readings have different answers"
-                )
+                notes.append(several_readings(f"{counts['several']:,} texts of {suite}", counts["ambiguous"]))
             if counts["unread"]:
                 notes.append(
                     f"{counts['unread']:,} texts of {suite} were not read: their templates follow from files "
@@ -206,13 +198,14 @@ class _SuiteChecks:
         ]
         if shares:
             said = "of originals that a coin chose from two questions, these are answered yes"
-            self._lines["pair balance"].notes.append(f"{said}: {', '.join(shares)}")
+            self._results["pair balance"].notes.append(f"{said}: {', '.join(shares)}")
 
     def _source(self, suite: str, fingerprint: str) -> SuiteSource | None:
         if (suite, fingerprint) not in self._sources:
-            own, packaged = self._folder.templates.folder, assets.question_templates()
+            templates = self._folder.templates
+            own, packaged = templates.folder, assets.question_templates()
             folders = [each / "suites" / suite for each in dict.fromkeys((own, packaged))]
-            folders += [self._folder.templates.suite] if self._folder.templates.suite else []
+            folders += [templates.suite] if templates.suite else []
             self._sources[suite, fingerprint] = find_source(suite, fingerprint, folders, self._templates)
         return self._sources[suite, fingerprint]
 

@@ -4,10 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.audit.checks.visibility import pixels_shown
-from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.question_files import PairFile
-from clevrhope.audit.report import Check
+from clevrhope.audit.checks.scenes import pixels_shown
+from clevrhope.audit.folder import AuditFolder, PairFile
+from clevrhope.audit.report import CheckResult
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf, check_form
 from clevrhope.splits.kinds import SPLITS
@@ -69,7 +68,9 @@ class EditedScene:
         return str(self.edit["kind"])
 
 
-def read_edited(folder: AuditFolder, place: PairFile, pool: str, check: Check) -> dict[int, EditedScene]:
+def read_edited(
+    folder: AuditFolder, place: PairFile, pool: str, check: CheckResult
+) -> dict[int, EditedScene]:
     """The scenes of a suite's pool by index, without those that do not name their source.
 
     Raises:
@@ -105,7 +106,7 @@ def read_edited(folder: AuditFolder, place: PairFile, pool: str, check: Check) -
 
 
 def check_scenes(
-    folder: AuditFolder, place: PairFile, pool: str, scenes: Mapping[int, EditedScene], check: Check
+    folder: AuditFolder, place: PairFile, pool: str, scenes: Mapping[int, EditedScene], check: CheckResult
 ) -> None:
     """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
     file = _file(folder, pool)
@@ -211,7 +212,7 @@ def _broken_rules(
             yield "an object of the edited scene is not in the palette"
 
 
-def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: Check) -> None:
+def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: CheckResult) -> None:
     """Compares each object's visible pixels with those in a raster of the edited scene."""
     least, file = int(folder.manifest.world["constraints"]["min_pixels"]), _file(folder, pool)
     changed = ((each.scene, each.row) for each in scenes if each.kind in ("removal", "edit"))

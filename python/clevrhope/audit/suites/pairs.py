@@ -2,37 +2,23 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.folder import AuditFolder
+from clevrhope._core import AuditFindings
+from clevrhope.audit.checks.questions import int32
+from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.leaks.palette import PaletteCheck
-from clevrhope.audit.question_files import PairFile
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.source import SuiteSource
-from clevrhope.dataset.native_reader import Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
 
-Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-
-ROWS_A_BATCH = 50_000
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What the native reader finds in the N rows of a file, (N,) each."""
-
-    answers: Ints
-    """What each program gives, or a code in place of an answer."""
-    by_program: Flags
-    by_words: Flags
-    implied: Flags
 
 
 class SuitePairs:
@@ -45,6 +31,7 @@ class SuitePairs:
         swapped: (K,) whether the split's question is the pair's partner.
         searched: (K,) whether the suite made both questions.
         own: (M,) rows of all questions that the suite made, in order.
+        scenes: (N,) rows of the scenes in the pool.
         counted: How much has been looked at, by line of the report.
         notes: Line of the report and note.
     """
@@ -63,20 +50,19 @@ class SuitePairs:
         self.vocab, self.source = vocab, source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
-        """(N,) rows of the scenes in the pool."""
-        self.reader = QuestionReader(vocab, place.hop.target, folder.leaks.words, vocabulary_of(vocab))
+        self.reader = question_reader(vocab, place.hop.target, folder.words, vocabulary_of(vocab))
         self.counted: Counter[str] = Counter()
         self.notes: list[tuple[str, str]] = []
         self.n = n = len(arrays) // 2
         numbers = self.both("orig_idxs").astype(np.int64)
         is_given = numbers >= 0
         self.swapped: Flags = is_given[:, 1] & ~is_given[:, 0]
-        self.originals: Places = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
+        self.originals: Rows = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
         self.searched: Flags = ~is_given.any(axis=1)
         first = 2 * np.arange(n)
-        self.given: Places = first + self.swapped
-        self.made: Places = first + 1 - self.swapped
-        self.own: Places = np.sort(np.concatenate([self.made, self.given[self.searched]]))
+        self.given: Rows = first + self.swapped
+        self.made: Rows = first + 1 - self.swapped
+        self.own: Rows = np.sort(np.concatenate([self.made, self.given[self.searched]]))
 
     def of_pair(self, name: str) -> npt.NDArray[Any]:
         """(K,) a column of the file, as the first question of each pair has it."""
@@ -88,11 +74,11 @@ class SuitePairs:
 
     def tokens(self, name: str) -> Ints:
         """(N, W) all rows of an array of tokens."""
-        return self.arrays.tokens(name, 0, len(self.arrays))
+        return int32(self.arrays.tokens(name, 0, len(self.arrays)))
 
     def at_pairs(self, flags: Flags, problem: str, values: Any) -> Iterator[Found]:
         """A fault for each flagged pair (K,), at its first row."""
-        return where(flags, problem, values, rows=lambda k: 2 * k)
+        return where(flags, problem, values, range(0, 2 * self.n, 2))
 
     @cached_property
     def sound(self) -> Flags:
@@ -100,7 +86,7 @@ class SuitePairs:
         return (self.originals >= 0) & (self.originals < len(self.split))
 
     @cached_property
-    def numbers(self) -> Places:
+    def numbers(self) -> Rows:
         """(K,) a number for each original: its row, or one below -1 if searched for; -1 for none."""
         numbers = self.originals.copy()
         searched = np.flatnonzero(self.searched)
@@ -113,30 +99,16 @@ class SuitePairs:
         return numbers
 
     @cached_property
-    def findings(self) -> Findings:
+    def findings(self) -> AuditFindings:
         """Mentions and answers of all rows, executed again."""
-        parts = []
-        for first in range(0, len(self.arrays), ROWS_A_BATCH):
-            wide = self.wide(first)
-            scenes = self.scenes[first : first + ROWS_A_BATCH]
-            read = self.reader.read(wide["questions"], wide["programs"], self.pool.native, scenes)
-            parts.append((read.answers, read.by_program, read.by_words, read.implied))
-        none, no_answers = np.zeros(0, bool), np.zeros(0, np.int32)
-        return Findings(*map(np.concatenate, zip((no_answers, none, none, none), *parts, strict=True)))
+        questions, programs = self.tokens("questions"), self.tokens("programs")
+        return self.reader.read(questions, programs, self.pool.native, self.scenes)
 
     @cached_property
     def palette(self) -> PaletteCheck:
         """The combinations of values that questions may ask for."""
-        leaks, manifest = self.folder.leaks, self.folder.layout.manifest
-        words, vocabulary = leaks.words, vocabulary_of(self.vocab)
-        return PaletteCheck(manifest, leaks.palettes, self.place.hop, self.vocab, words, vocabulary)
-
-    def wide(self, first: int) -> dict[str, Ints]:
-        """The tokens of a batch of rows."""
-        return {
-            name: np.ascontiguousarray(self.arrays.tokens(name, first, ROWS_A_BATCH))
-            for name in ("questions", "programs")
-        }
+        manifest, palettes = self.folder.layout.manifest, self.folder.manifest.palettes
+        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.words)
 
     def test(self, number: int) -> str:
         """The name of a test."""

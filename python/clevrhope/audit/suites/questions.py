@@ -5,16 +5,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from clevrhope._core import TextReader
-from clevrhope.audit.checks.columns import ColumnCheck, wrong_answers
-from clevrhope.audit.checks.text import PROBLEMS as TEXT_PROBLEMS
+from clevrhope.audit.checks.questions import END, PROBLEMS, START, ColumnCheck, int32, wrong_answers
 from clevrhope.audit.leaks.report import VIOLATIONS
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import ROWS_A_BATCH, Flags, SuitePairs
+from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import MISSING
 from clevrhope.splits.kinds import SPLITS
-
-START, END = 1, 2
 
 BEYOND = ("and", "or", "not", "verify_", "offer_", "count_is")
 """Prefixes of the names of functions that CLEVR does not have."""
@@ -25,15 +22,13 @@ WITHOUT_EQUIVALENT = ("and", "not", "count_is")
 
 def programs(pairs: SuitePairs) -> Iterator[Found]:
     """Every program gives the stored answer; lengths, padding and needed relations fit it."""
-    arrays = pairs.arrays
+    arrays, scenes = pairs.arrays, pairs.scenes
+    pairs.counted["pair programs"] += len(arrays)
     problem = f"its scene is not among those of {pairs.pool.name}"
-    yield from where(pairs.scenes == MISSING, problem, arrays.columns["image_idxs"])
+    yield from where(scenes == MISSING, problem, arrays.columns["image_idxs"])
     yield from wrong_answers(pairs.findings.answers, arrays.columns["answers"], pairs.vocab.answer_names)
-    columns = ColumnCheck(pairs.vocab)
-    for first in range(0, len(arrays), ROWS_A_BATCH):
-        scenes = pairs.scenes[first : first + ROWS_A_BATCH]
-        pairs.counted["pair programs"] += len(scenes)
-        yield from columns.of_rows(arrays, first, pairs.wide(first), pairs.pool, scenes)
+    tokens = {name: pairs.tokens(name) for name in ("questions", "programs")}
+    yield from ColumnCheck(pairs.vocab).of_rows(arrays, 0, tokens, pairs.pool, scenes)
 
 
 def equivalents(pairs: SuitePairs) -> Iterator[Found]:
@@ -45,12 +40,11 @@ def equivalents(pairs: SuitePairs) -> Iterator[Found]:
     beyond = [number for number, name in functions if name.startswith(BEYOND)]
     without = [number for number, name in functions if name in WITHOUT_EQUIVALENT]
     programs, stored = pairs.tokens("programs"), pairs.arrays.columns["answers"]
-    clevr = np.ascontiguousarray(pairs.tokens("clevr_programs"), dtype=np.int32)
+    clevr = pairs.tokens("clevr_programs")
     there: Flags = (clevr != 0).any(axis=1)
     wanted = np.isin(programs, beyond).any(axis=1) & ~np.isin(programs, without).any(axis=1)
     rows = np.flatnonzero(there & (pairs.scenes != MISSING))
-    no_words = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
-    read = pairs.reader.read(no_words, clevr[rows], pairs.pool.native, pairs.scenes[rows])
+    read = pairs.reader.read(_no_words(len(rows)), clevr[rows], pairs.pool.native, pairs.scenes[rows])
     other = np.zeros(len(stored), bool)
     other[rows] = read.answers != stored[rows]
     for flags, problem in (
@@ -58,8 +52,7 @@ def equivalents(pairs: SuitePairs) -> Iterator[Found]:
         (np.isin(clevr, beyond).any(axis=1), "clevr_programs has a function that CLEVR lacks"),
         (other, "clevr_programs does not give the answer"),
     ):
-        for row in np.flatnonzero(flags).tolist():
-            yield row, problem, pairs.text(row)
+        yield from where(flags, problem, pairs.text)
 
 
 def mentions(pairs: SuitePairs) -> Iterator[Found]:
@@ -83,7 +76,7 @@ def mentions(pairs: SuitePairs) -> Iterator[Found]:
             (found.by_program, f"mentions {words} in its program"),
             (found.by_words, f"mentions {words} in its words"),
         ]
-        if pairs.folder.leaks.strictness == "implied":
+        if pairs.folder.manifest.settings.strictness == "implied":
             implied = found.implied & ~found.by_program
             broken.append((implied, f"asks for a {words} through likenesses"))
     else:
@@ -91,9 +84,9 @@ def mentions(pairs: SuitePairs) -> Iterator[Found]:
         may_be_apart = (arrays.columns["tier"] != 0) & found.by_program
         differs = (found.by_words != found.by_program) & ~may_be_apart
         broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
+    is_own = np.isin(np.arange(len(arrays)), pairs.own)
     for flags, problem in broken:
-        for row in pairs.own[flags[pairs.own]].tolist():
-            yield row, problem, pairs.text(row)
+        yield from where(flags & is_own, problem, pairs.text)
 
 
 def unseen(pairs: SuitePairs) -> Iterator[Found]:
@@ -101,9 +94,7 @@ def unseen(pairs: SuitePairs) -> Iterator[Found]:
     reader = pairs.palette.reader(pairs.place.split.name)
     if reader is None or not len(pairs.own):
         return
-    texts, programs = (
-        np.ascontiguousarray(pairs.tokens(name)[pairs.own]) for name in ("questions", "programs")
-    )
+    texts, programs = (pairs.tokens(name)[pairs.own] for name in ("questions", "programs"))
     found, _ = reader.violations(texts, programs, len(VIOLATIONS) * len(pairs.own))
     for k, violation in found:
         yield int(pairs.own[k]), VIOLATIONS[violation][1], pairs.text(int(pairs.own[k]))
@@ -170,10 +161,14 @@ def _of_object(pairs: SuitePairs, tokens: Sequence[int]) -> list[int]:
 
 def _mention(pairs: SuitePairs, programs: Ints) -> Flags:
     """(K,) whether programs mention the held-out pair; False for rows without a program."""
-    no_words = np.full((len(programs), 2), [START, END], dtype=np.int32)
     no_scenes = np.full(len(programs), MISSING, dtype=np.int64)
-    found: Flags = pairs.reader.read(no_words, programs, pairs.pool.native, no_scenes).by_program
-    return found
+    read = pairs.reader.read(_no_words(len(programs)), programs, pairs.pool.native, no_scenes)
+    return read.by_program
+
+
+def _no_words(n: int) -> Ints:
+    """(n, 2) texts without a word."""
+    return np.full((n, 2), [START, END], dtype=np.int32)
 
 
 def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator[Found]:
@@ -181,30 +176,20 @@ def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator
 
     Those families come from a suite whose files are unknown.
     """
-    arrays, counted = pairs.arrays, pairs.counted
+    columns, counted = pairs.arrays.columns, pairs.counted
     questions, programs = pairs.tokens("questions"), pairs.tokens("programs")
     same = (questions[pairs.given] == questions[pairs.made]).all(axis=1)
     for row in pairs.made[same].tolist():
         yield row, "it is worded exactly like its original", pairs.text(row)
-    families, answers = (
-        np.ascontiguousarray(arrays.columns[name], dtype=np.int32)
-        for name in ("question_families", "answers")
+    families, answers = (int32(columns[name]) for name in ("question_families", "answers"))
+    rows = pairs.own[families[pairs.own] < n_families]
+    counted["pair texts"] += len(rows)
+    counted["unread"] += len(pairs.own) - len(rows)
+    flags, _ = reader.read(
+        questions[rows], programs[rows], families[rows], answers[rows], pairs.pool.native, pairs.scenes[rows]
     )
-    readable = pairs.own[families[pairs.own] < n_families]
-    counted["pair texts"] += len(readable)
-    counted["unread"] += len(pairs.own) - len(readable)
-    for first in range(0, len(readable), ROWS_A_BATCH):
-        rows = readable[first : first + ROWS_A_BATCH]
-        flags, _ = reader.read(
-            np.ascontiguousarray(questions[rows]),
-            np.ascontiguousarray(programs[rows]),
-            families[rows],
-            answers[rows],
-            pairs.pool.native,
-            pairs.scenes[rows],
-        )
-        counted["several"] += int(np.count_nonzero(flags & TextReader.SEVERAL))
-        counted["ambiguous"] += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
-        for flag, problem in TEXT_PROBLEMS.items():
-            for row in rows[(flags & flag) != 0].tolist():
-                yield row, problem, pairs.text(row)
+    counted["several"] += int(np.count_nonzero(flags & TextReader.SEVERAL))
+    counted["ambiguous"] += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
+    for flag, problem in PROBLEMS.items():
+        for row in rows[(flags & flag) != 0].tolist():
+            yield row, problem, pairs.text(row)

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from clevrhope.audit.checks.columns import of_attributes, of_ranges
+from clevrhope.audit.checks.questions import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import Flags, Places, SuitePairs, differing, named
+from clevrhope.audit.suites.pairs import Flags, SuitePairs, differing, named
 from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import AddedPairs
 
 _OF_A_PAIR = ("test", "tier", "cell", "touches", "relation", "value", "image_idxs")
@@ -87,7 +88,7 @@ def originals(pairs: SuitePairs) -> Iterator[Found]:
     split, arrays = pairs.split, pairs.arrays
     beyond = (pairs.originals >= 0) & ~pairs.sound
     problem = f"orig_idxs is beyond the {len(split)} questions of the split"
-    yield from where(beyond, problem, pairs.originals, rows=lambda k: int(pairs.given[k]))
+    yield from where(beyond, problem, pairs.originals, pairs.given)
     given, rows = pairs.given[pairs.sound], pairs.originals[pairs.sound]
     for name in _OF_A_QUESTION:
         if name == "image_idxs" and pairs.place.own_pool:
@@ -150,11 +151,8 @@ def searched(pairs: SuitePairs) -> Iterator[Found]:
         families = arrays.columns["question_families"]
         for k in rows.tolist():
             if not {int(families[2 * k]), int(families[2 * k + 1])} & pairs.source.of_originals:
-                problem = (
-                    "its original was searched for, but is of a family of the dataset, and `origin` is not "
-                    "search"
-                )
-                yield 2 * k, problem, int(families[2 * k])
+                problem = "its original was searched for, but is of a family of the dataset"
+                yield 2 * k, f"{problem}, and `origin` is not search", int(families[2 * k])
 
 
 def quotas(pairs: SuitePairs) -> Iterator[Found]:
@@ -195,7 +193,7 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
     sides = np.where(is_own, "one of the train set", "one of the suite")
     yield from where(is_own != (np.arange(n) % (BLOCK + 1) < BLOCK), problem, sides)
     yield from where(numbers != np.arange(n), "orig_idxs is not the row's number", numbers)
-    before: Places = np.cumsum(is_own) - is_own
+    before: Rows = np.cumsum(is_own) - is_own
     problem = "source_idxs is not the question's row in the train set"
     yield from where(is_own & (sources != before), problem, sources)
     for name in ("tier", "relation", "value"):
@@ -209,7 +207,7 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
     for name, flags in differs.items():
         values = columns[name] if name in columns else arrays.whole_tokens(name)
         problem = f"{name} is not that of the question's row of train"
-        yield from where(flags, problem, values[own], rows=lambda at: int(own[at]))
+        yield from where(flags, problem, values[own], own)
     wrong = ~is_own & ((sources < 0) | (sources >= before))
     problem = "source_idxs is not the row in train of a question before it"
     yield from where(wrong, problem, sources)
@@ -218,4 +216,4 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
     _, first = np.unique(made_of, axis=0, return_index=True)
     again = ~np.isin(np.arange(len(extra)), first)
     problem = "the same test has made a question of this original before"
-    yield from where(again, problem, sources[extra], rows=lambda at: int(extra[at]))
+    yield from where(again, problem, sources[extra], extra)

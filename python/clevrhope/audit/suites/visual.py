@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from clevrhope.audit.checks.images import LEAST_PX, without_outlines
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Check, Found
+from clevrhope.audit.report import CheckResult, Found
 from clevrhope.audit.suites.edited_scenes import BLURS, PIXELS, EditedScene, check_scenes, read_edited
 from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.audit.suites.source import FLIP, SAME
@@ -23,7 +23,7 @@ TESTS = (*PIXELS, "removal", "edit")
 _SAME = ("questions", "programs", "question_families", "question_lengths", "program_lengths")
 
 
-def check_visual(pairs: SuitePairs, check: Check) -> None:
+def check_visual(pairs: SuitePairs, check: CheckResult) -> None:
     """Checks the pairs of a file, and the scenes and images that they are about.
 
     Raises:
@@ -91,7 +91,7 @@ Problems = Iterator[tuple[str, object]]
 
 
 def check_images(
-    folder: AuditFolder, pool: str, source_pool: str, scenes: Mapping[int, EditedScene], check: Check
+    folder: AuditFolder, pool: str, source_pool: str, scenes: Mapping[int, EditedScene], check: CheckResult
 ) -> None:
     """Checks the image of every scene of a suite's pool.
 

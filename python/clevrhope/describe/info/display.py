@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from clevrhope.describe.info.overview import Overview
-from clevrhope.images.rendering_record import made_by
+from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
 from clevrhope.runtime.display import show_table, size
 from clevrhope.splits.covr.kinds import covr_file

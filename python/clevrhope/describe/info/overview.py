@@ -13,8 +13,7 @@ from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
-from clevrhope.describe.info.additions import Addition, additions
-from clevrhope.describe.info.reproduction import Reproduction, reproduction
+from clevrhope.describe.info.reproduction import Addition, Reproduction, additions, reproduction
 from clevrhope.errors import ClevrhopeError
 from clevrhope.features.store import read_info, stores_in
 from clevrhope.runtime.json_text import read_object

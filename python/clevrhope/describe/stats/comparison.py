@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from clevrhope.describe.measure import Value
 from clevrhope.describe.measured import Measured, distance_json, distances_json, with_baselines
-from clevrhope.describe.stats.sources import CLEVR, Source, open_source
+from clevrhope.describe.stats.sources import CLEVR, StatsFolder
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import NONE
@@ -91,10 +90,10 @@ def measure_folder(
         ConfigError: a HOP or split does not exist, or the other folder has nothing to compare with.
         DatasetError: a folder has no dataset, or a file is broken.
     """
-    source = open_source(root)
+    source = StatsFolder(root)
     groups = [source.group(hop) for hop in dict.fromkeys(hops)] or list(source.groups)
     chosen = {group: _chosen(source, group, splits) for group in dict.fromkeys(groups)}
-    other = None if against is None else _OtherFolder(source, open_source(against))
+    other = None if against is None else StatsFolder(against)
     sheets = []
     with progress.stage("Measuring", total=sum(map(len, chosen.values())), unit="splits") as advance:
         for group, names in chosen.items():
@@ -104,7 +103,7 @@ def measure_folder(
                     SplitColumn(split, split, source.measure(group, split), of_clevr=group == CLEVR)
                 )
                 advance(1)
-            beside = {} if other is None else other.beside(group, names)
+            beside = {} if other is None else _beside(source, other, group, names)
             others = {each.label: each for each in beside.values()}.values()
             comparisons = list(_comparisons(columns, beside))
             measured = source.of_group(group)
@@ -118,44 +117,41 @@ def measure_folder(
     return sheets
 
 
-class _OtherFolder:
-    """The folder to compare with; each of its splits is measured once, on first use."""
-
-    def __init__(self, source: Source, other: Source) -> None:
-        self._source, self._other = source, other
-        self._measure = cache(other.measure)
-
-    def beside(self, group: str, splits: Sequence[str]) -> dict[str, SplitColumn]:
-        """Split -> its counterpart; splits without one are left out."""
-        found = {split: self._counterpart(group, split) for split in splits}
-        return {
-            split: SplitColumn(
-                *(self._label(group, *place), place[1], self._measure(*place)),
-                of_clevr=place[0] == CLEVR,
-                other=True,
-            )
-            for split, place in found.items()
-            if place is not None
-        }
-
-    def _counterpart(self, group: str, split: str) -> tuple[str, str] | None:
-        groups = self._other.groups
-        if CLEVR in groups and group != CLEVR:
-            wanted = [(CLEVR, name) for name in _in_clevr(split)]
-        else:
-            wanted = [(group, split), *((NONE, name) for name in _in_none(split))]
-            if len(groups) == 1:
-                wanted.append((next(iter(groups)), split))
-        return next((each for each in wanted if each[1] in groups.get(each[0], ())), None)
-
-    def _label(self, group: str, other_group: str, split: str) -> str:
-        name = self._other.name
-        if name == self._source.name:
-            name = "other" if self._other.root.resolve() != self._source.root.resolve() else "same"
-        return f"{name} {split}" if other_group in (group, CLEVR) else f"{name} {other_group} {split}"
+def _beside(
+    source: StatsFolder, other: StatsFolder, group: str, splits: Sequence[str]
+) -> dict[str, SplitColumn]:
+    """Split -> its counterpart in the other folder; splits without one are left out."""
+    counterparts = {split: _counterpart(other, group, split) for split in splits}
+    return {
+        split: SplitColumn(
+            *(_label(source, other, group, *place), place[1], other.measure(*place)),
+            of_clevr=place[0] == CLEVR,
+            other=True,
+        )
+        for split, place in counterparts.items()
+        if place is not None
+    }
 
 
-def _chosen(source: Source, group: str, splits: Sequence[str]) -> list[str]:
+def _counterpart(other: StatsFolder, group: str, split: str) -> tuple[str, str] | None:
+    groups = other.groups
+    if CLEVR in groups and group != CLEVR:
+        wanted = [(CLEVR, name) for name in _in_clevr(split)]
+    else:
+        wanted = [(group, split), *((NONE, name) for name in _in_none(split))]
+        if len(groups) == 1:
+            wanted.append((next(iter(groups)), split))
+    return next((each for each in wanted if each[1] in groups.get(each[0], ())), None)
+
+
+def _label(source: StatsFolder, other: StatsFolder, group: str, other_group: str, split: str) -> str:
+    name = other.name
+    if name == source.name:
+        name = "other" if other.root.resolve() != source.root.resolve() else "same"
+    return f"{name} {split}" if other_group in (group, CLEVR) else f"{name} {other_group} {split}"
+
+
+def _chosen(source: StatsFolder, group: str, splits: Sequence[str]) -> list[str]:
     own = source.groups[group]
     for split in splits:
         known = [*own, *source.of_group(group)["covr"]]

@@ -11,8 +11,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
-from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER
+from clevrhope.describe.measured import (
+    DISTRIBUTIONS,
+    RELATION_ORDER,
+    TYPE_ORDER,
+    VALUE_ORDER,
+    Measured,
+    by_family,
+    by_values,
+    guessed,
+)
 from clevrhope.describe.stats.charts import (
     DotRow,
     Series,

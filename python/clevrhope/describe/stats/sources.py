@@ -5,19 +5,22 @@ splits for each HOP; a CLEVR folder has one group.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.clevr_folder import clevr_splits
+from clevrhope.dataset.clevr_folder import FAMILIES, TYPES, clevr_splits, questions_file, scenes_file
 from clevrhope.dataset.contents import no_hop
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.folder_check import no_dataset
+from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.measured import read_fitting
-from clevrhope.describe.clevr import measure_clevr_split
+from clevrhope.describe.measure import QuestionTally, SceneTally
 from clevrhope.describe.measured import Measured
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.json_text import as_json_values
 
 CLEVR = "CLEVR"
 """Name of the only group of a CLEVR folder."""
@@ -26,100 +29,107 @@ NOTHING: Mapping[str, Any] = {"held_out": {}, "suites": {}, "covr": {}}
 """What CLEVR has of the keys of measured.json."""
 
 
-@dataclass(frozen=True)
-class ClevrSource:
-    """CLEVR, or a folder laid out like it."""
+class StatsFolder:
+    """A folder whose splits can be measured; everything is read once."""
 
-    root: Path
-    splits: Sequence[str]
-
-    name = CLEVR
+    groups: Mapping[str, Sequence[str]]
+    """HOP, or CLEVR -> its splits."""
+    name: str
     """Name of the folder in tables."""
 
-    @property
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """Group -> its splits."""
-        return {CLEVR: self.splits}
+    def __init__(self, root: Path) -> None:
+        """Opens the dataset in a folder, or CLEVR.
 
-    def group(self, name: str) -> str:
-        """The group with this name, which must be CLEVR; raises a ConfigError for another."""
-        if name != CLEVR:
-            raise ConfigError(
-                f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave out --hop'
-            )
-        return name
-
-    def of_group(self, group: str) -> Mapping[str, Any]:
-        """The measurements of a group, as in measured.json, but for its splits."""
-        return NOTHING
-
-    def measure(self, group: str, split: str) -> Measured:
-        """Measures a split; raises a DatasetError if its files are broken."""
-        return measure_clevr_split(self.root, split)
-
-
-@dataclass(frozen=True)
-class DatasetSource:
-    """A dataset of clevrhope, whose numbers are those of its measured.json."""
-
-    folder: Folder
-    _measured: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    @property
-    def root(self) -> Path:
-        """The dataset's folder."""
-        return self.folder.root
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self.root.resolve().name
-
-    @property
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """HOP -> its splits."""
-        return {hop: list(splits) for hop, splits in self.folder.manifest.splits.items()}
+        Raises:
+            WrongFolderError: there is no dataset.
+            DatasetError: the folder has only a part of a dataset, or its manifest is broken.
+        """
+        self.root = root
+        self._dataset: Folder | None = None
+        self.of_group, self.measure = cache(self._of_group), cache(self._measure)
+        if Layout(root).manifest.exists():
+            self._dataset = Folder.open(root, finished=False)
+            self.name = root.resolve().name
+            self.groups = {hop: list(splits) for hop, splits in self._dataset.manifest.splits.items()}
+            if not self.groups:
+                raise DatasetError(
+                    f"{root}: the dataset has no finished split; run the dataset's build again to continue"
+                )
+            return
+        self.name, self.groups = CLEVR, {CLEVR: clevr_splits(root)}
+        if not self.groups[CLEVR]:
+            raise no_dataset(root, clevr=True)
 
     def group(self, name: str) -> str:
         """The HOP with this name, whose values may be in any order; raises a ConfigError if there is none."""
         if name in self.groups:
             return name
-        known = self.folder.hop(name).name
+        if self._dataset is None:
+            raise ConfigError(
+                f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave out --hop'
+            )
+        known = self._dataset.hop(name).name
         if known not in self.groups:
             raise no_hop(self.root, known, list(self.groups))
         return known
 
-    def of_group(self, group: str) -> Mapping[str, Any]:
-        """The measurements of a HOP, as in measured.json; raises as `read_fitting` does."""
-        if group not in self._measured:
-            self._measured[group] = read_fitting(self.folder.layout, self.folder.manifest, group)
-        return self._measured[group]
+    def _of_group(self, group: str) -> Mapping[str, Any]:
+        """The measurements of a group, as in measured.json; CLEVR's lack its splits.
 
-    def measure(self, group: str, split: str) -> Measured:
-        """The measurements of a split; raises as `of_group` does."""
+        Raises:
+            DatasetError: as for `read_fitting`.
+        """
+        if self._dataset is None:
+            return NOTHING
+        return read_fitting(self._dataset.layout, self._dataset.manifest, group)
+
+    def _measure(self, group: str, split: str) -> Measured:
+        """The measurements of a split; raises a DatasetError if its files are broken."""
+        if self._dataset is None:
+            return measure_clevr_split(self.root, split)
         measured: Measured = self.of_group(group)["splits"][split]
         return measured
 
 
-Source = ClevrSource | DatasetSource
-"""A folder whose splits can be measured."""
-
-
-def open_source(root: Path) -> Source:
-    """The dataset in a folder.
+def measure_clevr_split(folder: Path, split: str) -> dict[str, Any]:
+    """The measurements of a split, whose files are read as a stream.
 
     Raises:
-        WrongFolderError: there is no dataset.
-        DatasetError: the folder has only a part of a dataset, or its manifest is broken.
+        DatasetError: a file is missing, broken or not in CLEVR's format; the message names the question or
+            scene.
     """
-    if Layout(root).manifest.exists():
-        folder = Folder.open(root, finished=False)
-        if not folder.manifest.splits:
-            raise DatasetError(
-                f"{root}: the dataset has no finished split; run the dataset's build again to continue"
-            )
-        return DatasetSource(folder)
-    splits = clevr_splits(root)
-    if splits:
-        return ClevrSource(root, splits)
-    raise no_dataset(root, clevr=True)
+    questions = QuestionTally()
+    path = questions_file(folder, split)
+    for n, row in enumerate(read_list(path, "questions")):
+        place = f"questions[{n}]"
+        check_form(row, _QUESTION, path, place=place, remedy=_REMEDY)
+        for step in row["program"]:
+            if not step.get("function", step.get("type")):
+                raise DatasetError(f"{path}: {place}.program: a step without a function; {_REMEDY}")
+        questions.add(row)
+    path = scenes_file(folder, split)
+    scenes = SceneTally()
+    for n, row in enumerate(read_list(path, "scenes")):
+        check_form(row, _SCENE, path, place=f"scenes[{n}]")
+        looks = (tuple((kind, each[kind]) for kind in TYPES) for each in row["objects"])
+        scenes.add(row["image_index"], looks)
+    try:
+        measured = questions.measured(split, scenes.counts(), dict(enumerate(FAMILIES)))
+    except DatasetError as error:
+        raise DatasetError(f"{path}: {error}") from error
+    found: dict[str, Any] = as_json_values(measured)
+    return found
+
+
+_REMEDY = "take CLEVR's train or val, which have programs and answers"
+_STEP = Fields({"value_inputs": ListOf(TEXT)}, {"function": TEXT, "type": TEXT})
+_QUESTION = Fields(
+    {
+        "image_index": INDEX,
+        "question": TEXT,
+        "answer": ANY,
+        "question_family_index": INDEX,
+        "program": ListOf(_STEP, least=1),
+    }
+)
+_SCENE = Fields({"image_index": INDEX, "objects": ListOf(Fields(dict.fromkeys(TYPES, TEXT)))})

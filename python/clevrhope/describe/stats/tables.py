@@ -6,10 +6,19 @@ from itertools import combinations
 from typing import Any
 
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr_paper import FILTERED, N_TRAIN
+from clevrhope.describe.covr import FILTERED, N_TRAIN
 from clevrhope.describe.measure import Value
-from clevrhope.describe.measured import DISTRIBUTIONS, Measured, by_family, by_values, guessed
-from clevrhope.describe.order import RELATION_ORDER, TYPE_ORDER, VALUE_ORDER, ordered
+from clevrhope.describe.measured import (
+    DISTRIBUTIONS,
+    RELATION_ORDER,
+    TYPE_ORDER,
+    VALUE_ORDER,
+    Measured,
+    by_family,
+    by_values,
+    guessed,
+    ordered,
+)
 from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages.markdown import decimal, mean, number, percent, percentile

@@ -13,8 +13,8 @@ from clevrhope.images.blender.devices import WORKER, Device, choose_gpus
 from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import CPU, Pixels, Renderer, RendererRow, Scene, parse_device
-from clevrhope.images.settings import BLENDER_QUALITIES, RenderSettings
+from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
+from clevrhope.images.settings import BLENDER_QUALITIES, CPU, RenderSettings, parse_device
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
 from clevrhope.runtime.resources import available_bytes, available_cores
@@ -63,6 +63,7 @@ class CyclesRenderer(Renderer):
         command: the command line of a worker, for tests.
 
     Attributes:
+        pool: the workers.
         where: the devices that it renders on, and why it does not use GPUs if listing them failed.
 
     Raises:
@@ -109,7 +110,7 @@ class CyclesRenderer(Renderer):
         share = SHARE_OF_WORKERS * gpu_share / of_each
         is_nvidia = any(gpu.kind in ("cuda", "optix") for gpu in gpus)
         self._kernels = folder.absolute() / KERNEL_FOLDER if folder is not None and is_nvidia else None
-        self._pool = WorkerPool(
+        self.pool = WorkerPool(
             [
                 {**start, "threads": n, "gpu": _as_json(gpu, share)}
                 for n, gpu in zip(threads, bound, strict=True)
@@ -124,27 +125,7 @@ class CyclesRenderer(Renderer):
     @property
     def workers(self) -> int:
         """Number of processes when all are running."""
-        return len(self._pool)
-
-    @property
-    def worker_pids(self) -> list[int]:
-        """Process numbers of the workers."""
-        return self._pool.pids
-
-    @property
-    def devices(self) -> set[str]:
-        """The devices of the workers: CPU, or names of GPUs; empty before the first image."""
-        return self._pool.devices
-
-    @property
-    def timings(self) -> list[tuple[bool, float, float]]:
-        """For recent images: whether its worker's first, its seconds, and those before its first sample."""
-        return list(self._pool.timings)
-
-    @property
-    def gpu_bytes(self) -> int:
-        """The most GPU memory that any worker was seen to use; 0 if unknown."""
-        return self._pool.gpu_bytes
+        return len(self.pool)
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields images, (height, width, 3) uint8 sRGB; see `Renderer`."""
@@ -157,7 +138,7 @@ class CyclesRenderer(Renderer):
 
     def close(self) -> None:
         """Ends the workers at once."""
-        self._pool.close()
+        self.pool.close()
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         if self._kernels is not None:
@@ -165,7 +146,7 @@ class CyclesRenderer(Renderer):
                 self._kernels.mkdir(parents=True, exist_ok=True)
         tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
         try:
-            yield from self._pool.run(tasks)
+            yield from self.pool.run(tasks)
         except StartError as error:
             raise RenderError(explain_start(str(error))) from error
 
@@ -213,12 +194,6 @@ def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
     )
 
 
-def _open(
-    settings: RenderSettings, *, look: Look | None, workers: int | None, folder: Path | None
-) -> Renderer:
-    return CyclesRenderer(look=look, settings=settings, workers=workers, folder=folder)
-
-
 def _open_in_actor(settings: RenderSettings, look: Look, cores: int, gpus: float) -> Renderer:
     """One worker, on the GPU that Ray reserved; if it reserved none, on the CPU."""
     device = CPU
@@ -240,7 +215,7 @@ BLENDER = RendererRow(
     settings=RenderSettings,
     qualities=tuple(BLENDER_QUALITIES),
     effort="samples",
-    open=_open,
+    open=lambda settings, **given: CyclesRenderer(settings=settings, **given),
     open_in_actor=_open_in_actor,
     licence="The licence of Blender, which renders images, puts no conditions on them. ",
 )

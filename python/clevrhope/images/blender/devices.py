@@ -14,7 +14,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_PATIENCE, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.renderer import ANY, CPU, INTERFACES, DeviceChoice
+from clevrhope.images.settings import ANY, CPU, INTERFACES, DeviceChoice
 from clevrhope.runtime.blender import check_blender
 
 #: The module that Blender's interpreter runs.
@@ -78,11 +78,7 @@ class FoundDevices:
 def find_devices(
     kinds: Sequence[str] = (*INTERFACES, CPU), *, command: Sequence[str] | None = None
 ) -> FoundDevices:
-    """Asks Blender for its devices; by default the Blender of `check_blender`, whose errors are also raised.
-
-    Raises:
-        RenderError: Blender cannot be started.
-    """
+    """Asks Blender, by default that of `check_blender`, for its devices; raises RenderError if it fails."""
     command = command or check_blender().command(WORKER)
     devices: list[Device] = []
     missing: list[str] = []

@@ -35,11 +35,7 @@ def list_devices(preferences: Any, interface: str) -> dict[str, Any]:
 
 
 def use_device(preferences: Any, interface: str, identity: str) -> bool:
-    """Switches one GPU on and all other devices off, the CPU included; returns whether it can denoise.
-
-    Raises:
-        RenderError: there is no such GPU.
-    """
+    """Switches one GPU on, and all else off; returns whether it denoises. A RenderError if it is gone."""
     preferences.compute_device_type = interface
     preferences.get_device_list(interface)  # fills `devices`
     found = False

@@ -1,26 +1,29 @@
-"""One worker process, from its start to its end."""
+"""One worker process, from its start to its end, and the folder that its files are in."""
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.gpu_use import GpuUse
 from clevrhope.images.blender.protocol import read_frame, write_frame
-from clevrhope.images.blender.worker_folder import WorkerFolder
 from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import worker_environment
-from clevrhope.runtime.resources import UNKNOWN_BYTES, processor_seconds, resident_bytes
+from clevrhope.runtime.lock import lock
+from clevrhope.runtime.resources import UNKNOWN_BYTES, GpuUse, processor_seconds, resident_bytes
 
 #: A killed process ends within this time, unless a driver blocks it.
 END_TIMEOUT_S = 5.0
@@ -28,6 +31,12 @@ END_TIMEOUT_S = 5.0
 CHECK_EVERY_S = 0.5
 #: A worker that does less work than this is idle; even a hung one may still read the clock.
 LEAST_WORK_S = 0.1
+MEMORY_FOLDER = Path("/dev/shm")
+PREFIX = "clevrhope-worker-"
+#: Locked by the run while the folder is in use, whichever machine or container shares it.
+LOCK = "in_use"
+#: A younger folder is left alone, because it may not be locked yet.
+LEAST_AGE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -257,3 +266,46 @@ class WorkerProcess:
             how += ", as the system does when memory runs out"
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return f"{how} ({lines[-1].strip()[:200]})" if lines else how
+
+
+class WorkerFolder:
+    """A folder for a worker, in memory if the system allows it, in use until `remove` or this process' end.
+
+    An image passes through a file on its way out of Blender. If a worker and its run are killed together, as
+    a cluster's scheduler does, the folder stays; the next worker that starts on the machine removes it.
+
+    Attributes:
+        path: the folder.
+    """
+
+    def __init__(self) -> None:
+        place = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+        remove_abandoned(place)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
+        with suppress(OSError):  # a disk without locks, on which no other worker ever removes the folder
+            lock(self._lock)
+
+    def remove(self) -> None:
+        """Removes the folder and everything in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def remove_abandoned(place: Path) -> None:
+    """Removes this user's worker folders whose run ended without removing them."""
+    for path in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # it has just vanished, or belongs to another user
+            if path.stat().st_uid != _user() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
+                continue
+            descriptor = os.open(path / LOCK, os.O_RDWR)
+            try:
+                lock(descriptor)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(descriptor)
+
+
+def _user() -> int:
+    """This user's number as `stat` reports it; 0 for everyone on Windows."""
+    return 0 if sys.platform == "win32" else os.getuid()

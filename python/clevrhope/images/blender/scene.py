@@ -18,13 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
-from clevrhope.images.blender.passes import centre_rays
+from clevrhope.images.blender.passes import box_in_image, centre_rays, disjoint_groups
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.shaders import add_shader, link_object_color
-from clevrhope.images.bounds import place_inside
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
-from clevrhope.images.placement import Placement
+from clevrhope.images.placement import Placement, place_inside
 from clevrhope.images.renderer import Pixels
 from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
 from clevrhope.look.blend_reader import load_part

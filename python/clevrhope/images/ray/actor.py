@@ -14,9 +14,6 @@ from clevrhope.errors import ClevrhopeError, RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.renderers import row_of
-from clevrhope.images.settings import Rendering
-from clevrhope.look.definition import Look
 from clevrhope.version import software_version
 
 
@@ -39,22 +36,23 @@ class RenderActor:
     """A renderer on the cores and the GPU that Ray reserved.
 
     Args:
-        rendering: size and effort; if Ray reserved no GPU, Blender renders on the CPU.
-        look: how the names in the scenes are drawn.
-        cores: number of cores that Ray reserved.
-        gpus: 1 if Ray reserved a GPU, or a fraction of one; this process sees no other.
+        opens: opens the renderer here; see `RendererRow.open_in_actor`.
         version: the package's version on the machine where the run was started.
     """
 
-    def __init__(self, rendering: Rendering, look: Look, cores: int, gpus: float, version: str) -> None:
-        self._rendering, self._look, self._cores = rendering, look, cores
-        self._gpus, self._version = gpus, version
+    def __init__(self, opens: Callable[[], Renderer], version: str) -> None:
+        self._opens, self._version = opens, version
         self._renderer: Renderer | None = None
 
     def hello(self) -> Answer:
         """Opens the renderer; the answer says what is missing."""
+        version = software_version()
         try:
-            self._renderer = self._open()
+            if version != self._version:
+                raise RenderError(
+                    f"clevrhope {version}, but {self._version} where the run was started; install the same"
+                )
+            self._renderer = self._opens()
         except ClevrhopeError as error:
             return Answer(problem=f"{socket.gethostname()}: {error}")
         return Answer()
@@ -79,12 +77,3 @@ class RenderActor:
         except ClevrhopeError as error:
             return Answer(reason=str(error))
         return Answer(made)
-
-    def _open(self) -> Renderer:
-        own = software_version()
-        if own != self._version:
-            raise RenderError(
-                f"clevrhope {own}, but {self._version} where the run was started; install the same"
-            )
-        row = row_of(self._rendering)
-        return row.open_in_actor(self._rendering, self._look, self._cores, self._gpus)

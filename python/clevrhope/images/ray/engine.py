@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from time import monotonic
 from typing import Any, Generic, TypeVar
@@ -20,8 +21,8 @@ from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFai
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.images.renderer import CPU, INTERFACES, Pixels, Renderer, Scene, parse_device
-from clevrhope.images.settings import Rendering
+from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
+from clevrhope.images.settings import CPU, INTERFACES, Rendering, parse_device
 from clevrhope.look.definition import Look, read_look
 from clevrhope.version import software_version
 
@@ -98,7 +99,8 @@ class RayRenderer(Renderer):
     """Renders in a Ray cluster; actors start with the first image and end with `close`.
 
     Args:
-        rendering: size and effort; its class decides the renderer.
+        rendering: size and effort.
+        row: the renderer that these settings are for.
         look: shapes, materials, lights, camera and properties; by default the package's.
         workers: actors for each GPU of the cluster; without GPUs, all actors.
         address: the cluster's address, see `connect`.
@@ -112,6 +114,7 @@ class RayRenderer(Renderer):
     def __init__(
         self,
         rendering: Rendering,
+        row: RendererRow,
         *,
         look: Look | None = None,
         workers: int | None = None,
@@ -133,8 +136,8 @@ class RayRenderer(Renderer):
         self._class = self._ray.remote(actor).options(
             num_cpus=self._places.cpus, num_gpus=self._places.gpus, max_restarts=0, max_task_retries=0
         )
-        places = self._places
-        self._given = (rendering, look or read_look(), places.cpus, places.gpus, software_version())
+        of_each = (look or read_look(), self._places.cpus, self._places.gpus)
+        self._given = (partial(row.open_in_actor, rendering, *of_each), software_version())
         self._actors: list[_Actor[Any]] = []
         self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
         self._idle_since = 0.0
@@ -231,12 +234,7 @@ class RayRenderer(Renderer):
         return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
     def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
-        """The next answers, after waiting up to a second; for a lost actor, the reason as a string.
-
-        Raises:
-            RenderError: no actor has been placed for a long time, or a machine lacks something from the
-                beginning.
-        """
+        """The next answers, after waiting up to a second; for a lost actor, the reason as a string."""
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
         elif monotonic() > self._idle_since + PLACE_TIMEOUT_S:

@@ -1,5 +1,84 @@
-"""Extracts the answers from models' free-text replies."""
+"""Extracts the answers from models' free-text replies, or leaves a reply unread.
 
-from clevrhope.metrics.replies.reader import ReplyReader
+docs/vlms.md has the rules. The reply is split into statements, each of which may give answers to the
+question. Statements that are marked as the answer, conclude or are short take precedence, and those that
+decide must agree on one answer.
+"""
 
-__all__ = ["ReplyReader"]
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.given import (
+    Given,
+    given_numbers,
+    given_values,
+    given_words,
+    given_yes_no,
+    is_of_others,
+)
+from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
+from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
+
+_SHORT = 3
+"""Maximum number of words in a statement that counts as short."""
+_GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_words, None: given_words}
+"""Kind of question -> the function that reads a statement for it; all other kinds are attributes."""
+
+
+class ReplyReader:
+    """Reads replies to questions in one vocabulary."""
+
+    def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
+        """`answers` are all allowed answers, `attributes` the values of each attribute among them."""
+        self._answers = set(answers)
+        self._words = Words(self._answers, attributes)
+
+    def read(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
+        """The answer that a reply to a question gives; None if it gives none or several.
+
+        `asked` are the answers that the question asks for, if known.
+        """
+        read = read_question(plain(question), self._words, asked=asked)
+        statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
+        answer = self._single_word(statements)
+        if answer is None:
+            given = [self._given(each, read) for each in statements]
+            answer = _decided(statements, given, read.kind)
+        return answer if answer in (asked or self._answers) else None
+
+    def _given(self, statement: Statement, question: Question) -> Given:
+        """The answers that a statement gives, of the kind the question asks for."""
+        tokens = self._words.tokens(statement.text)
+        if question.kind != YES_NO and is_of_others(tokens, question):
+            return {}
+        given = _GIVEN.get(question.kind, given_values)
+        return given(tokens, question, self._words)
+
+    def _single_word(self, statements: Sequence[Statement]) -> str | None:
+        """The answer in a one-word reply; the meaning of "none" and "right" depends on the question."""
+        if len(statements) != 1 or statements[0].mark == ANSWER:
+            return None
+        tokens = self._words.tokens(statements[0].text)
+        if len(tokens) != 1 or tokens[0] in (*lexicon.NOTHING, *self._words.relations):
+            return None
+        return self._words.single(tokens[0])
+
+
+def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str | None) -> str | None:
+    """The answer given by the statements that take precedence."""
+    marked = [k for k, each in enumerate(statements) if each.mark == ANSWER and (given[k] or each.is_refusal)]
+    conclusions = [k for k, each in enumerate(statements) if each.mark == CONCLUSION and given[k]]
+    refused = [k for k, each in enumerate(statements) if each.is_refusal]
+    if refused and refused[-1] >= max(marked or conclusions, default=0):
+        return None
+    longest = 0 if kind == YES_NO else 1 if kind == COUNT else _SHORT
+    ends = [k for k in {0, len(given) - 1} if given and len(statements[k].text.split()) <= longest]
+    deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
+    return _only([given[k] for k in marked or deciding] or given)
+
+
+def _only(given: Sequence[Given]) -> str | None:
+    """The only answer among those that fit the question's object best; None if there is not exactly one."""
+    closest = max((fit for each in given for fit in each.values()), default=0)
+    answers = {answer for each in given for answer, fit in each.items() if fit == closest}
+    return answers.pop() if len(answers) == 1 and OTHER not in answers else None

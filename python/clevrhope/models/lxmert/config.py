@@ -1,9 +1,10 @@
-"""Settings of an LXMERT; the defaults are the paper's model. No torch."""
+"""Settings and recipes of an LXMERT; the defaults are the paper's model. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from clevrhope.errors import ConfigError
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.runtime.settings import check_at_least
 
 LENGTH_OF_SETS = 96
@@ -48,3 +49,22 @@ class LxmertConfig:
             raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
         if not 0.0 <= self.dropout < 1.0:
             raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")
+
+
+def _recipe(*, rate: float, updates: int) -> Recipe:
+    stage = Stage(
+        name="train",
+        updates=updates,
+        batch_size=32,
+        optimiser=Optimiser(
+            kind="bert_adam", rate=rate, betas=(0.9, 0.999), epsilon=1e-6, decay=0.01, clip_norm=5.0
+        ),
+        # As in the public code, the first update of the warm-up has the learning rate 0.
+        schedule=Schedule(kind="warmup_linear", warmup=0.1),
+        evaluated=True,
+    )
+    return Recipe(stages=(stage,), precision="bf16")
+
+
+PRETRAINED = _recipe(rate=5e-5, updates=218_750)
+SCRATCH = _recipe(rate=1e-5, updates=481_000)

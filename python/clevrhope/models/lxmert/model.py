@@ -1,18 +1,45 @@
-"""The two LXMERT models, pretrained and from scratch: their losses and their answers to a batch."""
+"""The two LXMERT models, from scratch and from published weights, which are read from a local file.
+
+The file is one of `unc-nlp/lxmert-base-uncased`, in the format of safetensors or of torch, or the original
+`model_LXRT.pth`, whose names begin with "bert." instead of "lxmert."; only tensors are read, and nothing is
+downloaded. Its head scores 9,500 answers without naming them; `ANSWERS` has the positions of CLEVR's answers
+in the public list of labels.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.errors import ConfigError
+from clevrhope.features.weights import check_file_exists, load_into, read_weights
+from clevrhope.models.base import SET_LAYERS, ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
-from clevrhope.models.image_sets import ImageSetModel, SetLayers
-from clevrhope.models.lxmert.config import LENGTH_OF_SETS, LxmertConfig
+from clevrhope.models.lxmert.config import LENGTH_OF_SETS, PRETRAINED, SCRATCH, LxmertConfig
 from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
-from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
-from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.recipe import Recipe
+
+ANSWERS: Mapping[str, int] = {
+    "yes": 9471, "no": 5291,
+    "0": 1, "1": 3, "2": 94, "3": 140, "4": 169, "5": 197, "6": 223, "7": 241, "8": 254, "9": 266, "10": 16,
+    "gray": 3204, "red": 6906, "blue": 1285, "green": 3231, "brown": 1525, "purple": 6821, "yellow": 9433,
+    "sphere": 7727, "cylinder": 2315,
+    "rubber": 7174, "metal": 4942,
+    "large": 4474, "small": 7603,
+}  # fmt: skip
+"""Answer -> its row in the published head; "cyan" and "cube" have none."""
+
+N_PUBLISHED = 9500
+
+_HEAD = "answer_head.logit_fc.3."
+_WHAT = (
+    "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin, or the original "
+    "model_LXRT.pth; none is downloaded"
+)
 
 
 class LxmertScratch(ImageSetModel):
@@ -90,9 +117,39 @@ class LxmertPretrained(LxmertScratch):
     name = "lxmert_p"
 
     def check_begin(self) -> None:
-        """Checks that a file of weights exists; raises the errors of `check_file`."""
-        check_file(self.config.weights)
+        """Checks that a file of weights is given and exists; raises ConfigError if not."""
+        if not self.config.weights:
+            raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
+        check_file_exists(Path(self.config.weights), what=_WHAT)
 
     def begin(self) -> None:
-        """Loads the published weights; raises the errors of `load_pretrained`."""
-        load_pretrained(self, self.config.weights, self.answers)
+        """Loads the published weights; answers that the published head lacks start from zeros.
+
+        Layers for sets of images, which were never published, are left unchanged.
+
+        Raises:
+            ConfigError: there is no such file, or a weight is missing or has another shape.
+        """
+        self.check_begin()
+        path = Path(self.config.weights)
+        weights = {_name(name): value for name, value in read_weights(path, what=_WHAT).items()}
+        for name in ("weight", "bias"):
+            rows = weights.get(_HEAD + name)
+            if rows is None:
+                continue  # `load_into` reports it
+            if rows.shape[:1] != (N_PUBLISHED,):
+                shape = tuple(rows.shape)
+                raise ConfigError(
+                    f"{path}: weight {_HEAD}{name} has shape {shape}; expected {N_PUBLISHED} rows"
+                )
+            zero = torch.zeros_like(rows[0])
+            chosen = [rows[ANSWERS[answer]] if answer in ANSWERS else zero for answer in self.answers]
+            weights[_HEAD + name] = torch.stack(chosen)
+        weights |= {name: own for name, own in self.state_dict().items() if name.startswith(SET_LAYERS)}
+        load_into(self, weights, path=path, what=_WHAT)
+
+
+def _name(published: str) -> str:
+    """A weight's name here; the original file names the body "bert", perhaps within a parallel module."""
+    name = published.removeprefix("module.")
+    return f"lxmert.{name.removeprefix('bert.')}" if name.startswith("bert.") else name

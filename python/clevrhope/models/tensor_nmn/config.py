@@ -1,21 +1,22 @@
-"""Settings of a Tensor-NMN; the defaults are those of the code that CLEVR-HOPE followed. No torch."""
+"""Settings and stages of a Tensor-NMN, by default those of the code that CLEVR-HOPE followed. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.maps import MapsConfig
+from clevrhope.models.recipe import Optimiser, Recipe, Stage
 from clevrhope.runtime.settings import check_at_least
 
 NAME = "tensor_nmn"
 
 Form = Literal["auto", "module", "bucketed", "gathered"]
-"""How modules are run; `clevrhope.models.tensor_nmn.forms` describes the forms."""
+"""How modules are run; `clevrhope.models.tensor_nmn.modules` describes the forms."""
 
 GeneratorKind = Literal["attention", "attention_one_layer", "plain"]
 
 ModuleInit = Literal["torch", "he"]
-"""How the weights of modules are initialised; `clevrhope.models.tensor_nmn.bank` describes the ways."""
+"""How the weights of modules are initialised; `clevrhope.models.tensor_nmn.modules` describes the ways."""
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,40 @@ class TensorNmnConfig(MapsConfig):
         check_at_least(2, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
             raise ConfigError(f"baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")
+
+
+_BATCH = 64
+
+GENERATOR = Stage(
+    name="generator",
+    updates=200_000,
+    batch_size=_BATCH,
+    loss="generator_loss",
+    trains=("generator",),
+    optimiser=Optimiser(rate=7e-4),
+)
+
+ENGINE = Stage(
+    name="engine",
+    updates=500_000,
+    batch_size=_BATCH,
+    loss="engine_loss",
+    trains=("engine",),
+    optimiser=Optimiser(rate=1e-4),
+    # No paper states the learning rate of the next stage, so the weights before it are evaluated as well.
+    evaluated=True,
+)
+
+REINFORCE = Stage(
+    name="reinforce",
+    updates=100_000,
+    batch_size=_BATCH,
+    loss="reinforce_loss",
+    trains=("generator", "engine"),
+    optimiser=Optimiser(rate=5e-4),
+    evaluated=True,
+    # The learning rate is the public trainer's default, five times that of the engine's own stage.
+)
+
+THREE_STAGES = Recipe(stages=(GENERATOR, ENGINE, REINFORCE))
+ENGINE_ALONE = Recipe(stages=(ENGINE,))

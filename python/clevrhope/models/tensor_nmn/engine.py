@@ -5,11 +5,18 @@ from collections.abc import Callable, Mapping, Sequence
 from torch import Tensor, nn
 
 from clevrhope import _core
-from clevrhope.models.stems import make_stem
-from clevrhope.models.tensor_nmn.bank import Bank, ModuleBank
+from clevrhope.errors import ConfigError
+from clevrhope.models.stack import by_model, by_question, run_layers
+from clevrhope.models.stems import Generators, PixelStem, make_stem
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
-from clevrhope.models.tensor_nmn.forms import run_bucketed, run_gathered, run_modules
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices, plan_levels
+from clevrhope.models.tensor_nmn.modules import (
+    Bank,
+    ModuleBank,
+    run_bucketed,
+    run_gathered,
+    run_modules,
+)
 
 FORMS: Mapping[str, Callable[[Bank, Tensor, Plan, PlanIndices], Tensor]] = {
     "module": run_modules,
@@ -61,3 +68,34 @@ class Engine(nn.Module):
         indices = plan.on(maps.device)
         answers = FORMS[self.form](self.bank.weights(), maps, plan, indices)  # (R, C, H, W)
         return self.classifier(answers), indices.well_formed
+
+    def plan_stack(self, programs: Tensor) -> Plan:
+        """The order of the nodes of a stack's (M * B, P) programs by levels, on the CPU.
+
+        Raises:
+            ConfigError: a program is not a tree of functions.
+        """
+        plan = plan_levels(programs, self.arities)
+        if len(plan.roots) < len(programs):
+            raise ConfigError(
+                "a program of the train set is not a tree of functions, so models cannot be trained together"
+            )
+        return plan
+
+    def stack_scores(self, features: Mapping[str, Tensor], plan: Plan, generators: Generators) -> Tensor:
+        """Scores (M * B, A) of a stack of engines with stems for pixels.
+
+        Args:
+            features: features of the images of M * B questions, with those of each model consecutive.
+            plan: the plan of their programs, from `plan_stack`.
+            generators: one for each model.
+        """
+        stem, n_models = self.stem, len(generators)
+        assert isinstance(stem, PixelStem)
+        images = by_question(stem.images(features, generators), n_models)
+        maps = by_model(run_layers(stem.layers, images))  # (M * B, C, H, W)
+        indices = plan.on(maps.device)
+        models = indices.rows // (len(maps) // n_models)
+        modules = indices.tokens + len(self.arities) * models
+        answers = run_gathered(self.bank.joined(), maps, plan, indices._replace(tokens=modules))
+        return by_model(run_layers(self.classifier, by_question(answers, n_models)))

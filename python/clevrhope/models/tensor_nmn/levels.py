@@ -49,9 +49,6 @@ class Plan:
     n_joins: list[int]
     indices: Tensor
 
-    def __len__(self) -> int:
-        return len(self.tokens)
-
     def on(self, device: torch.device) -> PlanIndices:
         """The indices on a device."""
         sizes = [len(self.tokens)] * 4 + [len(self.roots)] * 2

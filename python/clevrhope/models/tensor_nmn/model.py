@@ -13,12 +13,16 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.stack import answer_losses
 from clevrhope.models.stems import Generators
-from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
+from clevrhope.models.tensor_nmn.config import (
+    ENGINE_ALONE,
+    NAME,
+    THREE_STAGES,
+    GeneratorKind,
+    TensorNmnConfig,
+)
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
 from clevrhope.models.tensor_nmn.levels import Plan
-from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
-from clevrhope.models.tensor_nmn.stack import plan_stack, stack_scores
 
 GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
     "attention": {"n_layers": 2, "attention": True},
@@ -89,12 +93,12 @@ class TensorNmn(BaseModel):
     loss = engine_loss
 
     def stack_plan(self, batch: Batch) -> Plan:
-        """As in `protocol.Model`; errors as for `plan_stack`."""
-        return plan_stack(self.engine, batch.programs)
+        """As in `protocol.Model`; errors as for `Engine.plan_stack`."""
+        return self.engine.plan_stack(batch.programs)
 
     def stack_engine_losses(self, batch: Batch, generators: Generators) -> Tensor:
         """(M,) `engine_loss` of each model of a stack, on its own part of the questions."""
-        scores = stack_scores(self.engine, batch.features, batch.plan, generators)
+        scores = self.engine.stack_scores(batch.features, batch.plan, generators)
         return answer_losses(scores, batch.answers, len(generators))
 
     def reinforce_loss(self, batch: Batch) -> Tensor:

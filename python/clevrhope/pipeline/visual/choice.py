@@ -25,7 +25,7 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.errors import DatasetError, TemplateError
-from clevrhope.pipeline.encoder import Encoder
+from clevrhope.pipeline.engine import Encoder
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 

@@ -14,20 +14,19 @@ from clevrhope._core import QuestionBatch, SceneGraphs
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.manifest import Manifest, write_manifest
-from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_pairs
 from clevrhope.dataset.suite_pools import VISUAL, VISUAL_TESTS, SuitePool, visual_index
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.pixel_edits import MARGIN, SIGMAS
-from clevrhope.images.renderers import open_renderer
-from clevrhope.images.rendering_record import rendering_from_json
+from clevrhope.images.renderers import open_renderer, rendering_from_json
 from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import read_look
-from clevrhope.pipeline.encoder import Encoder
-from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts, palette_data, used_templates
-from clevrhope.pipeline.suite_writer import FLIP, SAME, SuiteWriter, pair_columns
+from clevrhope.pipeline.engine import Encoder
+from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
+from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.pipeline.suites import locked_dataset, stream_splits, with_datasheet
 from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
 from clevrhope.pipeline.visual.images import ImagePlan, Rgb, VisualImages, mean_rgb
@@ -43,6 +42,8 @@ ORIGINALS: Mapping[str, int] = {"demo": 20, "small": 200, "paper": 5_000}
 
 IMAGES_OF_THE_MEAN = 1_000
 """Images of train, by index, whose mean color `fill` uses; more would change it by less than one of 255."""
+
+SAME, FLIP = RELATIONS.index("same"), RELATIONS.index("flip")
 
 TESTS = tuple((test, "in", "background" if test != "edit" else "object") for test in VISUAL_TESTS)
 """Name, tier and type of each test, as suites of questions have them."""
@@ -228,18 +229,17 @@ class _Maker:
         touches = np.zeros(2 * n, dtype=np.uint8)
         if reading.hop.held_out:
             touches = questions.touches(scenes, places, list(reading.hop.held_out))
-        first = touches[::2]
-        of_pairs = {
-            "pair_idxs": np.arange(n, dtype=np.int32),
-            "test": pairs.tests.astype(np.int16),
-            "tier": np.zeros(n, dtype=np.int8),
-            "cell": ((first & 1) * 3).astype(np.int8),
-            "touches": (first >> 2).astype(np.int8),
-            "relation": pairs.relations,
-            "value": np.full(n, -1, dtype=np.int32),
-        }
+        touches = touches[::2]
         widths = reading.rows.widths
-        columns = pair_columns(of_pairs, np.stack([pairs.rows, np.full(n, -1)], axis=1))
+        columns = self._writer.pair_columns(
+            0,
+            pairs.tests,
+            cells=((touches & 1) * 3).astype(np.int8),
+            touches=touches,
+            relations=pairs.relations,
+            values=np.full(n, -1, dtype=np.int32),
+            originals=np.stack([pairs.rows, np.full(n, -1)], axis=1),
+        )
         columns["clevr_programs"] = np.zeros((2 * n, widths[1]), dtype=np.int32)
         table = self._writer.table(PAIRS, batch, widths, columns)
         self._check_answers(pairs, reading, table.answers.reshape(n, 2))

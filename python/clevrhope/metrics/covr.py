@@ -1,0 +1,322 @@
+"""COVR's scores: accuracies, baselines, and the generalisation score of runs with held-out questions."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial as partial_function
+from math import lcm
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.covr_questions import offered_answers
+from clevrhope.dataset.question_kinds import SETS, Numbers
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.errors import PredictionsError, shown
+from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
+from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
+from clevrhope.metrics.pairs import Booleans
+from clevrhope.metrics.predictions import first_row, read_origin
+from clevrhope.metrics.results import (
+    Condition,
+    Constant,
+    Model,
+    Part,
+    PredicateScores,
+    Results,
+    Scores,
+    SplitScores,
+    Training,
+)
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.scoring import (
+    DEFAULT_BOOTSTRAP,
+    answers_of_runs,
+    check_draws,
+    checked_hops,
+    conditions_of,
+    notes_of,
+    question_condition,
+)
+from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.settings import join_or
+from clevrhope.splits.covr.description import Description
+from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS, COVR_TRAIN
+from clevrhope.splits.covr.selection import Predicate, resolved_predicate
+
+TEXT_MODEL = "question_only"
+"""The text-only model that the generalisation score needs."""
+
+_Right = tuple[Booleans, Booleans]
+"""(R, M) whether R runs are right about the M questions that all answered; (N,) which these are."""
+
+ROLES = ("split", "iid_size")
+"""Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
+
+
+def score_covr(
+    folder: Path | str,
+    predictions: Sequence[Path],
+    *,
+    seed: int,
+    bootstrap: int = DEFAULT_BOOTSTRAP,
+    hops: Iterable[str] | None = None,
+    predicates: Sequence[str] = (),
+    names: Sequence[str] | None = None,
+    partial: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Compares predictions about sets of images with the right answers.
+
+    The groups of a split's scores are all questions, those with a property ("predicate") and those without it
+    ("not predicate"), and the parts "template", "structure" and "place" (of a held-out pair). The bootstrap
+    draws source images, each with all of its questions, because a question is made from its source image and
+    the other images of its set are chosen for it.
+
+    Args:
+        folder: a dataset that `build --covr` wrote.
+        predictions: files, each of one model; the first row of a file says what its run held out.
+        seed: seed of the bootstrap.
+        bootstrap: number of bootstrap samples of the source images; 0 for no intervals.
+        hops: sub-datasets to score, by default all that the files are about.
+        predicates: properties to score by, in addition to those that runs held out.
+        names: the models' names, one for each file; by default those in the files, or the files' names.
+        partial: whether to score incomplete predictions and count the missing ones.
+        progress: shows the progress of the scoring.
+
+    Raises:
+        PredictionsError: predictions cannot be read, are missing or repeated, or are about unknown questions.
+        ConfigError: a predicate is invalid.
+        DatasetError: the folder is not a dataset with questions about sets, or a file in it is incomplete.
+    """
+    check_draws(bootstrap, seed)
+    scorer = _Scorer(AnswerKey(folder, SETS), predicates, bootstrap, seed)
+    key, wanted = scorer.key, checked_hops(scorer.key, hops)
+    files: dict[tuple[str, Training], list[Path]] = {}
+    for k, path in enumerate(predictions):
+        name = names[k] if names else read_origin(path).model or path.stem
+        files.setdefault((name, read_training(path)), []).append(path)
+    collected = {
+        model: collect(of_model, key, wanted, partial=partial, progress=progress)
+        for model, of_model in files.items()
+    }
+    scorer.given = {model: collector.given for model, collector in collected.items()}
+    conditions: list[Condition] = []
+    for (name, training), collector in collected.items():
+        answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
+        score_one = partial_function(scorer.condition, name=name, training=training)
+        conditions += conditions_of(key, collector, answered, score_one, progress)
+    conditions.sort(key=lambda condition: tuple(key.splits).index(condition.hop))  # the sort is stable
+    return Results(
+        folder=key.folder,
+        bootstrap=bootstrap,
+        seed=seed,
+        conditions=tuple(conditions),
+        predicates=tuple(row for condition in conditions for row in scorer.predicate_scores(condition)),
+        n_predictions=sum(collector.n_predictions for collector in collected.values()),
+        notes=notes_of(predictions),
+        kind=key.kind.name,
+    )
+
+
+def read_training(path: Path) -> Training:
+    """The training that a file's first row names, or training on all questions if it names none.
+
+    Raises:
+        PredictionsError: a column has an invalid value.
+    """
+    row = first_row(path)
+    role, predicate, shots = (row.get(name) for name in COVR_COLUMNS)
+    if role is None:
+        return Training()
+    if role not in ROLES:
+        raise PredictionsError(f'{path}:1: "covr_role" is {shown(str(role))}; expected {join_or([*ROLES])}')
+    if not isinstance(predicate, str) or not isinstance(shots, int) or shots < 0:
+        raise PredictionsError(
+            f'{path}:1: with "covr_role", "covr_split" has to be a predicate, such as "has-quant", and '
+            f'"shots" a whole number from 0; they are {shown(str(predicate))} and {shown(str(shots))}'
+        )
+    return Training(role, predicate, shots)
+
+
+class _Scorer:
+    """Scores the models' answers, by predicates and breakdowns."""
+
+    def __init__(self, key: AnswerKey, predicates: Sequence[str], bootstrap: int, seed: int) -> None:
+        self.key, self.asked = key, predicates
+        self.given: Mapping[tuple[str, Training], Mapping[Target, AnswerNumbers]] = {}
+        self.draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed}
+
+    def condition(self, place: Model, *, name: str, training: Training) -> Condition:
+        """The scores of a model at a place, by its own predicate if it has one, or else by all of them."""
+        model = place._replace(name=name, training=training)
+        of_models = [
+            training.predicate
+            for (_, training), given in self.given.items()
+            if training.predicate and any(target.hop == model.hop for target in given)
+        ]
+        texts = [model.training.predicate] if model.training.predicate else [*self.asked, *of_models]
+        breakdowns = {
+            f"predicate {text}": self._by_predicate(model.hop, text) for text in dict.fromkeys(texts)
+        }
+        breakdowns |= {name: self.key.breakdown(name, model.hop) for name in self.key.breakdowns}
+        given = self.given[model.name, model.training]
+        condition = question_condition(self.key, model, given, breakdowns, **self.draws)
+        counts = self._train_counts(model)
+        splits = {
+            split: self._with_baselines(model.hop, split, of, counts)
+            for split, of in condition.splits.items()
+        }
+        return replace(condition, splits=splits)
+
+    def _by_predicate(self, hop: str, text: str) -> Breakdown:
+        predicate, names = self.predicate(hop, text), ("predicate", "not predicate")
+        return Breakdown(
+            lambda questions: (~predicate.holds(_description(questions))).astype(np.int32),
+            lambda number: Part(names[number], text),
+        )
+
+    def _train_counts(self, model: Model) -> Numbers:
+        """(T, A) answers of the first questions of covr_train that the model was trained on."""
+        train = self.key.train_set(model.hop, COVR_TRAIN)
+        rows = slice(model.train_size)
+        n_answers = max(self.key.answers.values()) + 1
+        return answer_counts(
+            train.answers[rows],
+            train.question_families[rows],
+            n_templates=len(train.templates),
+            n_answers=n_answers,
+        )
+
+    def _with_baselines(self, hop: str, split: str, scores: SplitScores, counts: Numbers) -> SplitScores:
+        questions = self.key.test_set(hop, split)
+        offered = offered_answers(questions.programs, self.key.functions, self.key.answers)
+        baselines = {
+            "maj": maj(counts) == questions.answers,
+            "maj_templ": maj_templ(counts, questions.question_families, offered) == questions.answers,
+        }
+        constants = {name: Constant("", 100 * float(right.mean())) for name, right in baselines.items()}
+        return replace(scores, constants=constants)
+
+    def predicate(self, hop: str, text: str) -> Predicate:
+        """A predicate on the questions of a HOP.
+
+        Raises:
+            ConfigError: the text is not a predicate, or the predicate needs pairs to be drawn.
+        """
+        questions = self.key.test_set(hop, self.key.splits[hop][0])
+        names = {"property_names": questions.property_names, "term_names": questions.term_names}
+        return resolved_predicate(text, **names)
+
+    # The table of splits by predicates
+
+    def predicate_scores(self, condition: Condition) -> Iterator[PredicateScores]:
+        """The scores of a model trained without a property, on each test set that has such questions."""
+        if condition.training.role != "split" or condition.model == TEXT_MODEL:
+            return
+        for split in self.key.splits[condition.hop]:
+            if COVR_KINDS[split].role == "test":
+                yield from self._of_predicate(condition, split)
+
+    def _of_predicate(self, condition: Condition, split: str) -> Iterator[PredicateScores]:
+        training, hop = condition.training, condition.hop
+        predicate = self.predicate(hop, training.predicate)
+        questions = self.key.test_set(hop, split)
+        has = predicate.holds(_description(questions))
+        models = {
+            "text": (TEXT_MODEL, training),
+            "held_out": (condition.model, training),
+            "iid_size": (condition.model, Training("iid_size", training.predicate, training.shots)),
+            "iid": (condition.model, Training()),
+        }
+        right: dict[str, _Right] = {}
+        for name, model in models.items():
+            answers = answers_of_runs(
+                self.key, self.given.get(model, {}), Model(hop, condition.train_size), split
+            )
+            answers = answers[(answers != NOT_GIVEN).any(axis=1)]
+            answered = (answers != NOT_GIVEN).all(axis=0) & has
+            if len(answers) and answered.any():
+                right[name] = (answers == questions.answers)[:, answered], answered
+        if "held_out" in right:
+            images, train = drawn_images(questions), self.key.train_set(hop, COVR_TRAIN)
+            yield PredicateScores(
+                hop=hop,
+                split=split,
+                predicate=training.predicate,
+                model=condition.model,
+                train_size=condition.train_size,
+                shots=training.shots,
+                filtered=int(predicate.holds(_description(train))[: condition.train_size].sum()),
+                n_questions=int(has.sum()),
+                accuracies={
+                    name: self._scores({"given": np.ones_like(flags), "right": flags}, ACCURACY, images[rows])
+                    for name, (flags, rows) in right.items()
+                },
+                generalisation=self._generalisation(right, images),
+            )
+
+    def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
+        """The score on the questions that the runs of all three models answered; None if there are none."""
+        names = ("held_out", "text", "iid_size")
+        if not right.keys() >= {*names}:
+            return None
+        common = np.logical_and.reduce([right[name][1] for name in names])
+        if not common.any():
+            return None
+        of_common = {name: right[name][0][:, common[right[name][1]]] for name in names}
+        # Means over runs as whole numbers, whose sums are exact.
+        unit = lcm(*map(len, of_common.values()))
+        flags: dict[str, Flags] = {"questions": np.full((1, int(common.sum())), unit)}
+        for name, of_runs in of_common.items():
+            flags[name] = of_runs.sum(axis=0, keepdims=True) * (unit // len(of_runs))
+        return self._scores(flags, GENERALISATION, images[common])
+
+    def _scores(self, flags: Mapping[str, Flags], measures: Measures, images: Numbers) -> Scores:
+        """The means over runs of measures of N questions, from (R, N) flags."""
+        draws = {"bootstrap": self.draws["bootstrap"], "seed": (self.draws["seed"], *b"covr")}
+        whole = {"": np.zeros(len(images), dtype=np.int32)}
+        groups = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)
+        measured = groups[""][0].scores().measures
+        return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
+
+
+def _description(questions: QuestionTable) -> Description:
+    """The properties and terms of questions, on which predicates are defined."""
+    names = (questions.property_names, questions.term_names)
+    return Description(questions.split, questions.properties, questions.terms, *names)
+
+
+# Maj and MajTempl, the two baselines of COVR's table 6
+
+
+def answer_counts(answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int) -> Numbers:
+    """(T, A) how often each answer occurs among the train questions of each template."""
+    counts = np.zeros((n_templates, n_answers), dtype=np.int64)
+    np.add.at(counts, (templates, answers), 1)
+    return counts
+
+
+def maj(counts: Numbers) -> int:
+    """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
+    return int(counts.sum(axis=0).argmax())
+
+
+def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
+    """(N,) MajTempl's answers.
+
+    Args:
+        counts: those of `answer_counts`.
+        templates: (N,) the questions' templates.
+        offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
+            frequent one; -1 in the rows of other questions. For a template without train questions, it gives
+            Maj's answer.
+    """
+    counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
+    of_template = counts.argmax(axis=1)[templates]
+    n_first, n_second = (counts[templates, answers] for answers in offered.T)
+    chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
+    answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)
+    return answers

@@ -1,0 +1,142 @@
+"""The results that papers published, to be shown beside ours; the files hold the figures as printed.
+
+`paper_results.csv` has the 968 figures of Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "Attribute
+Diversity Determines the Systematicity Gap in VQA", appendix, tables 4 to 21, as submitted to ACL (those of
+EMNLP 2024 were not compared). Tables 4 to 15 have the mean and deviation of a model's accuracy on a split
+over three seeds. Tables 16 to 21 have those of gaps over all HOPs of a diversity and seeds. Deviations are
+population standard deviations.
+
+`reference_results.csv` has results of humans and models on pairs of questions: Jimenez, Russakovsky and
+Narasimhan, "CARETS: A Consistency And Robustness Evaluative Test Suite for VQA", tables 1 to 5 and 7 to 17;
+Rosenberg, Gat, Feder and Reichart, "Are VQA Systems RAD? Measuring Robustness to Augmented Data with Focused
+Interventions", tables 2 to 4 and section 4. A printing error is kept as printed, with a note. From CARETS's
+table 1, the file has the directional tests for LXMERT only; tables 11 and 12 have them for all models.
+"""
+
+import csv
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    """A figure from the paper, or one of ours in the same form.
+
+    Attributes:
+        table: number of the paper's table.
+        model: lxmert_p, lxmert_s, tensor_nmn, or another model's name.
+        metric: accuracy or gap.
+        split: the test set's name for an accuracy; complex or minimal for a gap.
+        hop: name of the held-out pair; "" for a gap, which is a mean over the HOPs of a diversity.
+        diversity: number of combinations of the pair's two attributes, including the pair itself.
+        train_size: number of training questions as the paper writes it, such as 25k.
+        mean_percent: accuracy in per cent, or gap in percentage points (negative for a drop).
+        std_percent: standard deviation (ddof 0) in percentage points, over seeds for an accuracy and over
+            HOPs and seeds for a gap.
+    """
+
+    table: int
+    model: str
+    metric: str
+    split: str
+    hop: str
+    diversity: int
+    train_size: str
+    mean_percent: float
+    std_percent: float
+
+
+@cache
+def paper_results() -> tuple[ResultRow, ...]:
+    """All 968 figures, in the order of the tables."""
+    numbers = {"table": int, "diversity": int, "mean_percent": float, "std_percent": float}
+    return tuple(ResultRow(**row) for row in _rows("paper_results.csv", numbers))
+
+
+def size_name(n_questions: int | None) -> str:
+    """A train size as the paper writes it, such as 25k for 25000; "" if it is unknown."""
+    if n_questions is None:
+        return ""
+    return f"{n_questions // 1000}k" if n_questions and n_questions % 1000 == 0 else str(n_questions)
+
+
+def size_number(name: str) -> int:
+    """The number of questions that a train size's name stands for; -1 for "", so that it sorts first."""
+    if not name:
+        return -1
+    return int(name.removesuffix("k")) * (1000 if name.endswith("k") else 1)
+
+
+# Pairs of questions
+
+
+_KINDS = ("size", "material", "shape")
+"""Attributes whose counterpart in RAD is the question what kind a thing is."""
+
+SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),
+    "order": (("carets", "ORDER-INV"),),
+    "ontology": (("carets", "ONTOLOGICAL-INV"),),
+    "antonym_size": (("carets", "ANTONYM-DIR"),),
+    "antonym_material": (("carets", "ANTONYM-DIR"),),
+    "negation": (("carets", "NEGATION-DIR"),),
+    "is_there_color": (("rad", "Y/N<-C"),),
+    "verify_color": (("rad", "Y/N<-C"),),
+    "any": (("rad", "Y/N<-HM"),),
+    "exactly": (("rad", "Y/N<-HM"),),
+    **{f"is_there_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
+    **{f"verify_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
+}
+"""Test of the package's suites -> papers and their tests of the same kind, by the names in `ReferenceRow`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """A figure from a paper.
+
+    Attributes:
+        paper: carets or rad.
+        table: number of the paper's table; None for a figure in the text.
+        model: as printed; Human for people.
+        dataset: whose images and training questions: GQA, VQA, VQA-CP or VisDial.
+        test: CARETS's test (REPHRASE-INV) or RAD's augmentation (Y/N<-C); "" if the figure is not about one.
+        part: part of the test, such as original, conjunction or masked; "" for all of it. For coverage, the
+            model whose right answers are covered.
+        measure: ACC, CONS, C-ACC, coverage, Accuracy(D), RAD(D,D'), "R2 of ...", as the tables name it. In
+            CARETS, ACC of the part "original" is Accuracy(D), and of "perturbed" Accuracy(D').
+        value: in per cent or points as printed; for R2, a number up to 1.
+        deviation: as printed after the value; None for most figures.
+        note: what is wrong with the figure; "" if nothing is.
+    """
+
+    paper: str
+    table: int | None
+    model: str
+    dataset: str
+    test: str
+    part: str
+    measure: str
+    value: float
+    deviation: float | None
+    note: str
+
+
+@cache
+def reference_results() -> tuple[ReferenceRow, ...]:
+    """All figures, ordered by paper and table."""
+    numbers = {"table": _optional(int), "value": float, "deviation": _optional(float)}
+    return tuple(ReferenceRow(**row) for row in _rows("reference_results.csv", numbers))
+
+
+def _rows(name: str, convert: Mapping[str, Callable[[str], Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of a file beside this one, with some of the columns converted."""
+    text = (files(__package__) / name).read_text("utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        yield {column: convert.get(column, str)(value) for column, value in row.items()}
+
+
+def _optional(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: convert(text) if text else None

@@ -1,0 +1,256 @@
+"""The groups in which the pairs of a suite are scored, and what is known of its tests without a model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.question_kinds import TIERS, Numbers
+from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics.collector import NOT_GIVEN
+from clevrhope.metrics.measures import CROSSINGS, GROUPS
+from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
+from clevrhope.metrics.results import Constant, Part, Scored
+from clevrhope.metrics.shares import Flags
+from clevrhope.splits.kinds import SPLITS
+
+ASKS = (
+    "yes or no",
+    "a number",
+    "a value",
+    "one of two values",
+    "one of three values",
+    "one of four or more values",
+)
+"""What partners ask for; in the last three, the question names the values."""
+
+STEPS = ("hyponym to hypernym", "hypernym to hyponym")
+"""The two directions of ontology tests: from cube to thing, and from thing to cube."""
+
+_STEP_TESTS = ("ontology", "extension_")
+_OFFERS = "offer_"
+_N_CELLS = 4
+
+Grouping = tuple[Numbers, Callable[[int], Part | None]]
+"""(K,) the number of each pair's group, and what gives the group with a number; None for no group."""
+
+
+def groupings(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]) -> dict[str, Grouping]:
+    """The breakdowns of pairs; a test's cells are there where a pair of values is held out.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        answers: the vocabulary.
+        functions: the names of the suite's functions, by number.
+    """
+
+    def named(by: str, names: Sequence[str], numbers: Numbers) -> Grouping:
+        return numbers, lambda number: Part(by, names[number]) if number >= 0 else None
+
+    def cell(number: int) -> Part:
+        return Part("test", pairs.tests[number // _N_CELLS], f"{number % _N_CELLS:02b}")
+
+    tests = pairs.test[::2]
+    types = list(dict.fromkeys(pairs.types))
+    type_of_test = np.asarray([types.index(kind) for kind in pairs.types])
+    found = {
+        "test": named("test", pairs.tests, tests),
+        "type": named("type", [kind or "no type" for kind in types], type_of_test[tests]),
+        "tier": named("tier", TIERS, pairs.tier[::2]),
+        "asks": named("asks", ASKS, asked_for(pairs, answers, functions)),
+        "step": named("step", STEPS, steps(pairs, answers)),
+    }
+    if "pair" in SPLITS[pairs.split].of:
+        found["cell"] = (_N_CELLS * tests + pairs.cell[::2], cell)
+    return found
+
+
+def asked_for(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]) -> Ints:
+    """(K,) what the partner of each pair asks for, as an index into `ASKS`; arguments as above."""
+    kinds = answers.kind(pairs.answers[1::2])
+    is_offer = np.asarray([name.startswith(_OFFERS) for name in functions])
+    n_offers = is_offer[pairs.programs[1::2]].sum(axis=1)
+    asks: Ints = np.select(
+        [kinds == AnswerKind.YES_NO, kinds == AnswerKind.NUMBER, n_offers > 0],
+        [0, 1, np.minimum(1 + n_offers, len(ASKS) - 1)],
+        2,
+    ).astype(np.int32)
+    return asks
+
+
+def steps(pairs: QuestionTable, answers: AnswerSet) -> Ints:
+    """(K,) the direction of each pair of an ontology test, as an index into `STEPS`; -1 for other pairs.
+
+    A partner asks of things what is true of cubes, or asks of cubes what is true of no thing. So a pair with
+    the answer yes goes to the hypernym, and a pair with the answer no to the hyponym.
+    """
+    has_step = np.asarray([name.startswith(_STEP_TESTS) for name in pairs.tests])
+    is_step = has_step[pairs.test[::2]] & (pairs.relation[::2] == Relation.SAME)
+    directions: Ints = np.where(is_step, pairs.answers[::2] == answers.no, -1).astype(np.int32)
+    return directions
+
+
+# What is known without a model
+
+
+def constants(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, Constant]:
+    """For each test with only yes/no partners, the constant answer that is right most often about them."""
+    best = {}
+    for test, is_of in _pairs_by_test(pairs):
+        right = pairs.answers[1::2][is_of]
+        n_yes, n_no = (int((right == number).sum()) for number in (answers.yes, answers.no))
+        if n_yes + n_no == len(right):
+            answer, n_right = max(("yes", n_yes), ("no", n_no), key=lambda guess: guess[1])
+            best[test] = Constant(answer, 100 * n_right / len(right))
+    return best
+
+
+def traits(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:
+    """Trait -> the tests all of whose pairs have it.
+
+    "beyond" pairs use words or functions that the dataset lacks. Of those with "same_programs", both
+    questions have the same program and image: a model that is given programs gives both the same answer,
+    whatever it has learned. In "entailments", yes is the right answer to both: there RAD is the share of
+    pairs answered yes to the partner, among those answered yes to the original.
+    """
+    programs, images = pairs.programs, pairs.image_idxs
+    having = {
+        "beyond": pairs.tier[::2] == TIERS.index("beyond"),
+        "same_programs": (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2]),
+        "entailments": (pairs.answers.reshape(-1, 2) == answers.yes).all(axis=1),
+    }
+    return {
+        name: tuple(test for test, is_of in _pairs_by_test(pairs) if flags[is_of].all())
+        for name, flags in having.items()
+    }
+
+
+def _pairs_by_test(pairs: QuestionTable) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    """Each test that has pairs, with (K,) whether each pair is of it."""
+    for number in np.unique(pairs.test).tolist():
+        yield pairs.tests[number], pairs.test[::2] == number
+
+
+# Pairs that share an original: crossings with their controls, and groups with a partner for every value
+
+
+def crossings(
+    pairs: QuestionTable, given: Answers, answers: AnswerSet, **draws: Any
+) -> Iterator[tuple[str, str, Scored]]:
+    """The tests that have a control, their controls, and the scores on the originals with pairs of both.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        given: (R, 2K) answers of R runs to them.
+        answers: the vocabulary.
+        draws: the keyword arguments `seed` and `bootstrap`.
+    """
+    for control, name in enumerate(pairs.controls):
+        if name not in pairs.tests:
+            continue
+        of_control, of_test = (_by_original(pairs, test) for test in (control, pairs.tests.index(name)))
+        both = [(pair, of_control[original]) for original, pair in of_test.items() if original in of_control]
+        if not both:
+            continue
+        one, other = 2 * np.asarray(both, dtype=np.int64).T + 1  # (2, K)
+        right = pairs.answers[one], pairs.answers[other]
+        flags = crossing_flags(right, given[:, one], given[:, other], answers)
+        scored = score_groups(flags, CROSSINGS, pairs.image_idxs[one], **draws)
+        yield name, pairs.tests[control], scored[""][0]
+
+
+def crossing_flags(
+    right: tuple[Ints, Ints], crossings: Answers, controls: Answers, answers: AnswerSet
+) -> dict[str, Flags]:
+    """The flags of `measures.CROSSINGS`, each (R, K), and "unread", which counts answers that cannot be read.
+
+    An original such as "What shape is the rubber thing?" (cube) has two partners to which no is the right
+    answer: "Is there a rubber cylinder?", which completes the held-out pair rubber cylinder, and its control
+    "Is there a rubber sphere?". A model that says yes more often to the first mistakes other objects for the
+    held-out pair; one that says yes less often avoids the pair.
+
+    Args:
+        right: (K,) right answers to the crossings, and to the controls.
+        crossings: (R, K) the runs' answers to the crossings, NOT_GIVEN where one is missing.
+        controls: (R, K) the runs' answers to the controls, likewise.
+        answers: the vocabulary.
+    """
+    given = np.stack([crossings, controls])  # (2, R, K)
+    complete = (given != NOT_GIVEN).all(axis=0)  # (R, K)
+    is_right = (given == np.stack(right)[:, np.newaxis]) & complete
+    unread = answers.is_unread(given).sum(axis=0)
+    return {"originals": complete, "crossing": is_right[0], "control": is_right[1], "unread": unread}
+
+
+def groups(
+    pairs: QuestionTable, given: Answers, answers: AnswerSet, **draws: Any
+) -> Iterator[tuple[str, Scored]]:
+    """The tests whose originals have a partner for each of several values; arguments as in `crossings`."""
+    tests, is_value = pairs.test[::2], pairs.relation[::2] == Relation.IS
+    for test in np.unique(tests[is_value]).tolist():
+        places = np.flatnonzero(is_value & (tests == test))
+        images, questions = pairs.image_idxs[2 * places], pairs.questions[2 * places]
+        first = np.ones(len(places), dtype=np.bool_)  # of its original; pairs with one original are adjacent
+        first[1:] = (images[1:] != images[:-1]) | (questions[1:] != questions[:-1]).any(axis=1)
+        if first.all():
+            continue
+        flags = value_flags(
+            np.cumsum(first) - 1,
+            pairs.value[2 * places],
+            given[:, 2 * places[first]],
+            given[:, 2 * places + 1],
+            answers,
+        )
+        scored = score_groups(flags, GROUPS, images[first], **draws)
+        yield pairs.tests[test], scored[""][0]
+
+
+def value_flags(
+    original_of: Numbers,
+    values: Ints,
+    originals: Answers,
+    partners: Answers,
+    answers: AnswerSet,
+) -> dict[str, Flags]:
+    """The flags of `measures.GROUPS`, each (R, G), and "unread", the number of answers that cannot be read.
+
+    An original asks for a value, as in "What color is the cube?". It has one partner for each value V, as in
+    "Is the cube red?", to which yes is right exactly if V is the answer. So exactly one partner should get
+    yes, and its value can be compared with the model's own answer to the original: no right answers are
+    needed. RAD, by contrast, has one partner for each original. Only the answer yes counts as yes. Groups
+    with all questions answered are scored.
+
+    Args:
+        original_of: (P,) the index of each partner's original, 0 to G - 1; every original has a partner.
+        values: (P,) the answer that names the partner's value V.
+        originals: (R, G) the runs' answers to the originals, NOT_GIVEN where one is missing.
+        partners: (R, P) the runs' answers to the partners, likewise.
+        answers: the vocabulary.
+    """
+
+    def by_group(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+        n = originals.shape[1]
+        return np.stack([np.bincount(original_of, row, minlength=n) for row in flags]).astype(np.int64)
+
+    says_yes = partners == answers.yes
+    names = says_yes & (values == originals[:, original_of])
+    complete = (originals != NOT_GIVEN) & (by_group(partners == NOT_GIVEN) == 0)
+    one_yes = complete & (by_group(says_yes) == 1)
+    return {
+        "groups": complete,
+        "one_yes": one_yes,
+        "named_yes": one_yes & (by_group(names) == 1),
+        "unread": answers.is_unread(originals) + by_group(answers.is_unread(partners)),
+    }
+
+
+def _by_original(pairs: QuestionTable, test: int) -> dict[tuple[int, bytes], int]:
+    """Image and tokens of an original -> the index of its pair, among the pairs of a test."""
+    places = np.flatnonzero(pairs.test[::2] == test)
+    images, questions = pairs.image_idxs[2 * places].tolist(), pairs.questions[2 * places]
+    return {
+        (image, question.tobytes()): pair
+        for image, question, pair in zip(images, questions, places.tolist(), strict=True)
+    }

@@ -1,0 +1,170 @@
+"""The scores of a suite as text tables for people."""
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, Measures
+from clevrhope.metrics.results import Condition, Results, Scored, Scores, SplitScores
+from clevrhope.metrics.suites import YES_NO
+from clevrhope.metrics.text_tables import (
+    Line,
+    constant_text,
+    deviation_text,
+    interval_text,
+    table_lines,
+    value_text,
+)
+from clevrhope.pages import render_lines
+
+_NAME_WIDTH, _COUNT_WIDTH = 28, 8
+_LEGEND_WIDTH = 105
+
+_COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
+"""Heading -> count."""
+
+AGREEMENT = ("accuracy", "consistency", "strict_consistency", "both_right")
+"""The measures of the first table, by test and cell."""
+
+ROBUSTNESS = ("original_accuracy", "partner_accuracy", "rad", "rad_minus_accuracy", "rad_backward")
+"""The measures of the second table; a single table would be wider than a terminal."""
+
+ALL_CELLS = "all"
+"""The cell of a row about all pairs: of a test in several cells, or where no pair of values is held out."""
+
+ALL_PAIRS = "all pairs"
+"""The name of the group of all pairs."""
+
+OTHER_GROUPS = ("crossings", "groups", YES_NO.by)
+"""Groups with other measures than pairs have."""
+
+
+def suite_lines(results: Results) -> Iterator[str]:
+    """A table for each HOP, train size and split, with the runs, their mean and the breakdowns."""
+    for line in render_lines("scores/pairs.md"):
+        yield from textwrap.wrap(line, _LEGEND_WIDTH)
+    for condition in results.conditions:
+        for split, scores in condition.splits.items():
+            yield ""
+            yield from _split(results, condition, split, scores)
+
+
+def _split(results: Results, condition: Condition, split: str, scores: SplitScores) -> Iterator[str]:
+    trained = "" if condition.train_size is None else f", trained on {condition.train_size:,} questions"
+    pairs = f"{scores.n:,} pair{'s' * (scores.n != 1)}"
+    yield f"{condition.hop} {split}{trained}: {pairs} of {results.suite}"
+    rows = [*_rows(condition, scores)]
+    counts = [
+        name
+        for name, count in _COUNTS.items()
+        if name == "pairs" or any(row.scores.counts[count] for row in rows if row.scores)
+    ]
+    width = 13 if results.bootstrap else 12
+    after_accuracies = ROBUSTNESS.index("partner_accuracy") + 1
+    robustness = [*ROBUSTNESS[:after_accuracies], "constant", *ROBUSTNESS[after_accuracies:]]
+    yield from _table(["cell", *counts, *AGREEMENT], rows, width)
+    yield ""
+    yield from _table(robustness, [row for row in rows if row.name], width)
+    for by, title, measures, count in (
+        ("crossings", "  crossings, Acc(D')", CROSSINGS, "n_originals"),
+        ("groups", "  groups of all values", GROUPS, "n_groups"),
+    ):
+        if parts := scores.by(by):
+            yield from _means(title, parts, measures, count, width)
+    yield from _replies(condition, scores)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of both tables."""
+
+    name: str
+    """The row's name; "" for a cell of the test above, which only the first table has."""
+    scores: Scores | None = None
+    """None for a heading."""
+    cell: str = ""
+    constant: str = ""
+    is_deviation: bool = False
+    """Whether the row has the deviations of the scores over runs."""
+
+
+def _rows(condition: Condition, split: SplitScores) -> Iterator[_Row]:
+    if len(condition.runs) > 1:
+        for run, scores in zip(condition.runs, split.runs, strict=True):
+            yield _Row("no run" if run is None else f"run {run}", scores)
+        yield _Row(f"mean of {len(condition.runs)} runs", split.mean)
+        yield _Row("deviation between runs", split.mean, is_deviation=True)
+    else:
+        yield _Row(ALL_PAIRS, split.mean)
+    yield _Row("  by test")
+    for test, scored in split.by("test").items():
+        cells = split.cells(test)
+        cell = next(iter(cells)) if len(cells) == 1 else ALL_CELLS
+        constant = constant_text([split.constants.get(test)]) or "-"
+        yield _Row(f"  {test}", scored.mean, cell, constant)
+        if len(cells) > 1:
+            yield from (_Row("", of_cell.mean, name) for name, of_cell in cells.items())
+    for by in dict.fromkeys(part.by for part in split.parts):
+        parts = split.by(by)
+        if by not in ("", "test", *OTHER_GROUPS) and len(parts) > 1:
+            yield _Row(f"  by {by}")
+            yield from (_Row(f"  {name}", of_part.mean) for name, of_part in parts.items())
+
+
+_WIDTHS = {"cell": 5, "constant": 12, **dict.fromkeys(_COUNTS, _COUNT_WIDTH)}
+"""Column -> its width, of those that are not measures."""
+
+
+def _table(columns: Sequence[str], rows: Sequence[_Row], width: int) -> Iterator[str]:
+    """A table of counts, measures, cells and constants, in which intervals are below the values."""
+    lines: list[Line] = [["", *(PAIRS[name].heading if name in PAIRS else name for name in columns)]]
+    for row in rows:
+        if row.scores is None:
+            lines.append(row.name)
+            continue
+        lines.append([row.name, *(_cell(row, row.scores, name) for name in columns)])
+        intervals = [_interval(row.scores, name) if name in PAIRS else "" for name in columns]
+        if any(intervals) and not row.is_deviation:
+            lines.append(["", *intervals])
+    yield from table_lines(lines, [_NAME_WIDTH, *(_WIDTHS.get(name, width) for name in columns)])
+
+
+def _cell(row: _Row, scores: Scores, column: str) -> str:
+    if column in PAIRS:
+        show = deviation_text if row.is_deviation else value_text
+        return show(scores[column], PAIRS[column].signed)
+    if column in _COUNTS:
+        return "" if row.is_deviation else f"{scores.counts[_COUNTS[column]]:,}"
+    return row.cell if column == "cell" else row.constant
+
+
+def _interval(scores: Scores, measure: str, measures: Measures = PAIRS) -> str:
+    return interval_text(scores[measure], measures[measure].signed, " ")
+
+
+def _means(
+    title: str, parts: Mapping[str, Scored], measures: Measures, count: str, width: int
+) -> Iterator[str]:
+    lines = [[title, "originals", *(kind.heading for kind in measures.values())]]
+    for name, scored in parts.items():
+        mean = scored.mean
+        values = [value_text(mean[measure], kind.signed) for measure, kind in measures.items()]
+        lines.append([f"    {name}", f"{mean.counts[count]:,}", *values])
+        intervals = [_interval(mean, measure, measures) for measure in measures]
+        if any(intervals):
+            lines.append(["", "", *intervals])
+    yield from table_lines(lines, [_NAME_WIDTH, _COUNT_WIDTH + 2, *[width] * len(measures)])
+
+
+def _replies(condition: Condition, split: SplitScores) -> Iterator[str]:
+    """A line for each run on its answers to yes/no questions."""
+    for run, replies in zip(condition.runs, split.parts[YES_NO].runs, strict=True):
+        if n := replies.counts["n"]:
+            of = f" of run {run}" if len(condition.runs) > 1 and run is not None else ""
+            yes, no, other, right_yes = (
+                value_text(replies[name]) for name in ("yes", "no", "other", "right_yes")
+            )
+            yield (
+                f"  replies{of} to {n:,} questions for yes or no: yes {yes}, no {no}, other {other}; "
+                f"yes is right for {right_yes}"
+            )

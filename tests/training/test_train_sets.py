@@ -1,0 +1,204 @@
+"""Train sets other than the whole of train: with questions of a suite, or without a share of some types."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from short_runs import HOP, Train, check_resumes, info, weights
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.binding import BindingError
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.question_table import open_split
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline.suites import make_suite
+from clevrhope.report.runs import find_sources
+from clevrhope.report.setups import dropped, setup_of
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.request import TrainRequest, default_out, parse_drops
+from clevrhope.training.train_sets import kept_rows, open_train_set
+
+
+@pytest.fixture
+def folder(dataset: Path, tmp_path: Path) -> Path:
+    """A copy of the dataset with train_carets, and the pairs of both suites."""
+    copy = shutil.copytree(dataset, tmp_path / "data")
+    for suite in ("carets", "rad"):
+        make_suite(copy, suite, hops=[HOP])
+    make_suite(copy, "carets", hops=[HOP], train=True)
+    return copy
+
+
+def test_a_model_learns_the_words_of_the_suite_and_is_scored_on_its_pairs(
+    run: Train, folder: Path, tmp_path: Path
+) -> None:
+    summary = run(dataset=folder, split="train_carets")
+    layout, made = Layout(folder), tmp_path / "run"
+    vocab = read_vocab(made / "vocab.json")
+    assert vocab == read_vocab(layout.suite_vocab(HOP, "carets"))
+    assert len(vocab.questions()) > len(read_vocab(layout.vocab).questions())
+    info = json.loads((made / "run.json").read_text())
+    assert (info["split"], info["size"]) == ("train_carets", 100)
+    assert len(info["suite_fingerprint"]) == 64
+    # It answers the splits' own questions, the suite that it learned, and one with words that it did not.
+    (own,) = evaluate(made, checkpoints=["last"], device="cpu")
+    assert own.unknown_words == ()
+    (carets,) = evaluate(made, suite="carets", checkpoints=["last"], device="cpu")
+    assert carets.unknown_words == ()
+    (rad,) = evaluate(made, suite="rad", checkpoints=["last"], device="cpu")
+    assert "exactly" in rad.unknown_words
+    (condition,) = score_suite(folder, "carets", carets.path, seed=1, bootstrap=0).conditions
+    assert condition.train_size == 100
+    for scored in condition.splits.values():
+        assert scored.n_missing == 0
+    # The same request again changes nothing, and one without the added questions is of another run.
+    assert run(dataset=folder, split="train_carets").resumed_at == summary.updates
+    with pytest.raises(BindingError, match="another run is in it"):
+        run(dataset=folder)
+
+
+def test_the_added_questions_come_on_top(run: Train, folder: Path, tmp_path: Path) -> None:
+    layout = Layout(folder)
+    reader, _, _ = open_train_set(layout, HOP, "train_carets", 100)
+    assert len(reader) == 110
+    assert len(open_train_set(layout, HOP, "train_carets", 109)[0]) == 119
+    plain, _, _ = open_train_set(layout, HOP, "train", 100)
+    is_own = np.arange(110) % 11 < 10
+    np.testing.assert_array_equal(reader.answers[is_own], plain.answers)
+    np.testing.assert_array_equal(reader.image_idxs[is_own], plain.image_idxs)
+    with pytest.raises(ConfigError, match=r"train\.h5: it has \d+ questions, but the first 5,000 were asked"):
+        run(dataset=folder, split="train_carets", size=5000)
+    request = TrainRequest("lstm", folder, HOP, size=105, seed=0, out=tmp_path, split="train_carets")
+    assert request.n_questions == 115
+
+
+def test_an_interrupted_run_goes_on_to_the_same_weights(run: Train, folder: Path, tmp_path: Path) -> None:
+    check_resumes(run, tmp_path, 9, dataset=folder, split="train_carets")
+
+
+def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
+    run: Train, folder: Path, tmp_path: Path
+) -> None:
+    run("runs/plain", dataset=folder)
+    run("runs/augmented", dataset=folder, split="train_carets", seed=4)
+    for name in ("plain", "augmented"):
+        evaluate(tmp_path / "runs" / name, checkpoints=["last"], device="cpu")
+    sources, skipped = find_sources([tmp_path / "runs"])
+    assert not skipped
+    assert {each.name for each in sources} == {"Tiny", "Tiny (split=train_carets)"}
+    assert default_out("a.b:Tiny", HOP, 100, 3, "train_carets") == Path(f"runs/Tiny-{HOP}-train_carets-100-3")
+
+
+def test_a_train_set_that_was_not_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = Layout(folder)
+    with pytest.raises(
+        ConfigError,
+        match=rf'no train set "train_rad" of {HOP}.*: clevrhope suite rad {folder} --hop {HOP} --train',
+    ):
+        open_train_set(layout, HOP, "train_rad", 10)
+    with pytest.raises(ConfigError, match=r'"train_caret" .* \(did you mean "train_carets"\?\)'):
+        open_train_set(layout, HOP, "train_caret", 10)
+    command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
+    assert run_command([*command, "--split", "complex_ood"]) == 2
+    err = capsys.readouterr().err
+    assert '--split: "complex_ood" is not a train set; there is train, and with questions of a suite' in err
+
+
+from wording import refused
+
+
+@pytest.fixture(scope="module")
+def vocab(dataset: Path) -> Vocab:
+    return read_vocab(Layout(dataset).vocab)
+
+
+def rows_that_end_with(vocab: Vocab, *functions: str, n: int) -> Ints:
+    """(n, 3) programs that end with these functions in turn: <START>, the last function, <END>."""
+    numbers = vocab.program_token_to_idx
+    ends = [numbers[functions[k % len(functions)]] for k in range(n)]
+    return np.asarray([[numbers["<START>"], end, numbers["<END>"]] for end in ends], dtype=np.int32)
+
+
+def test_a_share_of_one_type_goes_and_nothing_else(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=20_000)
+    rows = kept_rows(programs, {"color": 0.9}, seed=3, vocab=vocab)
+    assert (np.diff(rows) > 0).all()
+    assert np.count_nonzero(rows % 2 == 1) == 10_000  # the questions that count
+    n_left = np.count_nonzero(rows % 2 == 0)
+    assert abs(n_left - 1000) < 5 * np.sqrt(10_000 * 0.9 * 0.1)
+
+
+def test_draws_depend_on_the_seed_and_the_row_alone(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=3000)
+    rows = kept_rows(programs, {"color": 0.5}, seed=3, vocab=vocab)
+    fewer = kept_rows(programs[:700], {"color": 0.5}, seed=3, vocab=vocab)
+    assert fewer.tolist() == [row for row in rows.tolist() if row < 700]
+    more_dropped = kept_rows(programs, {"color": 0.8}, seed=3, vocab=vocab)
+    assert set(more_dropped.tolist()) < set(rows.tolist())
+    both = kept_rows(programs, {"color": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    assert set(both.tolist()) < set(rows.tolist())
+    assert kept_rows(programs, {"color": 0.5}, seed=4, vocab=vocab).tolist() != rows.tolist()
+
+
+def test_what_cannot_be_dropped_is_said(vocab: Vocab) -> None:
+    programs = rows_that_end_with(vocab, "query_color", "count", n=40)
+    with refused(ConfigError):
+        kept_rows(programs, {"colr": 0.5}, seed=3, vocab=vocab)
+    with refused(ConfigError):
+        kept_rows(programs, {"color": 1.0, "count": 1.0}, seed=3, vocab=vocab)
+
+
+@pytest.mark.parametrize("text", ["color", "=0.5", "color=", "color=half", "color=0", "color=2", "color=nan"])
+def test_shares_of_another_form_are_refused(text: str) -> None:
+    with refused(ConfigError):
+        parse_drops([text])
+
+
+def test_shares_are_read_and_a_type_may_occur_once() -> None:
+    assert parse_drops(["color=0.9", "count=1"]) == {"color": 0.9, "count": 1.0}
+    with refused(ConfigError):
+        parse_drops(["color=0.9", "color=0.5"])
+
+
+def test_a_split_keeps_its_columns_in_step(dataset: Path, vocab: Vocab) -> None:
+    layout = Layout(dataset)
+    whole = open_split(layout, HOP, "train", vocab=vocab)
+    every = [whole.tokens(0, len(whole))]
+    rows = kept_rows(every[0][1], {"exist": 0.5, "count": 0.5}, seed=3, vocab=vocab)
+    kept = whole.take(rows)
+    assert 0 < len(kept) == len(rows) < len(whole)
+    assert np.array_equal(kept.questions, every[0][0][rows])
+    assert np.array_equal(kept.programs, every[0][1][rows])
+    for name in ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths"):
+        assert np.array_equal(getattr(kept, name), getattr(whole, name)[rows])
+
+
+def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path, tmp_path: Path) -> None:
+    run("plain", updates=4)
+    run("dropped", updates=4, drop_types={"exist": 0.5})
+    plain, partial = (info(tmp_path / name) for name in ("plain", "dropped"))
+    assert "drop_types" not in plain
+    assert partial["drop_types"] == {"exist": 0.5}
+    assert not dropped(setup_of(plain))
+    assert dropped(setup_of(partial))
+    assert setup_of(partial)["dropped exist"] == 0.5
+    assert weights(tmp_path / "plain") != weights(tmp_path / "dropped")
+    with refused(BindingError):
+        run("plain", updates=4, drop_types={"exist": 0.5})
+    command = f"train tiny_models:Tiny {dataset} --hop {HOP} --size 100 --seed 3 --updates 4 --device cpu"
+    more = f"--quiet --out {tmp_path / 'again'} --drop-type exist=0.5"
+    assert run_command(f"{command} {more}".split()) == 0
+    assert weights(tmp_path / "again") == weights(tmp_path / "dropped")
+
+
+def test_too_few_questions_for_a_batch_are_refused(run: Train) -> None:
+    with refused(ConfigError):
+        run("few", size=20, drop_types=dict.fromkeys(("count", "shape", "color", "material"), 1.0))
