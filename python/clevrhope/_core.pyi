@@ -15,7 +15,6 @@ __all__ = [
     "AuditReader",
     "AuditScenes",
     "AuditSetFindings",
-    "AuditSetReader",
     "AuditSetRows",
     "AuditViolation",
     "CountingPool",
@@ -354,6 +353,7 @@ class AuditReader:
     UNKNOWN_ANSWER: Final[int]
     NO_SCENE: Final[int]
     UNANSWERED: Final[int]
+    TEMPLATES: Final[list[str]]
     def __new__(
         cls,
         vocabulary: Vocabulary,
@@ -387,24 +387,10 @@ class AuditReader:
         scene_idxs: npt.NDArray[np.int64],
         width: int,
     ) -> npt.NDArray[np.int8]: ...
-
-@final
-class AuditSetReader:
-    TEMPLATES: Final[list[str]]
-    def __new__(
-        cls,
-        vocabulary: Vocabulary,
-        *,
-        question_tokens: Sequence[str],
-        program_tokens: Sequence[str],
-        answers: Sequence[str],
-        held_out: _Values,
-        words: Sequence[_Word],
-    ) -> AuditSetReader: ...
-    def encode(
+    def encode_sets(
         self, rows: Sequence[bytes], split: str, templates: Sequence[str], structures: Sequence[str]
     ) -> AuditSetRows: ...
-    def read(
+    def read_sets(
         self,
         questions: _Tokens,
         programs: _Tokens,
@@ -429,13 +415,7 @@ class AuditSetRows:
 class AuditSetFindings:
     def __len__(self) -> int: ...
     @property
-    def answers(self) -> npt.NDArray[np.int32]: ...
-    @property
-    def by_program(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def by_words(self) -> npt.NDArray[np.bool_]: ...
-    @property
-    def implied(self) -> npt.NDArray[np.bool_]: ...
+    def asked(self) -> AuditFindings: ...
     @property
     def cut(self) -> npt.NDArray[np.int8]: ...
     @property

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from spoiling import SETS, Arrays, Change, Row, Spoilt, failed, put
 
-from clevrhope._core import AuditSetReader
+from clevrhope._core import AuditReader
 from clevrhope.audit import audit
 from clevrhope.audit.sets import balance
 from clevrhope.audit.sets.balance import best_threshold
@@ -441,4 +441,4 @@ def test_the_best_threshold_is_found() -> None:
 
 def test_the_templates_of_a_file_are_those_of_the_audit(whole: Path) -> None:
     with h5py.File(whole / TRAIN) as file:
-        assert sorted(file.attrs["templates"]) == sorted(AuditSetReader.TEMPLATES)
+        assert sorted(file.attrs["templates"]) == sorted(AuditReader.TEMPLATES)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, AuditScenes, AuditSetReader, Vocabulary
+from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.dataset.question_table import read_table
@@ -81,7 +81,7 @@ def _mentions(
     *,
     of_sets: bool,
 ) -> npt.NDArray[np.bool_]:
-    reader = (AuditSetReader if of_sets else AuditReader)(
+    reader = AuditReader(
         vocabulary,
         question_tokens=vocab.questions(),
         program_tokens=functions,
@@ -89,7 +89,8 @@ def _mentions(
         held_out=list(values),
         words=[],
     )
-    shape = (len(programs), MAX_IMAGES) if of_sets else (len(programs),)
-    nowhere = np.full(shape, -1, dtype=np.int64)
-    findings = reader.read(np.zeros_like(programs), programs, AuditScenes.read(vocabulary, []), nowhere)
-    return findings.by_program
+    no_words, no_scenes = np.zeros_like(programs), AuditScenes.read(vocabulary, [])
+    nowhere = np.full((len(programs), MAX_IMAGES), -1, dtype=np.int64)
+    if of_sets:
+        return reader.read_sets(no_words, programs, no_scenes, nowhere).asked.by_program
+    return reader.read(no_words, programs, no_scenes, nowhere[:, 0].copy()).by_program

@@ -1,21 +1,20 @@
-//! The audit's reader of finished questions, and its scenes.
+//! The audit's reader of finished questions, about one image or a set of images.
 
+use crate::audit_scenes::PyAuditScenes;
+use crate::audit_sets::{PyAuditSetFindings, PyAuditSetRows};
 use crate::conversion::{self, TokenRows, Values};
-use crate::errors::{SceneError, VocabularyError, raise};
+use crate::errors::{VocabularyError, raise};
 use crate::findings::PyAuditFindings;
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
-    self, FinishedScenes, Names, ProgramReader, QuestionRow, Rows, Word, WordReader, needed_rows, read_rows,
+    self, Labels, MOST_IMAGES, Names, ProgramReader, QuestionRow, Rows, SetRow, TEMPLATES, Word, WordReader,
+    needed_rows, read_rows, read_set_rows,
 };
-use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use rayon::prelude::*;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The text, the number of the value that it names, whether it names a value, and whether it is a noun.
 pub type WordEntry = (String, Option<usize>, bool, bool);
@@ -42,7 +41,7 @@ pub fn rows_of<'a>(
     })
 }
 
-/// Reads finished questions independently of the code that made them, to check their claims.
+/// Reads finished questions about one image or a set of one to five, independently of the code that made them.
 ///
 /// Args:
 ///     vocabulary: the questions' vocabulary.
@@ -62,106 +61,6 @@ pub struct PyAuditReader {
     words: Option<WordReader>,
     names: Names,
     held_out: Values,
-}
-
-/// The S scenes of finished files, in the files' order, read independently of the code that made them.
-#[pyclass(name = "AuditScenes", module = "clevrhope._core", frozen)]
-pub struct PyAuditScenes {
-    vocab: Arc<Vocabulary>,
-    pub scenes: FinishedScenes,
-}
-
-#[pymethods]
-impl PyAuditScenes {
-    /// Reads CLEVR scene files; uses all cores.
-    ///
-    /// Raises:
-    ///     SceneError: a file cannot be read or is not a scene file; says where.
-    #[staticmethod]
-    fn read(py: Python<'_>, vocabulary: &PyVocabulary, paths: Vec<PathBuf>) -> PyResult<Self> {
-        let vocab = vocabulary.0.clone();
-        let scenes = py.detach(|| FinishedScenes::read(&paths, &vocab));
-        Ok(Self { scenes: scenes.map_err(raise::<SceneError>)?, vocab })
-    }
-
-    fn __len__(&self) -> usize {
-        self.scenes.0.len()
-    }
-
-    /// (S,) the `image_index` of each scene.
-    #[getter]
-    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.index))
-    }
-
-    /// The `image_filename` of each scene.
-    #[getter]
-    fn filenames(&self) -> Vec<&str> {
-        self.scenes.0.iter().map(|scene| scene.filename.as_str()).collect()
-    }
-
-    /// (S,) digests of the objects, their positions and rotations; independent of camera and lights.
-    #[getter]
-    fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.look))
-    }
-
-    /// (S,) digests of only the positions (x and y) and rotations.
-    #[getter]
-    fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.place))
-    }
-
-    /// (S, 3) the cameras' positions; NaN for a scene without one.
-    #[getter]
-    fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.camera).collect(), 3)
-    }
-
-    /// (S, 3) the direction "behind" of each scene; NaN for a scene without directions.
-    #[getter]
-    fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.behind).collect(), 3)
-    }
-
-    /// (S, 3) the direction "left" of each scene; NaN for a scene without directions.
-    #[getter]
-    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.left).collect(), 3)
-    }
-
-    /// The scenes whose relationships contradict their positions and directions, as (index, what is wrong).
-    #[getter]
-    fn misrelated(&self) -> Vec<(usize, String)> {
-        let wrong = self.scenes.0.iter().enumerate();
-        wrong.filter_map(|(number, scene)| Some((number, scene.wrong_relation.clone()?))).collect()
-    }
-
-    /// (S,) the number of objects of each scene.
-    #[getter]
-    fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
-        PyArray1::from_iter(py, self.scenes.attributes().map(|objects| objects.len() as u8))
-    }
-
-    /// (O, 4) the numbers of size, color, material and shape of each object, scene by scene.
-    #[getter]
-    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
-        let values: Vec<u8> = self.scenes.attributes().flatten().flatten().copied().collect();
-        conversion::to_matrix(py, values, N_TYPES)
-    }
-
-    /// (S,) whether one object has all these values.
-    ///
-    /// Raises:
-    ///     VocabularyError: a value is not in the vocabulary.
-    fn holding<'py>(&self, py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyArray1<bool>>> {
-        let holding = self.scenes.holding(&self.vocab, &values);
-        Ok(PyArray1::from_vec(py, holding.map_err(raise::<VocabularyError>)?))
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<AuditScenes: {}, {} of them misrelated>", self.scenes.0.len(), self.misrelated().len())
-    }
 }
 
 /// Question tokens; program tokens; answers, image indices and families; image filenames.
@@ -186,6 +85,9 @@ impl PyAuditReader {
     /// Replaces an answer's number if there is no scene.
     #[classattr]
     const NO_SCENE: i32 = audit::NO_SCENE;
+    /// The names of the templates of questions about sets of images, by their numbers in findings.
+    #[classattr]
+    const TEMPLATES: [&'static str; TEMPLATES.len()] = TEMPLATES;
     /// Fills a row of `relations_needed` if the program has no answer, no scene, or too many relations.
     #[classattr]
     const UNANSWERED: i8 = audit::UNANSWERED;
@@ -295,6 +197,60 @@ impl PyAuditReader {
         conversion::check_width(width)?;
         let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
         conversion::to_matrix(py, needed.map_err(raise::<PyIndexError>)?, width)
+    }
+
+    /// Encodes rows of a question file about sets of images, which are JSON objects, as numbers. Uses all cores.
+    ///
+    /// Args:
+    ///     rows: N rows.
+    ///     split: the name of the split that they should be in.
+    ///     templates: the names of templates by number.
+    ///     structures: the names of structures by number.
+    ///
+    /// Raises:
+    ///     ValueError: a row is not a question; says which.
+    fn encode_sets(
+        &self,
+        py: Python<'_>,
+        rows: Vec<PyBackedBytes>,
+        split: String,
+        templates: Vec<String>,
+        structures: Vec<String>,
+    ) -> PyResult<PyAuditSetRows> {
+        let labels = Labels { split, templates, structures };
+        let read = |(row, json): (usize, &PyBackedBytes)| SetRow::read(json, row, &self.names, &labels);
+        let encoded: Result<Vec<SetRow>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        encoded.map(PyAuditSetRows).map_err(raise::<PyValueError>)
+    }
+
+    /// Finds what questions (N, Q) and programs (N, P) about sets of images mention and describe, and their answers.
+    ///
+    /// `scene_idxs` (N, 5) are indices into `scenes`, padded with -1; programs whose row begins with -1 are not
+    /// executed. Uses all cores.
+    ///
+    /// Raises:
+    ///     IndexError: there is no scene with an index, or arrays have different lengths.
+    ///     ValueError: rows have no tokens, or not five scenes.
+    fn read_sets(
+        &self,
+        py: Python<'_>,
+        questions: PyReadonlyArray2<'_, i32>,
+        programs: PyReadonlyArray2<'_, i32>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray2<'_, i64>,
+    ) -> PyResult<PyAuditSetFindings> {
+        if scene_idxs.shape()[1] != MOST_IMAGES {
+            return Err(PyValueError::new_err(format!(
+                "rows of {} scenes; expected {MOST_IMAGES}",
+                scene_idxs.shape()[1]
+            )));
+        }
+        let (questions, question_width) = conversion::rows(&questions)?;
+        let (programs, program_width) = conversion::rows(&programs)?;
+        let (scenes_width, idxs) = (MOST_IMAGES, conversion::row_by_row(&scene_idxs)?);
+        let rows = Rows { questions, question_width, programs, program_width, scenes: idxs, scenes_width };
+        let found = py.detach(|| read_set_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
+        found.map(PyAuditSetFindings).map_err(raise::<PyIndexError>)
     }
 
     fn __repr__(&self) -> String {

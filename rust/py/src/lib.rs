@@ -2,6 +2,8 @@
 
 mod absent_reader;
 mod audit;
+mod audit_scenes;
+mod audit_sets;
 mod choice;
 mod chunks;
 mod conversion;
@@ -16,7 +18,6 @@ mod machine;
 mod programs;
 mod questions;
 mod scenes;
-mod set_reader;
 mod splits;
 mod streams;
 mod studio;
@@ -43,7 +44,9 @@ mod _core {
     #[pymodule_export]
     use super::absent_reader::PyAbsentReader;
     #[pymodule_export]
-    use super::audit::{PyAuditReader, PyAuditScenes};
+    use super::audit::PyAuditReader;
+    #[pymodule_export]
+    use super::audit_scenes::PyAuditScenes;
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
     #[pymodule_export]
@@ -54,6 +57,8 @@ mod _core {
     /// Replaces an answer's number if the tokens are not a program.
     #[pymodule_export]
     const NO_PROGRAM: i32 = super::conversion::NO_PROGRAM;
+    #[pymodule_export]
+    use super::audit_sets::{PyAuditSetFindings, PyAuditSetRows};
     #[pymodule_export]
     use super::counting_pool::PyCountingPool;
     #[pymodule_export]
@@ -70,8 +75,6 @@ mod _core {
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, PySceneSets, object_ids, sample_scenes};
-    #[pymodule_export]
-    use super::set_reader::{PyAuditSetFindings, PyAuditSetReader, PyAuditSetRows};
     #[pymodule_export]
     use super::splits::{PyMinimalPool, PyPoolScenes};
     #[pymodule_export]

@@ -1,6 +1,7 @@
 //! The audit's text parser, and its check of balanced windows.
 
-use crate::audit::{PyAuditScenes, rows_of};
+use crate::audit::rows_of;
+use crate::audit_scenes::PyAuditScenes;
 use crate::errors::{TemplateError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::{

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditSetFindings, AuditSetReader
+from clevrhope._core import AuditFindings, AuditReader, AuditSetFindings
 from clevrhope.audit.folder import SetFile
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.native_reader import Ints
@@ -24,7 +24,7 @@ ROWS_AT_ONCE = 65_536
 NOWHERE, QUESTION, DISTRACTORS = range(len(PAIR_PLACES))
 """Places of the held-out pair by their number in files."""
 
-_TEMPLATES = np.asarray([*AuditSetReader.TEMPLATES, ""])
+_TEMPLATES = np.asarray([*AuditReader.TEMPLATES, ""])
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SetBatches:
     vocab: Vocab
     settings: QuestionSettings
     pool: PoolScenes
-    reader: AuditSetReader
+    reader: AuditReader
 
     def batches(self) -> "Iterator[Batch]":
         """All rows in order.
@@ -58,6 +58,7 @@ class Batch:
         is_missing: (N, 5) whether the pool lacks the scene.
         rows: (N, 5) the scenes' rows in the pool; -1 for no image, and throughout a row that misses a scene.
         found: The native reader's findings.
+        asked: What it found that questions about one image have, too.
     """
 
     def __init__(self, file: SetBatches, first: int) -> None:
@@ -72,7 +73,8 @@ class Batch:
         images = self.columns["image_idxs"]
         self.there: Flags = images >= 0
         self.is_set, self.is_missing, self.rows = scene_rows(images, file.pool)
-        self.found: AuditSetFindings = file.reader.read(questions, programs, file.pool.native, self.rows)
+        self.found: AuditSetFindings = file.reader.read_sets(questions, programs, file.pool.native, self.rows)
+        self.asked: AuditFindings = self.found.asked
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
@@ -151,8 +153,8 @@ class Batch:
     @cached_property
     def spoken(self) -> Flags:
         """(N,) whether the question mentions the pair, in program or words."""
-        implied = self.found.implied & (self.file.settings.strictness == "implied")
-        found: Flags = self.found.by_program | self.found.by_words | implied
+        implied = self.asked.implied & (self.file.settings.strictness == "implied")
+        found: Flags = self.asked.by_program | self.asked.by_words | implied
         return found
 
     def second(self, flags: Flags) -> Flags:

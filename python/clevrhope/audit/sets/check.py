@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditSetReader
+from clevrhope._core import AuditReader
 from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_tokens, of_vocabulary, wrong_answers
 from clevrhope.audit.folder import AuditFolder, SetFile
 from clevrhope.audit.json_agreement import Columns, Compared, Encoder, compare_json
@@ -82,10 +82,10 @@ class _SetChecks:
         )
         self._balance.finish(n)
 
-    def _reader(self, hop: Hop) -> AuditSetReader:
+    def _reader(self, hop: Hop) -> AuditReader:
         vocab = self._vocab
         try:
-            return AuditSetReader(
+            return AuditReader(
                 vocabulary_of(vocab),
                 question_tokens=by_number(vocab.words),
                 program_tokens=by_number(vocab.functions),
@@ -96,7 +96,7 @@ class _SetChecks:
         except VocabularyError as error:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
 
-    def _check_split(self, split: SetFile, reader: AuditSetReader) -> Texts:
+    def _check_split(self, split: SetFile, reader: AuditReader) -> Texts:
         folder, results, pool = self._folder, self._results, self._folder.scenes[split.pool]
         with split.open() as arrays:
             file = SetBatches(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
@@ -105,7 +105,7 @@ class _SetChecks:
             place["pool"] = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
             results[FILES].add(split.file, of_attributes(arrays, place))
             results[FILES].add(split.file, of_ranges(arrays))
-            if sorted(arrays.templates) != sorted(AuditSetReader.TEMPLATES):
+            if sorted(arrays.templates) != sorted(AuditReader.TEMPLATES):
                 problem = "attribute templates are not COVR's"
                 results[FILES].fault(split.file, None, problem, arrays.templates)
             phrasings: list[Numbers] = []
@@ -137,7 +137,7 @@ class _SetChecks:
         for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.held_out else [])):
             results[name].n_checked += len(batch)
         self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
-        wrong = wrong_answers(found.answers, batch["answers"], self._vocab.answer_names)
+        wrong = wrong_answers(batch.asked.answers, batch["answers"], self._vocab.answer_names)
         results[PROGRAMS].add(split.file, wrong, batch.numbers)
         for name in ("questions", "programs"):
             tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"])
@@ -155,7 +155,9 @@ def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
 
     def encode(rows: Sequence[tuple[int, bytes]], first: int) -> tuple[Columns, Iterable[Found]]:
         try:
-            found = file.reader.encode([row for _, row in rows], split.name, arrays.templates, STRUCTURES)
+            found = file.reader.encode_sets(
+                [row for _, row in rows], split.name, arrays.templates, STRUCTURES
+            )
         except ValueError as error:
             place = f"in the {len(rows)} questions from {first} on"
             raise DatasetError(f"{split.json}: {place}: {error}") from error

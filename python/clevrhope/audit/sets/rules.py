@@ -199,7 +199,7 @@ RULES = (
         PAIR,
         "does not mention {words}: template",
         "template",
-        _of_pair(lambda b: _in_question(b) & ~b.found.by_program),
+        _of_pair(lambda b: _in_question(b) & ~b.asked.by_program),
     ),
 )
 """What is checked of each row."""

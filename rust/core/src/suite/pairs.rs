@@ -235,9 +235,8 @@ impl<'a> PairMaker<'a> {
             Err(skip) => return Some(Err(skip)),
             Ok(Needs::Nothing) => return Some(Ok(Found::Ready(None))),
             Ok(Needs::Truth) => {
-                let truth = |draft: Draft| {
-                    Found::Truth(draft.answer == Answer::Bool(true), self.mentions(&original.program))
-                };
+                let truth =
+                    |draft: Draft| Found::Truth(draft.answer == Answer::Bool(true), self.mentions(&original.program));
                 return Some(case.draft(original, None, *scene, self.at).map(truth));
             }
             Ok(Needs::Each(substitutes)) => return Some(Ok(Found::Group(substitutes))),

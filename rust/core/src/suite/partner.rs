@@ -124,14 +124,7 @@ impl Case {
     }
 
     /// Whether there is a partner that asks for the answer or the foil.
-    fn fits(
-        &self,
-        is_answer: bool,
-        foil: u8,
-        original: &Original,
-        scene: SceneView<'_>,
-        at: Surroundings<'_>,
-    ) -> bool {
+    fn fits(&self, is_answer: bool, foil: u8, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> bool {
         self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok()
     }
 
