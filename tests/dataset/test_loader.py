@@ -15,12 +15,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request
-from fake_renderer import FakeRenderer, pixels_of
+from building import build_demo
+from fake_renderer import pixels_of
 
 from clevrhope import ConfigError, DatasetError, execute, load
 from clevrhope.dataset.card import Card
-from clevrhope.pipeline import build
 from clevrhope.programs import answer_text
 from wording import refused
 
@@ -29,10 +28,7 @@ SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "mini
 
 
 def made(out: Path, **changes: Any) -> Path:
-    build(
-        request(out, **changes),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
+    build_demo(out, **changes)
     return out
 
 
