@@ -30,8 +30,8 @@ from clevrhope.images.blender.devices import (
     choose_gpus,
     find_devices,
     gpus_are_possible,
+    use_device,
 )
-from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.process import Patience
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import CPU, INTERFACES, DeviceChoice, RenderSettings, parse_device
