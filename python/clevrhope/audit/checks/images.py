@@ -38,11 +38,7 @@ Problem = tuple[str, object]
 
 
 def check_images(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks the image of every scene that a split uses, in each form that the pool has.
-
-    Raises:
-        DatasetError: an HDF5 file of images cannot be read.
-    """
+    """Checks the image of every scene that a split uses, in each form that the pool has."""
     check = results["images"]
     if not folder.manifest.pools:
         check.skip("no images were rendered")
@@ -119,9 +115,6 @@ def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> Non
     The objects' pixels follow from the object-id raster by which their visibility was counted, computed again
     from the scene and its camera. Masks come from rays through another program's shapes, so outlines may
     differ by a pixel, but interiors do not.
-
-    Raises:
-        DatasetError: a scene file or a file of annotations cannot be read.
     """
     check = results["passes"]
     promised = tuple(folder.manifest.config.get("passes") or ())

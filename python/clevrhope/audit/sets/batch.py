@@ -39,11 +39,7 @@ class SetBatches:
     reader: AuditSetReader
 
     def batches(self) -> "Iterator[Batch]":
-        """All rows in order.
-
-        Raises:
-            DatasetError: a block is damaged.
-        """
+        """All rows in order; raises a DatasetError if a block is damaged."""
         for first in range(0, len(self.arrays), ROWS_AT_ONCE):
             yield Batch(self, first)
 
@@ -78,8 +74,8 @@ class Batch:
         return len(self.columns["answers"])
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """A column of the file, or an attribute of the batch."""
-        return self.columns[name] if name in self.columns else getattr(self, name)
+        """A column of the file."""
+        return self.columns[name]
 
     @cached_property
     def numbers(self) -> Rows:
@@ -147,24 +143,6 @@ class Batch:
         holding = np.append(self.file.pool.holding(self.file.split.hop.target), False)  # last for MISSING
         shown: Flags = holding[self.rows]
         return shown
-
-    @cached_property
-    def spoken(self) -> Flags:
-        """(N,) whether the question mentions the pair, in program or words."""
-        implied = self.found.implied & (self.file.settings.strictness == "implied")
-        found: Flags = self.found.by_program | self.found.by_words | implied
-        return found
-
-    def second(self, flags: Flags) -> Flags:
-        """(N,) flags (N // 2,) of pairs of questions, at the second question of each."""
-        found = np.zeros(len(self), dtype=np.bool_)
-        found[1 : len(self) // 2 * 2 : 2] = flags
-        return found
-
-    def halves(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The column of the first and of the second question of each pair, without an odd last row."""
-        column, n = self.columns[name], len(self) // 2 * 2
-        return column[0:n:2], column[1:n:2]
 
 
 def scene_rows(images: npt.NDArray[Any], pool: PoolScenes) -> tuple[Flags, Flags, Rows]:
