@@ -12,7 +12,6 @@ from clevrhope.errors import ConfigError, SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import draw_pairs
 from clevrhope.splits.covr.selection import (
-    SHOTS,
     SelectedRows,
     bind_predicate,
     resolved_predicate,
@@ -74,10 +73,6 @@ def test_train_has_so_many_shots_and_no_half_pair_that_tells_its_answer(
     assert all(holds[row] and holds[row ^ 1] for row in halves)
     without = {row for row in range(len(holds)) if not holds[row | 1 if row | 1 < len(holds) else row]}
     assert {row for row in without if not holds[row & ~1]} <= train
-
-
-def test_the_papers_numbers_of_shots() -> None:
-    assert SHOTS == (0, 50, 125, 250, 2500)
 
 
 @pytest.mark.parametrize(
