@@ -20,6 +20,7 @@ from clevrhope.audit.sets.check import check_sets
 from clevrhope.audit.suites.check import check_suites
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.splits.kinds import OOD
 
 QUESTIONS = ("questions", "scenes")
 """The kinds of files that checks of questions about single images need."""
@@ -146,10 +147,10 @@ STAGES = (
         "pairs",
         lambda folder: len(folder.hops),
         check_pairs,
-        check_rows("""
+        check_rows(f"""
             programs (questions): every program, executed again, gives the stored answer
             held-out pair (questions): no train or IID image, program or text holds the pair, nor, with
-                --strictness implied, does a program imply it; every OOD question and complex_ood image does;
+                --strictness implied, does a program imply it; every OOD question and {OOD} image does;
                 every question about a value names it
             palette (images): if not all combinations of values occur, no image shows another one, except the
                 pair where it belongs, and no question of a pair names one
