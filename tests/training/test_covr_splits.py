@@ -11,8 +11,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from covr_runs import HOP, PREDICATE, SIZE, build_covr
-from short_runs import OBJECTS, Train, check_resumes, info
+from building import build_demo
+from short_runs import HOP, OBJECTS, Train, check_resumes, info
 
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
@@ -22,6 +22,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ConfigError
+from clevrhope.features.extraction import make_features
 from clevrhope.training import prepared_run
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
@@ -29,10 +30,18 @@ from clevrhope.training.request import TrainRequest, covr_part_name, default_out
 from clevrhope.training.train_sets import choose_covr_split
 from wording import refused
 
+SIZE = 2000
+PREDICATE = "compscope & has-quant-all"
+
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_covr(tmp_path_factory.mktemp("covr") / "data")
+    """A pair and none with questions about sets, and the true attributes of images that are not rendered."""
+    sizes = {"covr_train": SIZE, "covr_dev": 400, "covr_test": 400}
+    wanted = {"sizes": sizes, "covr": True, "render": False, "question_json": False}
+    out = build_demo(tmp_path_factory.mktemp("covr") / "data", hops=(HOP, "none"), **wanted).folder
+    make_features(out, kind="attributes")
+    return out
 
 
 @pytest.fixture

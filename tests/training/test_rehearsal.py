@@ -1,6 +1,5 @@
 """What a run would stumble over is told before anything is written; what nothing was made of is replaced."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -8,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import Train, info, rows, weights
+from short_runs import NMN, Train, info, rows, weights
 from tiny_models import Plain, Tiny
 
 from clevrhope.dataset.binding import BindingError
@@ -19,11 +18,6 @@ from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.answers import check_programs
 from clevrhope.training.run_folder import RunFolder
 from wording import refused
-
-SMALL_NMN: Mapping[str, Any] = {
-    **{"features": "pixels", "image_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
-    **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
-}
 
 
 class Late(Tiny):
@@ -44,7 +38,7 @@ class Late(Tiny):
 
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
-    settings = {**SMALL_NMN, "image_height": 20}
+    settings = {**NMN, "image_height": 20}
     with refused(ConfigError):
         run(model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()

@@ -372,6 +372,10 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
         ({"settings": {"widht": 3}}, 'tiny: no setting "widht"'),
         ({"device": "cuda:99"}, 'device: no "cuda:99" here'),
         ({"features": "pixels-9x9"}, 'no store "pixels-9x9"'),
+        (
+            {"model": "film"},
+            "no features of kind resnet101; the model can read pixels, which need no weights",
+        ),
         ({"tune_on": "val", "hop": "none", "features": "atributes"}, 'no store "atributes"'),
     ],
 )
@@ -403,22 +407,6 @@ def test_a_module_that_cannot_be_imported_is_told(
     monkeypatch.syspath_prepend(str(tmp_path))
     with refused(ConfigError):
         run(model="imports_too_much:Model")
-
-
-@pytest.mark.slow
-def test_features_have_to_be_made_first_and_of_this_dataset(
-    dataset: Path, run: Train, tmp_path: Path
-) -> None:
-    other = build_demo(tmp_path / "other", seed=6, images="h5").folder
-    with refused(ConfigError):
-        run(dataset=other)
-    with refused(ConfigError):
-        run(dataset=other, model="film", settings={})
-    shutil.copytree(dataset / "features", other / "features")
-    with refused(ConfigError):
-        run(dataset=other, model="film", settings={})
-    with refused(DatasetError):
-        run(dataset=other)
 
 
 def test_the_command_line_stops_in_a_sentence_and_goes_on(

@@ -92,17 +92,6 @@ def test_bert_adam_is_its_formula(decay: float) -> None:
     assert unused.item() == 1, "a weight without a gradient does not even decay"
 
 
-def test_the_first_update_of_bert_adam_is_larger_than_adams() -> None:
-    """Without bias correction by (1 - b1) / sqrt(1 - b2), 3.16 for 0.9 and 0.999."""
-    moves = []
-    for kind in ("adam", "bert_adam"):
-        weight = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64))
-        weight.grad = torch.ones(1, dtype=torch.float64)
-        make_optimiser(Optimiser(kind, rate=1.0, epsilon=1e-12), [weight]).step()
-        moves.append(-weight.item())
-    assert moves[1] / moves[0] == pytest.approx(0.1 / math.sqrt(0.001))
-
-
 def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_does() -> None:
     torch.manual_seed(0)
     convolution = torch.nn.Parameter(torch.randn(4, 3, 2, 2, dtype=torch.float64))
