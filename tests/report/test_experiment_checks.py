@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from experiment_grid import GRID, grid
+from experiment_grid import GRID
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
@@ -13,8 +13,6 @@ from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
 from wording import refused
-
-__all__ = ["grid"]
 
 SEED = "seed = 3"
 SEEDS = "seeds = [1, 2]"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from building import request
-from experiment_grid import GRID, grid
+from experiment_grid import GRID
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
@@ -18,8 +18,6 @@ from clevrhope.experiments.run import run_experiment
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 from wording import refused
-
-__all__ = ["grid"]
 
 
 @pytest.mark.parametrize(
