@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request, tree
+from building import Cli, request, tree
 from suite_folders import ASKED, HOP, SIZES
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError, TemplateError
@@ -69,8 +69,7 @@ def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_s
     of_hops = [each(hop) for hop in (HOP, "none") for each in (layout.hop_datasheet, layout.hop_measured)]
     sheets = {layout.relative(path) for path in of_hops}
     assert {name for name in before if after[name] != before[name]} == {"manifest.json", *sheets}
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert {name: manifest.files[name].sha256 for name in new | sheets} == {
         name: after[name] for name in new | sheets
     }
@@ -131,8 +130,7 @@ def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.Captur
     there = {name for name in tree(with_pairs) if "/suites/" in name}
     assert not {name for name in there if "complex_iid" in name}
     assert {f"hops/{HOP}/suites/rad/vocab.json", f"hops/{HOP}/suites/rad/complex_ood.h5"} < there
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert {name for name in manifest.files if "/suites/" in name} == there
     assert manifest.suites[HOP]["rad"].keys() == {"complex_ood"}
     assert audit(with_pairs).ok
@@ -146,15 +144,14 @@ def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.Captur
 
 @pytest.mark.slow
 def test_the_command_says_which_suites_to_make_again(
-    with_pairs: Path, capsys: pytest.CaptureFixture[str]
+    with_pairs: Path, capsys: pytest.CaptureFixture[str], cli: Cli
 ) -> None:
     again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(with_pairs)]
-    assert run_command([*again, "--quiet"]) == 0
-    assert run_command([*again, "--test-questions", "300"]) == 0
+    cli(*again, "--quiet")
+    cli(*again, "--test-questions", "300")
     said = "Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
     assert f"{said}carets of {HOP}, rad of {HOP}\n" in capsys.readouterr().out
-    assert run_command([*again, "--test-questions", "310", "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["suites_removed"] == {}
+    assert json.loads(cli(*again, "--test-questions", "310", "--json", "--quiet").out)["suites_removed"] == {}
 
 
 @pytest.mark.slow
@@ -168,11 +165,11 @@ def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suites_are_of_whole_datasets(tmp_path: Path, cli: Cli) -> None:
     asked = request(tmp_path / "part", **ASKED)
     build_part(asked, parse_shard("1/1"))
-    assert run_command(["suite", "rad", str(asked.out)]) == 1
-    assert "part 1/1 of a dataset, made by build --shard; join the parts first" in capsys.readouterr().err
+    said = cli("suite", "rad", asked.out, code=1).err
+    assert "part 1/1 of a dataset, made by build --shard; join the parts first" in said
     assert not list(asked.out.glob("hops/*/suites"))
     whole = make(tmp_path / "whole")
     make_suite(whole, "rad")
@@ -184,11 +181,13 @@ def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
-    folder: Path, paired_suites: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, paired_suites: Path, capsys: pytest.CaptureFixture[str], cli: Cli
 ) -> None:
     arguments = ["suite", "carets", str(folder), "--from", "search", "--per-cell", "6"]
-    assert run_command([*arguments, "--hop", HOP, "--json", "--quiet"]) == 0
-    made = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}
+    made = {
+        split["split"]: split
+        for split in json.loads(cli(*arguments, "--hop", HOP, "--json", "--quiet").out)["splits"]
+    }
     for split, said in made.items():
         assert said["per_cell"] == 6
         pairs = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS)
@@ -210,7 +209,7 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert ood["ontology"]["short"] == {}
     assert audit(folder).ok
     before_again = tree(folder)
-    assert run_command([*arguments, "--hop", HOP]) == 0
+    cli(*arguments, "--hop", HOP)
     assert tree(folder) == before_again
     out = capsys.readouterr().out
     assert re.search(r"  rephrase +in +\d+ +\d+ +- +- +\d+\n", out)
@@ -354,14 +353,11 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
 
 
 @pytest.mark.slow
-def test_pairs_that_are_replaced_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_are_replaced_are_counted(folder: Path, cli: Cli) -> None:
     search = ["suite", "rad", str(folder), "--hop", HOP, "--from", "search"]
-    assert run_command([*search, "--quiet"]) == 0
-    assert "they replace" not in capsys.readouterr().out
-    assert run_command(search) == 0
-    assert "they replace" not in capsys.readouterr().out
-    assert run_command(search[:-2]) == 0
-    told = capsys.readouterr().out
+    assert "they replace" not in cli(*search, "--quiet").out
+    assert "they replace" not in cli(*search).out
+    told = cli(*search[:-2]).out
     assert re.search(
         r"complex_ood: \d+ pairs on the images of 40 questions; they replace the \d+ that were", told
     )
@@ -404,23 +400,19 @@ def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> N
     assert lines["pairs"].note == "this folder has nothing to check here"
 
 
-def test_cells_that_are_short_are_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cells_that_are_short_are_named(folder: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "mine").mkdir()
     # The attribute that is compared is never named.
     never = {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}}
     (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
     arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--hop", HOP]
-    assert run_command([*arguments, "--quiet"]) == 0
-    assert run_command([*arguments, "--from", "search", "--per-cell", "7"]) == 0
-    iid, ood = capsys.readouterr().out.split("complex_ood")
+    cli(*arguments, "--quiet")
+    iid, ood = cli(*arguments, "--from", "search", "--per-cell", "7").out.split("complex_ood")
     assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
     assert re.search(r"order +in +0 +0 +- +- +0\n", ood)
     assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
     # Without a search they are short as well, and more can be searched for.
-    assert run_command(arguments) == 0
-    _, ood = capsys.readouterr().out.split("complex_ood")
+    _, ood = cli(*arguments).out.split("complex_ood")
     assert (
         "  Cells that are short of 10 pairs: order 00 by 10, order 11 by 10\n  With --from search, more"
         in ood
@@ -428,12 +420,11 @@ def test_cells_that_are_short_are_named(
 
 
 @pytest.mark.slow
-def test_crossings_are_searched_for_with_their_controls(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_crossings_are_searched_for_with_their_controls(folder: Path, cli: Cli) -> None:
     arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP]
-    assert run_command([*arguments, "--json", "--quiet"]) == 0
-    ood = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}["complex_ood"]
+    ood = {split["split"]: split for split in json.loads(cli(*arguments, "--json", "--quiet").out)["splits"]}[
+        "complex_ood"
+    ]
     tests = {test["test"]: test for test in ood["tests"]}
     assert not any(test["short"] for test in tests.values())
     assert tests["crossing_shape"]["cells"] == {"01": 6, "11": 6}
