@@ -144,9 +144,7 @@ def test_the_held_out_pair_stays_held_out(made: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_folder_lists_it_and_a_larger_train_set_removes_it(made: Path, tmp_path: Path) -> None:
     out = shutil.copytree(made, tmp_path / "out")
     layout = Layout(out)
     manifest = existing_manifest(layout.manifest)

@@ -178,7 +178,7 @@ def test_no_other_run_begins_between_the_first_look_at_a_folder_and_its_end(
 
     def begun_meanwhile(resolved: Resolved) -> None:
         monkeypatch.undo()
-        with refused(FolderInUseError):
+        with pytest.raises(FolderInUseError, match="another run is writing here"):
             make(out, **asked(clevr))
 
     monkeypatch.setattr(run, "try_each_split", begun_meanwhile)

@@ -98,7 +98,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def text_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its questions and scenes, as a run leaves them that is killed before the first image."""
     out = tmp_path_factory.mktemp("text") / "data"
-    with refused(ClevrhopeError):
+    with pytest.raises(ClevrhopeError, match="worker"):
         build(request(out, images="h5", passes=("mask",)), make_renderer=Never)
     return out
 

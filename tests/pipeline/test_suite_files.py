@@ -89,9 +89,7 @@ def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
     assert tree(folder) == before
 
 
-def test_a_removed_suite_leaves_nothing(
-    folder: Path, plain_suites: Path, capsys: pytest.CaptureFixture[str], cli: Cli
-) -> None:
+def test_a_removed_suite_leaves_nothing(folder: Path, plain_suites: Path, cli: Cli) -> None:
     said = cli("suite", "carets", folder, "--remove", "--hop", "cylinder_rubber").out
     assert said == f"{folder}: carets of {HOP} was removed\n"
     assert not Layout(folder).suite(HOP, "carets").exists()
@@ -99,13 +97,12 @@ def test_a_removed_suite_leaves_nothing(
     assert "### rad" in sheet_of(folder)
     assert "### carets" in sheet_of(folder, "none")
     assert audit(folder).ok
-    cli("suite", "carets", folder, "--remove", "--json")
     removed = {"folder": str(folder), "suite": "carets", "removed": ["none"]}
-    assert json.loads(capsys.readouterr().out) == removed
+    assert json.loads(cli("suite", "carets", folder, "--remove", "--json").out) == removed
     assert remove_suite(folder, "rad") == ("none", HOP)
     assert tree(folder) == tree(plain_suites)
-    assert run_command(["suite", "rad", str(folder), "--remove"]) != 0
-    assert f'{folder}: no suite "rad"; there is none' in capsys.readouterr().err
+    error = cli("suite", "rad", folder, "--remove", code=2).err
+    assert f'{folder}: no suite "rad"; there is none' in error
 
 
 @pytest.mark.slow
