@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,11 @@ from safetensors.torch import load_file, save_file
 from short_runs import HOP, StopsAt, Train, check_resumes, log, rows, stopped_states, weights
 
 from clevrhope.__main__ import run_command
-from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import open_split
-from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
+from clevrhope.errors import ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
-from clevrhope.report.results import measure
-from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
 from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
@@ -282,52 +278,6 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
         run("busy")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 6},
-        {"samples": 2},
-        {"minimal_pool": "shared"},
-    ],
-)
-@pytest.mark.slow
-def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
-    change: dict[str, Any], run: Train, tmp_path: Path
-) -> None:
-    """The same words, sizes and features, so that nothing but the run's own word tells."""
-    place = tmp_path / "data"
-
-    def build_there(**changes: Any) -> None:
-        shutil.rmtree(place, ignore_errors=True)
-        samples = changes.pop("samples", None)
-        if samples:
-            rendering = replace(PRESETS["demo"].rendering, samples=samples)
-            changes["config"] = replace(PRESETS["demo"], rendering=rendering, images="h5")
-        build_demo(place, images="h5", **changes)
-        make_features(place, kind="pixels", size=(24, 16))
-
-    build_there()
-    run(dataset=place)
-    evaluate(tmp_path / "run", device="cpu")
-    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    build_there(**change)
-    with refused(BindingError):
-        run(dataset=place)
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
-    _, skipped = measure(find_sources([tmp_path / "run"])[0])
-    assert len(skipped) == 1
-    assert "trained on another dataset than the one that is in" in skipped[0]
-    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
-    # What grows is the same dataset.
-    build_there()
-    build_demo(place, images="h5", sizes={"train": 200, "test": 80})
-    make_features(place, kind="pixels", size=(24, 16))
-    assert run(dataset=place).resumed_at == 30
-    assert len(evaluate(tmp_path / "run", device="cpu")) == 2
-    assert measure(find_sources([tmp_path / "run"])[0])[1] == ()
-
-
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
     half = tmp_path / "half"
     half.mkdir()
@@ -350,50 +300,6 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with refused(DatasetError):
         run()
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"size": 163},
-        {"size": 12},
-        {"hop": "rubber_cylindre"},
-        {"model": "tyni"},
-        {"model": "tiny_modles:Tiny"},
-        {"model": "tiny_models:Tyni"},
-        {"model": "tiny_models:NoPredict"},
-        {"model": "tiny_models:Optimiser"},
-        {"settings": {"widht": 3}},
-        {"model": "film"},
-    ],
-)
-def test_what_cannot_be_trained(changes: dict[str, Any], run: Train, tmp_path: Path) -> None:
-    with refused(ClevrhopeError):
-        run(**changes)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_build_that_gives_no_module_is_told(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual: dict[str, Any] = {"model": "tiny_models:Fickle"}
-    run("good", **usual)
-    for named in ("none", "words"):
-        monkeypatch.setenv("TINY_BUILDS", named)
-        with refused(ConfigError):
-            run("bad", **usual)
-        with refused(ConfigError):
-            evaluate(tmp_path / "good", device="cpu")
-    assert not (tmp_path / "bad").exists()
-
-
-def test_a_module_that_cannot_be_imported_is_told(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "imports_too_much.py").write_text("raise ImportError('made for another torch')\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with refused(ConfigError):
-        run(model="imports_too_much:Model")
 
 
 def test_the_command_line_stops_in_a_sentence_and_goes_on(
