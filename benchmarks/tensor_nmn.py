@@ -79,10 +79,9 @@ def measure_forms(
     arities = models[forms[0]].engine.arities
     levels, runs = (plan_levels(on_cpu.programs, arities, by_token=each) for each in (False, True))
     shape = (
-        f"{n} questions, {levels.tokens.size} nodes on {len(levels.sets)} levels "
-        f"or in {len(runs.sets)} runs; "
-        f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "
-        f"median of {rounds} rounds"
+        f"{n} questions, {levels.tokens.size} nodes on {len(levels.sets)} levels or in {len(runs.sets)} "
+        f"runs; {config['features']}, {config['channels']} channels; {device}, "
+        f"{torch.get_num_threads()} threads; median of {rounds} rounds"
     )
     first: Tensor = scores[forms[0]]
     differences = {form: float((each - first).abs().max()) for form, each in scores.items()}

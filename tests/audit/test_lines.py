@@ -1,4 +1,4 @@
-"""The audit's report beside single faults: its lines, samples, prefixes, published scenes."""
+"""The audit's report beside single faults: its lines, samples, prefixes, published scenes, even numbers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +95,34 @@ def test_a_train_set_names_the_smaller_ones_that_it_begins_with(tmp_path: Path) 
 @pytest.mark.parametrize("split", ["train", "val"])
 def test_published_scenes_relationships_follow_from_places(test_data: Path, split: str) -> None:
     path = test_data / "real_clevr" / f"CLEVR_{split}_scenes.json"
-    scenes = AuditScenes.read(read_world().vocabulary, [path])
-    assert len(scenes) >= 20
-    assert scenes.misrelated == []
+    published = AuditScenes.read(read_world().vocabulary, [path])
+    assert len(published) >= 20
+    assert published.misrelated == []
+
+
+LEAST, MOST = 3, 10
+
+
+def uneven_of(*counts: int) -> list[tuple[str, str]]:
+    return scenes.uneven(np.repeat(np.arange(LEAST, MOST + 1), counts), LEAST, MOST)
+
+
+def test_even_numbers_pass_and_none_at_all() -> None:
+    assert uneven_of(*[20] * 8) == []
+    assert uneven_of(*[0] * 8) == []
+    assert uneven_of(1, 0, 0, 0, 0, 0, 0, 0) == []
+
+
+def test_a_number_may_lack_the_last_run_and_a_few_scenes_without_questions() -> None:
+    assert uneven_of(15, 20, 20, 20, 20, 20, 20, 20) == []
+    ((problem, shown),) = uneven_of(14, 20, 20, 20, 20, 20, 20, 20)
+    assert problem == "the images have some numbers of objects more often than others"
+    assert shown == "3 to 10 objects: 14, 20, 20, 20, 20, 20, 20, 20"
+    # Of many scenes, more may give none.
+    assert uneven_of(1_800, *[1_850] * 7) == []
+    assert len(uneven_of(1_780, *[1_850] * 7)) == 1
+
+
+def test_what_a_filter_leaves_is_found() -> None:
+    counts = [int(1_000 * (5 / 6) ** n) for n in range(LEAST, MOST + 1)]
+    assert len(uneven_of(*counts)) == 1

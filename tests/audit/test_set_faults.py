@@ -104,8 +104,6 @@ def test_nothing_is_wrong_with_a_dataset_as_it_was_built(changes: dict[str, str]
     lines = {each.name: each for each in report.checks if each.name in SETS}
     assert [each.n_checked for each in lines.values()] == [543, 543, 543, 543, 543, 0]
     assert lines["several images: balance"].note.startswith("no cell has 1,000 questions")
-    assert " do not, and " in lines["several images: distractors"].note
-    assert "543 in 5 splits" in lines["several images: files"].note
 
 
 def test_a_folder_without_such_questions_says_so(clean: Path) -> None:
@@ -369,7 +367,7 @@ def test_an_idle_leaf_is_found_where_distractors_are_edited(tmp_path: Path) -> N
 def test_too_many_objects_are_found(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrhope.audit.sets.rules.MOST_OBJECTS", 12)
     faults = failed(audit(whole))["several images: files"].faults
-    assert {fault.problem for fault in faults} == {"more than 64 objects in its images"}
+    assert {fault.problem for fault in faults} == {"more than 12 objects in its images"}
 
 
 def balance_of(data: SpoiltSets, change: Change, monkeypatch: pytest.MonkeyPatch) -> str:

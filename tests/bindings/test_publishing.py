@@ -12,8 +12,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
-from clevrhope.runtime.blender import BLENDER_PYTHON
-from clevrhope.runtime.blender_environment import REQUIREMENTS
+from clevrhope.runtime.blender import BLENDER_PYTHON, REQUIREMENTS
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

@@ -26,10 +26,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright, 
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on this machine"),
-    pytest.mark.slow,
-]
+pytestmark = [pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on this machine"), pytest.mark.slow]
 
 QUESTION = f"question/{HOP}/complex_iid/20"
 

@@ -53,11 +53,7 @@ def test_filters_find_what_the_files_have(client: SiteClient, dataset: Path, spl
     """Each filter, and all together, against a look at every question."""
     questions = [*load(dataset, HOP, split, images=False, text=True, scenes=True)]
     some = questions[7]
-    facets = {
-        "family": some["family"],
-        "answer": some["answer"],
-        "objects": len(some["scene"]["objects"]),
-    }
+    facets = {"family": some["family"], "answer": some["answer"], "objects": len(some["scene"]["objects"])}
 
     def fits(question: dict, names: set[str]) -> bool:
         values = {**question, "objects": len(question["scene"]["objects"])}

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from building import Cli
 
-from clevrhope.__main__ import run_command
 from clevrhope.runtime.assets import blender_assets, question_templates
 from wording import refused
 
@@ -20,7 +20,7 @@ Prepare = Callable[[Path], Any]
 
 
 @pytest.fixture
-def fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Fail:
+def fail(tmp_path: Path, cli: Cli) -> Fail:
     """Runs a build that has to fail; gives its one sentence, after looking that nothing was written."""
 
     def run(*arguments: str | Path, code: int = 2, command: str = "build") -> str:
@@ -28,8 +28,7 @@ def fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Fail:
         asked = [command, "--out", str(out), "--seed", "1", "--quiet", *map(str, arguments)]
         if "--hop" not in asked:
             asked += ["--hop", "rubber_cylinder"]
-        assert run_command(asked) == code
-        seen = capsys.readouterr()
+        seen = cli(*asked, code=code)
         assert seen.out == ""
         (sentence,) = seen.err.splitlines()
         assert sentence.startswith("clevrhope: ")
@@ -72,9 +71,7 @@ PAIRS = [
     ("--hop rubber_cilinder", 'did you mean "rubber_cylinder"?'),
     ("--hop red_blue", "two values of one type, color"),
     ("--hold-out color=red,color=blue", NO_OBJECT),
-    ("--hold-out color=red,shape=cube,color=blue", NO_OBJECT),
     ("--hop red_blue_cube", NO_OBJECT),
-    ("--hop metal_red_metal", NO_OBJECT),
     ("--hold-out color", NAMES),
     ("--hold-out rubber_cylinder", NAMES),
     ("--hold-out color=", '"" is not a color; known: gray, red'),
@@ -83,12 +80,9 @@ PAIRS = [
     ("--hold-out color=red", "one value; take values of two types or more"),
     ("--hop color=red,shape=cube", "types with values go with --hold-out"),
     ("--hop magenta_cube", '"magenta" is not an attribute value'),
-    ("--hop rubber-cylinder", '(did you mean "rubber_cylinder"?)'),
     ("--hop RubberCylinder", '(did you mean "rubber_cylinder"?)'),
-    ("--hop Rubber_Cylinder", '(did you mean "rubber_cylinder"?)'),
     ("--hop all", "not a pair, but a group of pairs (did you mean --hops all?)"),
     ("--splits train,complex_odd", 'did you mean "complex_ood"?'),
-    ("--splits val", "val is not a split of rubber_cylinder"),
     ("--splits train,val", "val is not a split of rubber_cylinder; known: train, val_iid"),
     ("--splits val,train,test", "val and test are not splits of rubber_cylinder"),
     ("--hop none --prelim-sets 3", "--prelim-sets: this is the number of sets of each value of --prelim"),
@@ -132,11 +126,6 @@ FILES: dict[str, tuple[Prepare, str, tuple[str, ...]]] = {
         "--properties {0}/properties.json",
         ('"cylinder" is not an attribute value', "shape: cube, sphere)"),
     ),
-    "a vocabulary without a value that is held out": (
-        lambda folder: properties(folder, lambda found: found["shapes"].pop("cylinder")),
-        "--hop metal_cube --hold-out material=rubber,shape=cylinder --properties {0}/properties.json",
-        ('"cylinder" is not a shape; known: cube, sphere',),
-    ),
     "properties without colors": (
         lambda folder: properties(folder, lambda found: found.pop("colors")),
         "--properties {0}/properties.json",
@@ -166,11 +155,6 @@ FILES: dict[str, tuple[Prepare, str, tuple[str, ...]]] = {
         palette('{"cube":\n  ["red",}\n'),
         f"--hop none {PALETTE}",
         ("mine.json:2:", "broken JSON"),
-    ),
-    "an unknown value": (
-        palette({"cubes": ["red"]}),
-        f"--hop none {PALETTE}",
-        ('mine.json: "cubes": unknown attribute value "cubes" (did you mean "cube"?)',),
     ),
     "an unknown value in a list": (
         palette({"cube": ["rde"]}),
@@ -208,11 +192,6 @@ FILES: dict[str, tuple[Prepare, str, tuple[str, ...]]] = {
         "--hop none --palette {0}/d8.json",
         ("cannot be the name of a palette",),
     ),
-    "a name with a hyphen": (
-        written("my-own.json", {"cube": ["red"]}),
-        "--hop none --palette {0}/my-own.json",
-        ("cannot be the name of a palette",),
-    ),
     "the same palette twice": (
         lambda folder: [
             written(name, {"cube": ["red", "blue"], "sphere": ["red"]})(folder)
@@ -234,19 +213,12 @@ def test_what_is_wrong_in_a_file_is_named(
     assert all(part in sentence for part in said), sentence
 
 
-def test_a_plan_is_refused_as_a_build_is(fail: Fail) -> None:
-    assert 'did you mean "rubber_cylinder"?' in fail("--hop", "rubber_cilinder", command="plan")
-    assert "--test-questions: no pair was given" in fail(
-        *["--hop", "prelim_cyan", "--test-questions", "9"], command="plan"
-    )
-
-
-def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, cli: Cli) -> None:
     """What a refused build must not do: lose or change what is there."""
     out = tmp_path / "out"
     palette({"cube": ["red"]})(tmp_path)
     asked = ["build", "--hop", "rubber_cylinder", "--no-render", "--quiet", "--out", str(out)]
-    assert run_command([*asked, "--seed", "1"]) == 0
+    cli(*asked, "--seed", "1")
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     refused = {
         ("--minimal-pool", "shared"): 'other question settings (minimal_pool is "own" there, "shared" asked',
@@ -256,19 +228,17 @@ def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest
         ("--palette", str(tmp_path / "mine.json")): "the pair is of material and shape",
     }
     for options, message in refused.items():
-        assert run_command([*asked, *options]) == 2
-        (sentence,) = capsys.readouterr().err.splitlines()
+        (sentence,) = cli(*asked, *options, code=2).err.splitlines()
         assert message in sentence
         assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
-def test_a_part_is_read_as_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_is_read_as_no_dataset(tmp_path: Path, cli: Cli) -> None:
     import clevrhope
 
     part = tmp_path / "part"
     asked = ["--hop", "rubber_cylinder", "--no-render", "--quiet", "--seed", "1"]
-    assert run_command(["build", *asked, "--out", str(part), "--shard", "1/2"]) == 0
-    capsys.readouterr()
+    cli("build", *asked, "--out", part, "--shard", "1/2")
     message = f"{part}: part 1/2 of a dataset"
     with refused(clevrhope.ClevrhopeError) as raised:
         clevrhope.load(part, "rubber_cylinder", "train")
@@ -280,17 +250,15 @@ def test_a_part_is_read_as_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixt
         ["export", str(part), "--format", "clevr", "--out", str(tmp_path / "export")],
         ["score", str(part), str(tmp_path / "predictions.jsonl")],
     ):
-        assert run_command(arguments) == 1
-        (sentence,) = capsys.readouterr().err.splitlines()
+        (sentence,) = cli(*arguments, code=1).err.splitlines()
         assert message in sentence
         assert "clevrhope merge" in sentence
     assert not (tmp_path / "export").exists()
 
 
-def test_no_pair_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_pair_an_unknown_option_and_command(cli: Cli) -> None:
     for arguments in (["build"], ["build", "--hopp", "x"], ["biuld"]):
-        assert run_command(arguments) == 2
-        assert len(capsys.readouterr().err.splitlines()) == 1
+        assert len(cli(*arguments, code=2).err.splitlines()) == 1
 
 
 @pytest.mark.slow
@@ -314,11 +282,10 @@ def test_blender_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install" in sentence
 
 
-def test_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_a_file(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "out").write_text("mine")
     arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
-    assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 2
-    assert "a file" in capsys.readouterr().err
+    assert "a file" in cli(*arguments, "--out", tmp_path / "out", code=2).err
     assert (tmp_path / "out").read_text() == "mine"
 
 
@@ -349,9 +316,8 @@ def test_no_space_left_and_then_some(tmp_path: Path) -> None:
     assert limited("pass", out).returncode == 0
 
 
-def test_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_permission(cli: Cli) -> None:
     """Nobody makes folders in /sys, root included."""
     arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
-    assert run_command([*arguments, "--out", "/sys/clevrhope"]) == 1
-    (sentence,) = capsys.readouterr().err.splitlines()
+    (sentence,) = cli(*arguments, "--out", "/sys/clevrhope", code=1).err.splitlines()
     assert "/sys/clevrhope: no permission to write there" in sentence

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from building import Cli
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.pipeline.images import PoolWork
 from clevrhope.splits.hops import HOP_GROUPS, paper_hops
@@ -16,14 +16,8 @@ from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[str, str]:
-    assert run_command([str(argument) for argument in arguments]) == 0
-    seen = capsys.readouterr()
-    return seen.out, seen.err
-
-
-def test_hops_lists_the_29_with_types_and_diversity(capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, "hops", "--json")
+def test_hops_lists_the_29_with_types_and_diversity(cli: Cli) -> None:
+    out, _ = cli("hops", "--json")
     rows = json.loads(out)
     assert [row["hop"] for row in rows] == [hop.name for hop in paper_hops()]
     assert rows[4] == {
@@ -34,15 +28,13 @@ def test_hops_lists_the_29_with_types_and_diversity(capsys: pytest.CaptureFixtur
     }
     assert sorted(row["official_number"] for row in rows) == list(range(29))
     assert {row["hop"] for row in rows if row["official_number"] < 6} == set(HOP_GROUPS["first6"])
-    words, _ = run(capsys, "hops")
+    words, _ = cli("hops")
     assert len(words.splitlines()) == 30
     assert re.search(r"^small_purple .* HOP28$", words, re.MULTILINE)
 
 
-def test_build_prints_one_json_object_and_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3, "--json", "--quiet")
+def test_build_prints_one_json_object_and_nothing_else(tmp_path: Path, cli: Cli) -> None:
+    out, err = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 3, "--json", "--quiet")
     summary = json.loads(out)
     assert err == ""
     assert summary["seed"] == 3
@@ -51,29 +43,25 @@ def test_build_prints_one_json_object_and_nothing_else(
     assert Path(summary["contact_sheet"]).is_file()
 
 
-def test_the_summary_says_where_to_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
+def test_the_summary_says_where_to_look(tmp_path: Path, cli: Cli) -> None:
+    out, err = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     assert str(tmp_path / "a" / "index.html") in out
     assert "DATASHEET.md" in out
     assert "Generating rubber_cylinder train: 162 questions" in err
 
 
-def test_a_seed_is_drawn_printed_recorded_and_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, _ = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
+def test_a_seed_is_drawn_printed_recorded_and_kept(tmp_path: Path, cli: Cli) -> None:
+    out, _ = cli("build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
     seed = json.loads((tmp_path / "a" / "manifest.json").read_text())["seed"]
     assert f"--seed {seed}" in out
-    out, _ = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--json")
+    out, _ = cli("build", *QUICK, "--out", tmp_path / "a", "--json")
     assert json.loads(out)["seed"] == seed
 
 
-def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(capsys, "build", *QUICK, "--hop", "red_cube,large_metal", "--out", tmp_path / "a", "--seed", 3)
+def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(tmp_path: Path, cli: Cli) -> None:
+    cli("build", *QUICK, "--hop", "red_cube,large_metal", "--out", tmp_path / "a", "--seed", 3)
     less = [*QUICK, "--train-questions", 9]
-    out, _ = run(capsys, "build", *less, "--out", tmp_path / "a")
+    out, _ = cli("build", *less, "--out", tmp_path / "a")
     assert "rubber_cylinder train: the 162 existing questions are kept, more than the 9 asked for" in out
     assert out.count("DATASHEET.md") == 1
     assert "hops/rubber_cylinder/DATASHEET.md" in out
@@ -81,24 +69,23 @@ def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(
 
 
 def test_a_plan_renders_nothing_where_nothing_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "clevrhope.pipeline.forecast.missing_images",
         lambda used, layout: [PoolWork(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
     monkeypatch.setattr("clevrhope.pipeline.forecast.open_renderer", None)
-    run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
+    cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     asked = [word for word in QUICK if word != "--no-render"]
-    out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")
+    out, _ = cli("plan", *asked, "--out", tmp_path / "a", "--json")
     assert json.loads(out)["images_to_render"] == 0
     assert json.loads(out)["seconds"] is not None
     assert json.loads(out)["seconds_per_image"] is None
 
 
-def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(
-        capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 1, "--json",
+def test_the_number_of_questions_can_be_chosen(tmp_path: Path, cli: Cli) -> None:
+    out, _ = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 1, "--json",
         "--train-questions", 25, "--test-questions", 20,
         "--splits", "train,complex_iid", "--splits", "complex_ood",
     )  # fmt: skip
@@ -110,13 +97,11 @@ def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.Ca
     }
 
 
-def test_plan_counts_what_build_makes_and_writes_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_counts_what_build_makes_and_writes_nothing(tmp_path: Path, cli: Cli) -> None:
     choices = [*QUICK, "--hop", "cyan_cylinder", "--out", tmp_path / "a", "--seed", 3, "--json"]
-    planned = json.loads(run(capsys, "plan", *choices)[0])
+    planned = json.loads(cli("plan", *choices)[0])
     assert not (tmp_path / "a").exists()
-    made = json.loads(run(capsys, "build", *choices)[0])
+    made = json.loads(cli("build", *choices)[0])
     assert (planned["questions"], planned["scenes"]) == (made["questions"], made["scenes"])
     for split in planned["splits"]:
         entry = made["splits"][split["hop"]][split["split"]]
@@ -126,28 +111,24 @@ def test_plan_counts_what_build_makes_and_writes_nothing(
 
 
 @pytest.mark.slow
-def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out, _ = run(capsys, "plan", *QUICK, "--out", tmp_path / "a")
+def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(tmp_path: Path, cli: Cli) -> None:
+    out, _ = cli("plan", *QUICK, "--out", tmp_path / "a")
     (seed,) = re.findall(r"to build this dataset: --seed (\d+)$", out, re.MULTILINE)
-    planned = json.loads(run(capsys, "plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
-    made = json.loads(run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
+    planned = json.loads(cli("plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
+    made = json.loads(cli("build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     assert planned["seed"] == made["seed"] == int(seed)
     assert planned["scenes"] == made["scenes"]
     assert f", {made['scenes']} scenes" in out or f"on {made['scenes']} scenes" in out
     for given in (["--out", tmp_path / "a"], ["--out", tmp_path / "b", "--seed", 1]):
-        assert "was drawn" not in run(capsys, "plan", *QUICK, *given)[0], "the folder's, or the one given"
+        assert "was drawn" not in cli("plan", *QUICK, *given)[0], "the folder's, or the one given"
 
 
 @pytest.mark.slow
-def test_a_plan_counts_the_images_that_pairs_share(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_counts_the_images_that_pairs_share(tmp_path: Path, cli: Cli) -> None:
     both = ["--hop", "cyan_cylinder,large_rubber", "--no-render", "--out", tmp_path / "a"]
-    planned, _ = run(capsys, "plan", *both, "--seed", 3, "--json")
+    planned, _ = cli("plan", *both, "--seed", 3, "--json")
     plan = json.loads(planned)
-    run(capsys, "build", *both, "--seed", 3)
+    cli("build", *both, "--seed", 3)
     used = {
         hop: {
             (pool, int(index))
@@ -161,19 +142,15 @@ def test_a_plan_counts_the_images_that_pairs_share(
     shared = len(set.union(*used.values()))
     assert plan["scenes"] == shared
     assert plan["pairs_an_image"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
-    words, _ = run(capsys, "plan", *both, "--seed", 3)
+    words, _ = cli("plan", *both, "--seed", 3)
     assert "if pairs shared none" in words
 
 
 @pytest.mark.slow
-def test_a_plan_of_the_paper_agrees_with_its_numbers(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_of_the_paper_agrees_with_its_numbers(tmp_path: Path, cli: Cli) -> None:
     """All 29 pairs: 319,000 train images, 68,400, 63,600, and 20,928 of one object, as a simulation gives."""
     pairs = [word for hop in paper_hops() for word in ("--hop", hop.name)]
-    out, _ = run(
-        capsys, "plan", *pairs, "--preset", "paper", "--no-render", "--seed", 1, "--json", "--out", tmp_path
-    )
+    out, _ = cli("plan", *pairs, "--preset", "paper", "--no-render", "--seed", 1, "--json", "--out", tmp_path)
     planned = json.loads(out)
     pools = planned["pools"]
     assert pools["train"] == pytest.approx(319_000, rel=0.01)
@@ -189,13 +166,10 @@ def test_a_plan_of_the_paper_agrees_with_its_numbers(
     }  # fmt: skip
 
 
-def test_without_arguments_the_help_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["--help"]) == 0
-    help_text = capsys.readouterr().out
+def test_without_arguments_the_help_is_printed_alone(cli: Cli) -> None:
+    help_text = cli("--help").out
     assert help_text.startswith("Usage: clevrhope [OPTIONS] COMMAND")
-    assert run_command([]) == 2
-    seen = capsys.readouterr()
-    assert (seen.out, seen.err) == ("", help_text)
+    assert cli(code=2) == ("", help_text)
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:

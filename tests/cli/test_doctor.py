@@ -8,9 +8,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from building import Cli
 
 from clevrhope import doctor
-from clevrhope.__main__ import run_command
 from clevrhope.doctor import Finding
 from clevrhope.errors import RenderError
 
@@ -23,9 +23,8 @@ NVML = SimpleNamespace(
 )
 
 
-def findings(capsys: pytest.CaptureFixture[str], *, code: int = 0) -> dict[str, dict[str, Any]]:
-    assert run_command(["doctor", "--json"]) == code
-    said = json.loads(capsys.readouterr().out)
+def findings(cli: Cli, *, code: int = 0) -> dict[str, dict[str, Any]]:
+    said = json.loads(cli("doctor", "--json", code=code).out)
     assert said["works"] == (code == 0)
     return {each.pop("name"): each for each in said["findings"]}
 
@@ -96,16 +95,15 @@ def test_versions_that_do_not_fit_are_named(
 
 @pytest.mark.slow
 def test_an_engine_of_another_version_and_a_library_that_cannot_be_imported_are_broken(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     def refuse(name: str) -> None:
         raise ImportError("numpy.core.multiarray failed to import")
 
     monkeypatch.setattr(doctor, "software_version", lambda: "9.9")
-    assert "the package is 9.9" in findings(capsys, code=1)["engine"]["value"]
+    assert "the package is 9.9" in findings(cli, code=1)["engine"]["value"]
     monkeypatch.setattr(doctor, "import_module", refuse)
-    assert run_command(["doctor"]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("doctor", code=1).out.splitlines()
     for name in ("engine", "libraries"):
         (number,) = (k for k, line in enumerate(lines) if line.split()[1] == name)
         assert lines[number].startswith("broken")
@@ -115,20 +113,20 @@ def test_an_engine_of_another_version_and_a_library_that_cannot_be_imported_are_
 
 @pytest.mark.slow
 def test_blender_missing_is_no_failure_and_blender_broken_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     def unfit() -> None:
         raise RenderError("Blender needs the system library libSM.so.6: apt-get install libsm6")
 
     with monkeypatch.context() as missing:
         missing.setattr(doctor, "find_blender", lambda: None)
-        none = findings(capsys)["Blender"]
+        none = findings(cli)["Blender"]
     assert none["state"] == "note"
     assert none["remedy"].startswith("clevrhope blender install")
     monkeypatch.setattr(doctor, "check_blender", unfit)
-    assert findings(capsys, code=1)["Blender"]["remedy"].endswith("apt-get install libsm6")
-    assert run_command(["doctor", "--blender-python", "/nowhere/python"]) == 1
-    assert "-> CLEVRHOPE_BLENDER_PYTHON or --blender-python: /nowhere/python: " in capsys.readouterr().out
+    assert findings(cli, code=1)["Blender"]["remedy"].endswith("apt-get install libsm6")
+    said = cli("doctor", "--blender-python", "/nowhere/python", code=1).out
+    assert "-> CLEVRHOPE_BLENDER_PYTHON or --blender-python: /nowhere/python: " in said
 
 
 def test_gpus_are_those_of_nvml(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from building import Cli
 
 from clevrhope.__main__ import RESUMABLE, commands, run_command
 from waiting import HANG_S, wait_until
@@ -51,13 +52,12 @@ def test_each_command_has_a_line() -> None:
 
 @pytest.mark.parametrize("name", MISSING)
 def test_a_missing_folder_is_wrong_input(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     if name in ("evaluate", "train"):
         pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
-    assert run_command([name, *MISSING[name]]) == 2
-    seen = capsys.readouterr()
+    seen = cli(name, *MISSING[name], code=2)
     assert seen.out == ""
     (sentence,) = (line for line in seen.err.splitlines() if line.startswith("clevrhope: "))
     assert NOWHERE in sentence
@@ -65,9 +65,8 @@ def test_a_missing_folder_is_wrong_input(
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_an_unknown_option_is_wrong_input(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command([name, "--no-such-option"]) == 2
-    assert "--no-such-option" in capsys.readouterr().err
+def test_an_unknown_option_is_wrong_input(name: str, cli: Cli) -> None:
+    assert "--no-such-option" in cli(name, "--no-such-option", code=2).err
 
 
 DAMAGED = {
@@ -85,14 +84,13 @@ def test_a_damaged_file_is_a_failure(
     limited: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     folder = Path(shutil.copytree(limited, tmp_path / "set"))
     monkeypatch.chdir(tmp_path)
     path = folder / "hops/red_cube/train.h5"
     path.write_bytes(path.read_bytes()[:2000])
-    assert run_command([name, str(folder), *DAMAGED[name]]) == 1
-    assert "Traceback" not in capsys.readouterr().err
+    assert "Traceback" not in cli(name, folder, *DAMAGED[name], code=1).err
 
 
 @pytest.mark.parametrize("name", sorted(MISSING))

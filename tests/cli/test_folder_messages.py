@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from clevrhope.__main__ import run_command
+from building import Cli
 
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "ask": lambda folder: ["ask", folder, "--out", "requests.jsonl"],
@@ -35,7 +34,7 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
 def refused(
     request: pytest.FixtureRequest,
     tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[[Path], str]:
     """Gives a folder to a command, which has to refuse it in one sentence, with 2, and write nothing."""
@@ -47,8 +46,7 @@ def refused(
 
     def run(folder: Path) -> str:
         before = sorted(tmp_path.rglob("*"))
-        assert run_command(COMMANDS[request.param](str(folder))) == 2
-        seen = capsys.readouterr()
+        seen = cli(*COMMANDS[request.param](str(folder)), code=2)
         assert seen.out == ""
         sentence = seen.err.splitlines()[-1]
         assert [line for line in seen.err.splitlines() if line.startswith("clevrhope: ")] == [sentence]
@@ -86,36 +84,30 @@ def test_a_run_says_what_reads_it_and_what_it_was_trained_on(
 
 
 def test_a_hop_that_is_not_there_lists_those_that_are(
-    limited: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    limited: Path, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.jsonl").write_text("")
     for name in ("ask", "baseline", "export", "score", "stats", "suite", "train"):
         if name == "train":
             pytest.importorskip("torch")
-        line = [*COMMANDS[name](str(limited)), "--hop", "green_sphere"]
-        assert run_command(line) == 2, name
-        error = capsys.readouterr().err
+        error = cli(*COMMANDS[name](str(limited)), "--hop", "green_sphere", code=2).err
         assert '"green_sphere"' in error, name
         assert "there are: cyan_cylinder-d4, cyan_cylinder-d8-grid, red_cube" in error, name
 
 
-def test_an_experiment_names_its_datasets(
-    tmp_path: Path, limited: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_experiment_names_its_datasets(tmp_path: Path, limited: Path, cli: Cli) -> None:
     folder = tmp_path / "out"
     for name in ("done", "runs", "data/tiny"):
         (folder / name).mkdir(parents=True)
-    assert run_command(["info", str(folder)]) == 2
     sentence = f"clevrhope: {folder}: an experiment, not a dataset of clevrhope; "
     sentence += f"clevrhope report {folder / 'runs'} reads its results"
-    assert capsys.readouterr().err == f"{sentence}\n"
+    assert cli("info", folder, code=2).err == f"{sentence}\n"
     shutil.copy(limited / "manifest.json", folder / "data/tiny")
-    assert run_command(["info", str(folder)]) == 2
-    assert capsys.readouterr().err == f"{sentence}, and its datasets are {folder / 'data/tiny'}\n"
+    assert cli("info", folder, code=2).err == f"{sentence}, and its datasets are {folder / 'data/tiny'}\n"
 
 
-def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_links_and_damaged_runs(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to("nowhere")
     (tmp_path / "run").mkdir()
@@ -127,10 +119,9 @@ def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixt
         ("run", "clevrhope evaluate and clevrhope report read runs"),
         ("n" * 300, "no such folder"),
     ):
-        assert run_command(["info", str(tmp_path / name)]) == 2
-        assert capsys.readouterr().err.rstrip("\n").removeprefix("clevrhope: ").endswith(words) or (
-            words in "no such folder"
-        )
+        assert cli("info", tmp_path / name, code=2).err.rstrip("\n").removeprefix("clevrhope: ").endswith(
+            words
+        ) or (words in "no such folder")
 
 
 @pytest.mark.parametrize(
@@ -147,18 +138,14 @@ def test_files_links_and_damaged_runs(tmp_path: Path, capsys: pytest.CaptureFixt
         (["hops", "first6"], "; usage: clevrhope hops [OPTIONS]"),
     ],
 )
-def test_a_stray_argument_says_where_it_could_go(
-    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(words) == 2
-    assert capsys.readouterr().err == f'clevrhope: unexpected argument "{words[-1]}"{message}\n'
+def test_a_stray_argument_says_where_it_could_go(words: list[str], message: str, cli: Cli) -> None:
+    assert cli(*words, code=2).err == f'clevrhope: unexpected argument "{words[-1]}"{message}\n'
 
 
-def test_a_missing_hop_lists_the_folders(limited: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["train", "question_only", str(limited), "--size", "5"]) == 2
-    assert capsys.readouterr().err == (
+def test_a_missing_hop_lists_the_folders(limited: Path, cli: Cli) -> None:
+    assert cli("train", "question_only", limited, "--size", "5", code=2).err == (
         f"clevrhope: Missing option '--hop'. {limited} has "
         "cyan_cylinder-d4, cyan_cylinder-d8-grid, red_cube\n"
     )
-    assert run_command(["train", "question_only", "nowhere", "--size", "5"]) == 2
-    assert capsys.readouterr().err == "clevrhope: Missing option '--hop'.\n"
+    said = cli("train", "question_only", "nowhere", "--size", "5", code=2).err
+    assert said == "clevrhope: Missing option '--hop'.\n"

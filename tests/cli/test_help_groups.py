@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 import pytest
+from building import Cli
 
-from clevrhope.__main__ import GROUPS, commands, run_command
+from clevrhope.__main__ import GROUPS, commands
 from clevrhope.cli.arguments import Command
 
 
@@ -19,31 +20,28 @@ def every_command() -> Iterator[tuple[str, click.Command]]:
             yield f"{name} {below}", inner
 
 
-def help_of(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    assert run_command([*words, "--help"]) == 0
-    return capsys.readouterr().out
+def help_of(cli: Cli, *words: str) -> str:
+    return cli(*words, "--help").out
 
 
 def headings(text: str) -> list[str]:
     return [line[:-1] for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")]
 
 
-def test_each_command_is_under_one_heading(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_is_under_one_heading(cli: Cli) -> None:
     listed = [command.name for group in GROUPS.values() for command in group]
     assert sorted(map(str, listed)) == sorted(commands.commands)
-    text = help_of(capsys)
+    text = help_of(cli)
     assert headings(text) == ["Options", *GROUPS]
     for name in listed:
         assert text.count(f"\n  {name} ") == 1
 
 
 @pytest.mark.parametrize(("name", "command"), [*every_command()])
-def test_each_option_is_listed_once(
-    name: str, command: click.Command, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_option_is_listed_once(name: str, command: click.Command, cli: Cli) -> None:
     """Under some heading; and what other programs read of a command is what click would give them."""
     assert isinstance(command, Command | click.Group)
-    text = help_of(capsys, *name.split())
+    text = help_of(cli, *name.split())
     context = command.make_context(name, [], resilient_parsing=True)
     plain = click.Command.get_params(command, context)
     assert command.get_params(context) == plain
@@ -58,10 +56,10 @@ def test_each_option_is_listed_once(
     assert [each["name"] for each in described] == [param.name for param in plain]
 
 
-def test_long_help_has_headings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_long_help_has_headings(cli: Cli) -> None:
     for name, command in every_command():
         if len(command.params) > 11:
-            assert len(headings(help_of(capsys, *name.split()))) > 2, name
+            assert len(headings(help_of(cli, *name.split()))) > 2, name
 
 
 def completed(shell: str, line: str) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import tree
+from building import Cli, tree
 from folders_made import FEW
 
 from clevrhope.__main__ import run_command
@@ -19,15 +19,13 @@ from wording import refused
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
 
-def info(capsys: pytest.CaptureFixture[str], folder: Path) -> dict[str, Any]:
-    capsys.readouterr()
-    assert run_command(["info", str(folder), "--json"]) == 0
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+def info(cli: Cli, folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(cli("info", folder, "--json").out)
     return found
 
 
-def test_numbers_are_those_of_the_manifest(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = info(capsys, mixed)
+def test_numbers_are_those_of_the_manifest(mixed: Path, cli: Cli) -> None:
+    found = info(cli, mixed)
     manifest = existing_manifest(mixed / "manifest.json")
     for name in ("seed", "rendering", "config", "splits", "covr", "suites", "pools"):
         assert found[name] == getattr(manifest, name), name
@@ -36,9 +34,9 @@ def test_numbers_are_those_of_the_manifest(mixed: Path, capsys: pytest.CaptureFi
     assert set(found["splits"]) == {"none", "prelim_cyan", "rubber_cylinder"}
 
 
-def test_bytes_are_those_on_disk(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bytes_are_those_on_disk(mixed: Path, cli: Cli) -> None:
     """And each file is counted under one kind."""
-    found = info(capsys, mixed)["bytes"]
+    found = info(cli, mixed)["bytes"]
     assert set(found) == set(KINDS)
     files = [path for path in mixed.rglob("*") if path.is_file() and not path.name.startswith(".")]
     assert sum(found.values()) == sum(path.stat().st_size for path in files)
@@ -52,10 +50,9 @@ def test_a_link_to_nothing_in_a_store_of_features_has_no_bytes(tmp_path: Path) -
     assert overview._bytes_below(tmp_path) == 4
 
 
-def test_text_says_what_json_says(mixed: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = info(capsys, mixed)
-    assert run_command(["info", str(mixed)]) == 0
-    text = capsys.readouterr().out
+def test_text_says_what_json_says(mixed: Path, cli: Cli) -> None:
+    found = info(cli, mixed)
+    text = cli("info", mixed).out
     for command in found["reproduction"]["commands"]:
         assert command in text
     for each in found["additions"]:
@@ -85,13 +82,13 @@ def test_the_commands_make_the_folder_again(
 
 
 def test_a_folder_by_a_design_is_made_again_by_naming_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = ["--splits", "complex_ood", "--no-render", "--quiet", "--seed", "3", "--out"]
     asked = ["build", "--hop", "metal_red", "--design", "official", "--minimal-pool", "own", *options]
     assert run_command([*asked, "made"]) == 0
-    (command,) = info(capsys, Path("made"))["reproduction"]["commands"]
+    (command,) = info(cli, Path("made"))["reproduction"]["commands"]
     assert "--design official --minimal-pool own" in command
     asked = ["build", "--hop", "metal_red", "--design", "official", *options]
     assert run_command([*asked, "made_by_all_rules"]) == 0
@@ -111,7 +108,7 @@ def test_what_could_be_added_can_be_planned(
     request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    cli: Cli,
 ) -> None:
     """Each build that is proposed is one that `plan` accepts; that of the paper's size takes long to plan."""
     folder: Path = request.getfixturevalue(name)
@@ -125,8 +122,7 @@ def test_what_could_be_added_can_be_planned(
     for _, _, *words in builds:
         if "paper" not in words:
             unrendered = [] if "--passes" in words or "--no-render" in words else ["--no-render"]
-            code = run_command(["plan", *words, *unrendered, "--quiet"])
-            assert code == 0, (words, capsys.readouterr().err)
+            cli("plan", *words, *unrendered, "--quiet")
 
 
 def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
@@ -143,44 +139,40 @@ def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
 
 @pytest.mark.slow
 def test_one_command_makes_several_diversities_and_their_combinations_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, cli: Cli
 ) -> None:
     out = tmp_path / "set"
     words = ["build", "--hop", "cyan_cylinder", "--diversity", "4,8", *FEW, "--no-render", "--seed", "1"]
-    assert run_command([*words, "--out", str(out)]) == 0
-    (command,) = info(capsys, out)["reproduction"]["commands"]
+    cli(*words, "--out", out)
+    (command,) = info(cli, out)["reproduction"]["commands"]
     assert "--diversity 4,8" in command
-    assert run_command(["info", str(out)]) == 0
-    (line,) = (
-        line for line in capsys.readouterr().out.splitlines() if line.startswith("cyan_cylinder-d4 sees")
-    )
+    (line,) = (line for line in cli("info", out).out.splitlines() if line.startswith("cyan_cylinder-d4 sees"))
     seen, held_out = line.removeprefix("cyan_cylinder-d4 sees ").split("; not ")
     assert held_out == "cyan cylinder"
     seen = seen.split(", ")
     assert len(set(seen)) == 3
     assert f"Train images show only {seen[0]}, {seen[1]} and {seen[2]}." in (out / "index.html").read_text()
-    assert run_command(["audit", str(out), "--json", "--quiet"]) == 0
-    checked = {each["name"]: each["checked"] for each in json.loads(capsys.readouterr().out)["checks"]}
+    checked = {
+        each["name"]: each["checked"]
+        for each in json.loads(cli("audit", out, "--json", "--quiet").out)["checks"]
+    }
     n_scenes = sum(len(json.loads(path.read_text())["scenes"]) for path in out.glob("scenes/*/*.json"))
     assert checked["palette"] == checked["apart"] == n_scenes  # those of both minimal sets count once
 
 
-def test_images_that_an_interrupted_build_left_are_counted(
-    mixed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_images_that_an_interrupted_build_left_are_counted(mixed: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(mixed, tmp_path / "set"))
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text())
     n = manifest["pools"].pop("train")["images"]
     path.write_text(json.dumps({**manifest, "complete": False}))
-    found = info(capsys, folder)
+    found = info(cli, folder)
     assert found["images_waiting"] == n > 0
-    assert run_command(["info", str(folder)]) == 0
-    assert f"{found['images'] + n:,} images so far; not finished" in capsys.readouterr().out
+    assert f"{found['images'] + n:,} images so far; not finished" in cli("info", folder).out
 
 
-def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixture[str]) -> None:
-    made = info(capsys, KEPT)["reproduction"]
+def test_settings_that_no_option_sets_come_as_a_file(cli: Cli) -> None:
+    made = info(cli, KEPT)["reproduction"]
     (command,) = made["commands"]
     assert "--config settings.toml" in command
     assert "--splits train,complex_iid,complex_ood,minimal_iid,minimal_ood" in command
@@ -188,22 +180,17 @@ def test_settings_that_no_option_sets_come_as_a_file(capsys: pytest.CaptureFixtu
     assert made["settings"] == {"settings.toml": sizes}
 
 
-def test_a_folder_of_another_dataset_version_has_no_commands(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli: Cli) -> None:
     folder = shutil.copytree(KEPT, tmp_path / "kept")
     manifest = json.loads((folder / "manifest.json").read_text())
-    assert info(capsys, folder)["reproduction"] is not None
+    assert info(cli, folder)["reproduction"] is not None
     (folder / "manifest.json").write_text(json.dumps({**manifest, "version": "1"}))
-    found = info(capsys, folder)
+    found = info(cli, folder)
     assert (found["dataset_version"], found["reproduction"], found["additions"]) == ("1", None, [])
-    assert run_command(["info", str(folder)]) == 0
-    assert "which makes version 2 and reads others" in capsys.readouterr().out
+    assert "which makes version 2 and reads others" in cli("info", folder).out
 
 
-def test_features_and_exports_are_found(
-    only_h5: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(only_h5, tmp_path / "set"))
     assert run_command(["features", str(folder), "--kind", "attributes", "--quiet"]) == 0
     for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "iep")):
@@ -211,7 +198,7 @@ def test_features_and_exports_are_found(
         assert run_command(words) == 0
     (tmp_path / "other").mkdir()
     (tmp_path / "other/source.json").write_text('{"format": "iep", "seed": 1}')
-    found = info(capsys, folder)
+    found = info(cli, folder)
     (store,) = found["features"]
     files = [path for path in (folder / "features").rglob("*") if path.is_file()]
     assert store["kind"] == "attributes"
@@ -224,22 +211,18 @@ def test_features_and_exports_are_found(
     assert not any(each["what"].startswith("features") for each in found["additions"])
 
 
-def test_an_unfinished_folder_and_a_part_say_so(
-    limited: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_unfinished_folder_and_a_part_say_so(limited: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(limited, tmp_path / "set"))
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
-    assert info(capsys, folder)["additions"] == []
-    assert run_command(["info", str(folder)]) == 0
-    assert "not finished; run the dataset's build again to finish it" in capsys.readouterr().out
+    assert info(cli, folder)["additions"] == []
+    assert "not finished; run the dataset's build again to finish it" in cli("info", folder).out
     part = tmp_path / "part"
     words = ["build", "--hop", "red_cube", "--no-render", "--seed", "1", "--quiet", "--shard", "1/2"]
-    assert run_command([*words, "--out", str(part)]) == 0
-    found = info(capsys, part)
+    cli(*words, "--out", part)
+    found = info(cli, part)
     assert (found["part"], found["reproduction"], found["additions"]) == ("1/2", None, [])
-    assert run_command(["info", str(part)]) == 0
-    assert "part 1/2 of a dataset; clevrhope merge joins the parts" in capsys.readouterr().out
+    assert "part 1/2 of a dataset; clevrhope merge joins the parts" in cli("info", part).out
 
 
 def test_a_damaged_manifest_is_a_sentence(limited: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from building import Cli
 
 from clevrhope.__main__ import run_command
 
@@ -37,25 +38,20 @@ TEXT = ("--no-render", "--quiet")
     ],
 )
 def test_the_stages_are_shown_unless_quiet(
-    command: list[str], stages: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: list[str], stages: list[str], folder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     arguments = [str(tmp_path / "out.jsonl") if each == "FILE" else each for each in command] + [str(folder)]
-    assert run_command(arguments) == 0
-    shown = capsys.readouterr().err
+    shown = cli(*arguments).err
     found = [shown.find(f"{stage}, ") for stage in stages]
     assert -1 not in found, shown
     assert found == sorted(found)
-    assert run_command([*arguments, "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
+    assert cli(*arguments, "--quiet").err == ""
 
 
-def test_a_drawn_seed_is_printed_once_a_build_is_done(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_drawn_seed_is_printed_once_a_build_is_done(tmp_path: Path, cli: Cli) -> None:
     command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(tmp_path / "data")]
     command += ["--train-questions", "20", "--test-questions", "4"]
     for wrong, n in ((["--templates", "nowhere"], 0), (["--splits", "trian"], 0), ([], 1)):
-        assert run_command([*command, *wrong]) == (0 if n else 2)
-        seen = capsys.readouterr()
+        seen = cli(*command, *wrong, code=0 if n else 2)
         assert "seed" not in seen.err.lower()
         assert len(re.findall(r"--seed \d+$", seen.out, re.M)) == n

@@ -4,16 +4,20 @@ import json
 from pathlib import Path
 
 import pytest
-from building import tree
+from building import Cli, Said, tree
 from clevr_making import make_clevr
 
-from clevrhope.__main__ import run_command
 from clevrhope.pipeline.forecast import SECONDS_A_SPLIT, SECONDS_TO_START
 
 
-def build(out: Path, *arguments: str | Path, command: str = "build", code: int = 0) -> None:
-    line = [command, *arguments, "--no-render", "--out", out]
-    assert run_command([str(each) for each in line]) == code
+@pytest.fixture
+def build(cli: Cli) -> Cli:
+    """Builds without images; the folder comes first."""
+
+    def run(out: Path, *words: object, command: str = "build", code: int = 0) -> Said:
+        return cli(command, *words, "--no-render", "--out", out, code=code)
+
+    return run
 
 
 def sizes(out: Path) -> dict[str, dict[str, int]]:
@@ -22,15 +26,11 @@ def sizes(out: Path) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.slow
-def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(tmp_path: Path, build: Cli) -> None:
     out = tmp_path / "out"
     first = ["--preset", "small", "--train-questions", "900", "--test-questions", "90", "--images", "png"]
     build(out, "--hop", "rubber_cylinder", "--seed", "3", *first)
-    capsys.readouterr()
-    build(out, "--hop", "cyan_cylinder")
-    assert "preset small with the sizes of the existing dataset" in capsys.readouterr().err
+    assert "preset small with the sizes of the existing" in build(out, "--hop", "cyan_cylinder").err
     made = sizes(out)
     assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 900
     assert made["cyan_cylinder"]["complex_ood"] == 90
@@ -44,37 +44,29 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
 
 
 def test_a_default_folder_that_is_there_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, build: Cli
 ) -> None:
     monkeypatch.chdir(tmp_path)
     words = ["plan", "--hop", "none", "--preset", "demo", "--no-render", "--seed", "4"]
-    assert run_command(words) == 0
-    assert "Without --out" not in capsys.readouterr().err
+    assert "Without --out" not in cli(*words).err
     build(Path("out/demo"), "--hop", "none", "--preset", "demo", "--seed", "3", "--splits", "val")
-    assert run_command(words) == 2
-    said = capsys.readouterr().err
+    said = cli(*words, code=2).err
     assert "Without --out, this is about out/demo, which is there already." in said
     assert "out/demo: made with another seed (3 there, 4 asked for)" in said
 
 
 @pytest.mark.slow
-def test_a_folder_without_images_is_said_to_get_some(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_images_is_said_to_get_some(tmp_path: Path, cli: Cli, build: Cli) -> None:
     out = tmp_path / "out"
-    build(out, "--hop", "none", "--seed", "3", "--splits", "val")
-    assert "no images" not in capsys.readouterr().err
+    assert "no images" not in build(out, "--hop", "none", "--seed", "3", "--splits", "val").err
     plan = ["plan", "--hop", "none", "--out", str(out)]
     sentence = f"{out} has no images so far; build makes them unless --no-render is given."
     for more, is_said in (([], True), (["--no-render"], False), (["--quiet"], False)):
-        assert run_command([*plan, *more]) == 0
-        assert (sentence in capsys.readouterr().err) == is_said, more
+        assert (sentence in cli(*plan, *more).err) == is_said, more
 
 
 @pytest.mark.slow
-def test_what_binds_a_folder_need_not_be_said_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_binds_a_folder_need_not_be_said_again(tmp_path: Path, build: Cli) -> None:
     """Pairs one after the other, or both at once: the same bytes."""
     chosen = ["--minimal-pool", "shared", "--strictness", "implied", "--train-questions", "90", "--seed", "5"]
     chosen += ["--test-questions", "9"]
@@ -82,41 +74,36 @@ def test_what_binds_a_folder_need_not_be_said_again(
     build(tmp_path / "twice", "--hop", "red_cube")
     build(tmp_path / "once", "--hop", "rubber_cylinder,red_cube", *chosen)
     assert tree(tmp_path / "twice") == tree(tmp_path / "once")
-    capsys.readouterr()
-    build(tmp_path / "twice", "--hop", "red_cube", "--minimal-pool", "own", code=2)
-    assert 'minimal_pool is "shared" there, "own" asked for' in capsys.readouterr().err
+    error = build(tmp_path / "twice", "--hop", "red_cube", "--minimal-pool", "own", code=2).err
+    assert 'minimal_pool is "shared" there, "own" asked for' in error
 
 
-def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_keeps_its_renderer(tmp_path: Path, cli: Cli) -> None:
     out = str(tmp_path / "out")
     few = ["--train-questions", "9", "--test-questions", "1", "--splits", "train,complex_ood", "--seed", "1"]
     native = ["--renderer", "native", "--quality", "draft"]
-    assert run_command(["build", "--hop", "rubber_cylinder", *few, *native, "--out", out]) == 0
+    cli("build", "--hop", "rubber_cylinder", *few, *native, "--out", out)
     before = json.loads((tmp_path / "out/manifest.json").read_text())["rendering"]
     again = ["build", "--hop", "red_cube", "--splits", "train", "--out", out]
-    assert run_command(again) == 0
+    cli(*again)
     assert json.loads((tmp_path / "out/manifest.json").read_text())["rendering"] == before
     assert before["quality"] == "draft"
-    capsys.readouterr()
-    assert run_command([*again, "--samples", "4"]) == 2
-    assert "the renderer native takes --quality" in capsys.readouterr().err
+    assert "the renderer native takes --quality" in cli(*again, "--samples", "4", code=2).err
 
 
-def test_an_edited_manifest_is_told_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edited_manifest_is_told_in_a_sentence(tmp_path: Path, build: Cli) -> None:
     out = tmp_path / "out"
     build(out, "--hop", "none", "--seed", "1", "--train-questions", "9", "--test-questions", "9")
     manifest = json.loads((out / "manifest.json").read_text())
     manifest["config"]["sizes"]["train"] = "9"
     (out / "manifest.json").write_text(json.dumps(manifest))
-    capsys.readouterr()
-    build(out, "--hop", "none", code=1)
-    assert capsys.readouterr().err == (
+    assert build(out, "--hop", "none", code=1).err == (
         f"clevrhope: {out}/manifest.json: "
         'config.sizes.train is "9"; expected a whole number from 0 to 2^53 - 1\n'
     )
 
 
-def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
+def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path, build: Cli) -> None:
     out, file = tmp_path / "out", tmp_path / "file.toml"
     build(out, "--hop", "none", "--seed", "3", "--train-questions", "300", "--test-questions", "30")
     file.write_text("[sizes]\nval = 40\n")
@@ -125,25 +112,12 @@ def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_merge_takes_from_the_parts_what_binds_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merge_takes_from_the_parts_what_binds_them(tmp_path: Path, build: Cli) -> None:
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 200).root
     which = ["--hop", "rubber_cylinder", "--clevr", clevr]
-    asked = [
-        *(
-            *which,
-            "--seed",
-            "4",
-            "--clevr-share",
-            "0.4",
-            "--minimal-pool",
-            "shared",
-            "--strictness",
-            "implied",
-        ),
-        *("--train-questions", "400", "--test-questions", "40", "--no-json", "--images", "png"),
-    ]
+    asked = [*which, "--seed", "4", "--clevr-share", "0.4", "--minimal-pool", "shared"]
+    asked += ["--strictness", "implied", "--train-questions", "400", "--test-questions", "40"]
+    asked += ["--no-json", "--images", "png"]
     parts = [tmp_path / "1", tmp_path / "2"]
     for number, part in enumerate(parts, 1):
         build(part, *asked, "--shard", f"{number}/2")
@@ -153,18 +127,14 @@ def test_merge_takes_from_the_parts_what_binds_them(
     (tmp_path / "joined/hops/rubber_cylinder/train.h5").unlink()  # as if it had been stopped before the end
     build(tmp_path / "joined", *parts, *which, command="merge")
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole"), "the parts' choices hold there too"
-    capsys.readouterr()
-    build(tmp_path / "other", *parts, *which, "--minimal-pool", "own", command="merge", code=2)
-    assert "minimal_pool" in capsys.readouterr().err
+    other = [*parts, *which, "--minimal-pool", "own"]
+    assert "minimal_pool" in build(tmp_path / "other", *other, command="merge", code=2).err
     assert not (tmp_path / "other").exists()
 
 
-def test_a_plan_counts_what_each_split_costs_whatever_its_size(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_plan_counts_what_each_split_costs_whatever_its_size(tmp_path: Path, cli: Cli) -> None:
     """The text of 30 splits of nine questions or so is made in no time; a build of them takes seconds."""
     arguments = ["plan", "--prelim", "all", "--no-render", "--json", "--out", str(tmp_path / "out")]
-    assert run_command(arguments) == 0
-    planned = json.loads(capsys.readouterr().out)
+    planned = json.loads(cli(*arguments).out)
     assert len(planned["splits"]) == 30
     assert planned["seconds"] >= SECONDS_TO_START + 30 * SECONDS_A_SPLIT > 3

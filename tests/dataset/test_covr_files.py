@@ -6,8 +6,8 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request
-from fake_renderer import FakeRenderer, pixels_of
+from building import build_demo
+from fake_renderer import pixels_of
 from made_sets import TEMPLATES, make_sets
 
 from clevrhope import ConfigError, DatasetError, load
@@ -16,7 +16,6 @@ from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.pipeline import build
 from clevrhope.programs import Program, SceneSet, answer_text, execute
 from wording import refused
 
@@ -27,9 +26,7 @@ ATTRIBUTES = {"templates": TEMPLATES, "property_names": ["has_count"], "term_nam
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("sets") / "data"
-    build(
-        request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
-    )
+    build_demo(out)
     make_sets(out, HOP)
     return out
 

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import textwrap
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -218,13 +217,6 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
             check_binding(manifest(), wanted, tmp_path)
     with refused(DatasetError):
         check_binding(manifest(rendering={"samples": 16}), manifest(rendering={"samples": 512}), tmp_path)
-
-
-def test_nothing_in_a_manifest_tells_the_time(tmp_path: Path) -> None:
-    write_manifest(tmp_path / "a.json", manifest())
-    time.sleep(0.01)
-    write_manifest(tmp_path / "b.json", manifest())
-    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
 
 
 def test_folders_made_for_a_lock_go_where_nothing_came_of_it(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import request
-from fake_renderer import FakeRenderer, pixels_of
+from building import build_demo
+from fake_renderer import pixels_of
 
 from clevrhope import ConfigError, load
 from clevrhope.dataset.layout import Layout
-from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from wording import refused
 
@@ -23,9 +22,7 @@ HOP, SPLIT = "rubber_cylinder", "complex_iid"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("pairs") / "data"
-    build(
-        request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
-    )
+    build_demo(out)
     make_suite(out, "rad")
     return out
 

@@ -9,8 +9,7 @@ import h5py
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from building import request
-from fake_renderer import FakeRenderer
+from building import build_demo
 
 from clevrhope import ConfigError, DatasetError, PredictionsError, load
 from clevrhope.audit import audit
@@ -29,7 +28,6 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
-from clevrhope.pipeline import build
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Silent
 from wording import refused
@@ -70,9 +68,7 @@ def write(folder: Path, rows: QuestionTable, ranks: np.ndarray) -> Path:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     out, layout = tmp_path / "data", Layout(tmp_path / "data")
-    build(
-        request(out), make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers)
-    )
+    build_demo(out)
     rows = read_table(layout.questions_h5(HOP, "complex_iid"))
     path = write(out, rows, np.arange(len(rows)) % 3)
     manifest = existing_manifest(layout.manifest).with_files({layout.relative(path): record(path)})

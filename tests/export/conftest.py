@@ -5,18 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
-from fake_renderer import FakeRenderer
+from building import build_demo
 from truth import HOP, Truth
-
-from clevrhope.pipeline import build
 
 
 def made(out: Path, **changes: Any) -> Path:
-    build(
-        request(out, **changes),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
+    build_demo(out, **changes)
     return out
 
 

@@ -66,13 +66,6 @@ def test_programs_give_the_answers_on_the_scenes(set_dataset: Path, tmp_path: Pa
         assert found == line["answer"]
 
 
-def test_a_prefix_of_the_train_set(set_dataset: Path, tmp_path: Path) -> None:
-    export(
-        set_dataset, tmp_path / "out", format="covr", splits=["covr_train"], train_questions=31, images=False
-    )
-    assert len(lines(tmp_path / "out" / HOP / "train.jsonl")) == 31
-
-
 @pytest.mark.parametrize("name", [name for name, each in FORMATS.items() if not each.sets])
 def test_other_formats_say_that_they_have_no_place(set_dataset: Path, tmp_path: Path, name: str) -> None:
     with refused(ConfigError):

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -68,25 +68,27 @@ def test_the_exported_folder_is_uploaded(png_dataset: Path, tmp_path: Path, hub:
     assert asked_first < then
 
 
-def test_a_second_upload_replaces_the_tables(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_upload_replaces_the_tables(png_dataset: Path, tmp_path: Path, reachable: FakeHub) -> None:
     reachable.datasets[NAME] = {f"{HOP}/train-00000-of-00099.parquet": b"old", "notes.md": b"mine"}
     assert run_command(asked(png_dataset, tmp_path / "out", NAME)) == 0
     wanted = {**contents(tmp_path / "out"), "notes.md": b"mine"}
     assert reachable.datasets[NAME] == wanted
 
 
-def refusal(code: int, capsys: pytest.CaptureFixture[str], command: list[str]) -> str:
-    assert run_command(command) == code
-    (sentence,) = capsys.readouterr().err.splitlines()
-    return sentence
+@pytest.fixture
+def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[[int, list[str]], str]:
+    def run(code: int, command: list[str]) -> str:
+        assert run_command(command) == code
+        return capsys.readouterr().err.splitlines()[-1]
+
+    return run
 
 
-def test_without_a_token(
-    png_dataset: Path, tmp_path: Path, hub: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", NAME))
+Refusal = Callable[[int, list[str]], str]
+
+
+def test_without_a_token(png_dataset: Path, tmp_path: Path, hub: FakeHub, refusal: Refusal) -> None:
+    sentence = refusal(2, asked(png_dataset, tmp_path / "out", NAME))
     assert "no token of the Hugging Face Hub; set HF_TOKEN, or run: hf auth login" in sentence
     assert not (tmp_path / "out").exists()
     assert not hub.requests
@@ -95,66 +97,57 @@ def test_without_a_token(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clevr-hope", "a/b/c", "ada/clevr hope", "ada/", "ada/-x"])
 def test_a_wrong_name(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str], name: str
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal, name: str
 ) -> None:
-    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", name))
+    sentence = refusal(2, asked(png_dataset, tmp_path / "out", name))
     assert f'--push: "{name}" is not the name of a dataset on the Hub; expected USER/NAME' in sentence
     assert not (tmp_path / "out").exists()
     assert not reachable.requests
 
 
-def test_another_format(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    sentence = refusal(2, capsys, asked(png_dataset, tmp_path / "out", NAME, form="clevr"))
+def test_another_format(png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal) -> None:
+    sentence = refusal(2, asked(png_dataset, tmp_path / "out", NAME, form="clevr"))
     assert "--push goes with --format parquet, not clevr" in sentence
     assert not reachable.requests
 
 
-def test_a_token_that_the_hub_does_not_accept(
+@pytest.mark.parametrize(
+    ("token", "address", "says"),
+    [
+        ("hf_wrong", None, "the Hub does not accept the token"),
+        (TOKEN, "http://127.0.0.1:9", "the Hub cannot be reached ("),  # nobody listens there
+    ],
+)
+def test_nothing_is_exported_if_the_hub_does_not_answer_the_user(
     png_dataset: Path,
     tmp_path: Path,
     reachable: FakeHub,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    refusal: Refusal,
+    token: str,
+    address: str | None,
+    says: str,
 ) -> None:
-    monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    sentence = refusal(1, capsys, asked(png_dataset, tmp_path / "out", NAME))
-    assert f"--push {NAME}: the Hub does not accept the token; nothing was exported" in sentence
-    assert not (tmp_path / "out").exists()
-
-
-def test_no_network(
-    png_dataset: Path,
-    tmp_path: Path,
-    reachable: FakeHub,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")  # nobody listens
-    sentence = refusal(1, capsys, asked(png_dataset, tmp_path / "out", NAME))
-    assert f"--push {NAME}: the Hub cannot be reached (" in sentence
+    monkeypatch.setenv("HF_TOKEN", token)
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address or reachable.address)
+    sentence = refusal(1, asked(png_dataset, tmp_path / "out", NAME))
+    assert f"--push {NAME}: {says}" in sentence
     assert sentence.endswith("; nothing was exported")
     assert not (tmp_path / "out").exists()
 
 
-def test_no_permission_leaves_the_export(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("user", "status", "says"),
+    [
+        (OTHERS, 0, "the token's user may not write there"),
+        (USER, 400, "the Hub answered with an error (400)"),
+    ],
+)
+def test_an_upload_that_fails_leaves_the_export(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal, user: str, status: int, says: str
 ) -> None:
-    out, name = tmp_path / "out", f"{OTHERS}/clevr-hope"
-    sentence = refusal(1, capsys, asked(png_dataset, out, name))
-    assert (
-        f"--push {name}: the token's user may not write there; the export is in {out}; upload it" in sentence
-    )
-    assert (out / "README.md").exists()
-
-
-def test_a_commit_that_fails_leaves_the_export(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, capsys: pytest.CaptureFixture[str]
-) -> None:
-    reachable.refused_commits = 400
-    out = tmp_path / "out"
-    assert run_command(asked(png_dataset, out, NAME)) == 1
-    sentence = capsys.readouterr().err.splitlines()[-1]
-    assert f"--push {NAME}: the Hub answered with an error (400); the export is in {out}" in sentence
+    reachable.refused_commits = status
+    out, name = tmp_path / "out", f"{user}/clevr-hope"
+    sentence = refusal(1, asked(png_dataset, out, name))
+    assert f"--push {name}: {says}; the export is in {out}; upload it" in sentence
     assert (out / "README.md").exists()

@@ -16,7 +16,7 @@ from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.features.source import Batches
 from clevrhope.features.store import open_store
-from wording import refused
+from wording import refused, without_places
 
 HERE = "test_extractors"
 
@@ -154,29 +154,29 @@ def test_features_of_other_weights_or_options_never_share_a_store(
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    "name",
     [
-        ("nowhere:Colors", 'features "nowhere:Colors": no module nowhere, neither installed nor in the'),
-        (f"{HERE}:Nothing", f'features "{HERE}:Nothing": {HERE} has no Nothing'),
-        (f"{HERE}:NoBase", "NoBase'> is not a subclass of clevrhope.features.extractor.Extractor (docs/"),
-        (f"{HERE}:HERE", "'test_extractors' is not a subclass of clevrhope.features.extractor.Extractor"),
-        (f"{HERE}:NoArrays", "the class sets no arrays (docs/models_of_your_own.md)"),
-        (f"{HERE}:NoWeights", "the class sets no weights (docs/models_of_your_own.md)"),
-        (f"{HERE}:NoDtype", 'arrays.mean.dtype is "float31"; expected the name of a numpy dtype'),
-        (f"{HERE}:Indices", "its arrays need names, other than indices and sums"),
-        (f"{HERE}:NoSize", "size is 224; expected width and height, as (224, 224)"),
-        (f"{HERE}:NoBatch", "batch_size is 0; expected 1 or more"),
-        (f"{HERE}:NoJson", "its options cannot be written as JSON (Object of type set is not JSON serial"),
-        ("pixel", 'no kind "pixel" (did you mean "pixels"?); there are: pixels, attributes, scene-boxes,'),
-        (":Colors", 'no kind ":Colors"; there are: '),
+        "nowhere:Colors",
+        f"{HERE}:Nothing",
+        f"{HERE}:NoBase",
+        f"{HERE}:HERE",
+        f"{HERE}:NoArrays",
+        f"{HERE}:NoWeights",
+        f"{HERE}:NoDtype",
+        f"{HERE}:Indices",
+        f"{HERE}:NoSize",
+        f"{HERE}:NoBatch",
+        f"{HERE}:NoJson",
+        "pixel",
+        ":Colors",
     ],
 )
 def test_a_class_that_makes_no_features_gets_one_sentence(
-    name: str, told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str], snapshot: Any
 ) -> None:
     assert run_command(["features", str(folder), "--kind", name, "--quiet"]) == 2
     (sentence,) = capsys.readouterr().err.splitlines()
-    assert told in sentence
+    assert without_places(sentence) == snapshot
     assert not (folder / "features").exists()
 
 
@@ -187,32 +187,29 @@ def test_options_that_a_class_does_not_take_are_refused(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    "given",
     [
-        (lambda rows: None, "its method rows returns NoneType; its arrays are mean, first"),
-        (lambda rows: {"mean": rows["mean"]}, "its method rows returns mean; its arrays are mean, first"),
-        (lambda rows: {**rows, "first": rows["first"].tolist()}, "returns first as a list; expected a numpy"),
-        (
-            lambda rows: {**rows, "mean": rows["mean"].astype("float64")},
-            "returns mean as float64 (7, 3); expected float32 (7, 3), as its arrays say, for 7 images",
-        ),
-        (
-            lambda rows: {**rows, "mean": rows["mean"][:-1]},
-            "returns mean as float32 (6, 3); expected float32 (7",
-        ),
-        (lambda rows: {**rows, "mean": rows["mean"] / 0}, "returns mean with NaN or infinite numbers in it"),
-        (lambda rows: {**rows, "mean": rows["mean"] * np.float32("nan")}, "returns mean with NaN"),
+        lambda rows: None,
+        lambda rows: {"mean": rows["mean"]},
+        lambda rows: {**rows, "first": rows["first"].tolist()},
+        lambda rows: {**rows, "mean": rows["mean"].astype("float64")},
+        lambda rows: {**rows, "mean": rows["mean"][:-1]},
+        lambda rows: {**rows, "mean": rows["mean"] / 0},
+        lambda rows: {**rows, "mean": rows["mean"] * np.float32("nan")},
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
 def test_rows_of_another_form_get_one_sentence(
-    given: Any, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    given: Any,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    snapshot: Any,
 ) -> None:
     monkeypatch.setattr(Wrong, "given", staticmethod(given))
     assert run_command(["features", str(folder), "--kind", f"{HERE}:Wrong", "--quiet"]) == 2
     (sentence,) = capsys.readouterr().err.splitlines()
-    assert f'features "{HERE}:Wrong": ' in sentence
-    assert told in sentence
+    assert without_places(sentence) == snapshot
 
 
 class Numbers(Extractor):

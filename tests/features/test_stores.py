@@ -25,7 +25,7 @@ from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
 from clevrhope.runtime.progress import Advance
-from wording import refused
+from wording import refused, without_places
 
 HOP = "rubber_cylinder"
 
@@ -156,6 +156,8 @@ def test_images_that_changed_are_made_again(folder: Path) -> None:
 
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     make_features(folder, kind="attributes")
+    with refused(ConfigError):
+        open_store(folder, kind="attributes", name="atributes")
     other = build_demo(tmp_path / "other", seed=6, images="h5").folder
     with refused(ConfigError):
         open_store(other, kind="attributes")
@@ -215,20 +217,20 @@ def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    "arguments",
     [
-        (["--kind", "pixel"], '--kind: no kind "pixel" (did you mean "pixels"?)'),
-        (["--kind", "pixels", "--size", "96"], "should be width and height in pixels, such as 96x64"),
-        (["--kind", "pixels", "--weights", "w.pth"], "take no --weights"),
-        (["--kind", "attributes", "--size", "9x9"], "take no --size"),
-        (["--kind", "pixels", "--pools", "trian"], 'no pool "trian" (did you mean "train"?)'),
+        ["--kind", "pixel"],
+        ["--kind", "pixels", "--size", "96"],
+        ["--kind", "pixels", "--weights", "w.pth"],
+        ["--kind", "attributes", "--size", "9x9"],
+        ["--kind", "pixels", "--pools", "trian"],
     ],
 )
 def test_what_cannot_be_made(
-    arguments: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str], snapshot: Any
 ) -> None:
     assert run_command(["features", str(folder), *arguments]) == 2
-    assert told in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
     assert not (folder / "features").exists()
 
 

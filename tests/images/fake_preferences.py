@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.images.blender import preferences
+from clevrhope.images.blender.devices import list_devices
 from clevrhope.images.blender.protocol import write_frame
 from clevrhope.images.blender.worker import open_pipes
 
@@ -74,7 +74,7 @@ def main(folder: Path) -> None:
             sys.stderr.write("a driver crashed\n")
             sys.stderr.flush()
             os._exit(11)
-        write_frame(replies, preferences.list_devices(FakePreferences(), wanted))
+        write_frame(replies, list_devices(FakePreferences(), wanted))
 
 
 if __name__ == "__main__":

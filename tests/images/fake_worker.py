@@ -19,12 +19,12 @@ def main(folder: Path) -> None:
     sys.stderr.write("a line of chatter\n")
     sys.stderr.flush()
     if start["settings"]["samples"] == 13:
-        write_frame(replies, {"ready": False, "problem": "ModuleNotFoundError: No module named 'bpy'"})
+        write_frame(replies, {"problem": "ModuleNotFoundError: No module named 'bpy'"})
         return
     if start["settings"]["samples"] == 14:
         os._exit(3)
     device = start["gpu"]["name"] if start["gpu"] else "CPU"
-    write_frame(replies, {"ready": True, "device": device, "bpy": "4.5.0"})
+    write_frame(replies, {"device": device})
     is_first = True
     while True:
         scene = tasks.get()["scene"]

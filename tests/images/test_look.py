@@ -100,13 +100,7 @@ def test_colours_are_bytes_read_as_linear() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"color": "rad"},
-        {"shape": "teapot"},
-        {"3d_coords": [1, 2]},
-        {"rotation": None},
-    ],
+    "change", [{"color": "rad"}, {"shape": "teapot"}, {"3d_coords": [1, 2]}, {"rotation": None}]
 )
 def test_a_scene_that_cannot_be_placed_is_named(change: dict[str, Any]) -> None:
     with refused(SceneError):

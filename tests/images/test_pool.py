@@ -20,7 +20,6 @@ from clevrhope.images.blender.process import Patience, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
 from clevrhope.images.settings import RenderSettings
-from clevrhope.runtime.resources import available_bytes
 from waiting import HANG_S, wait_until
 from wording import refused
 
@@ -213,13 +212,6 @@ def test_why_a_worker_is_of_no_use_any_more(error: Exception, on_gpu: bool, said
     assert _why_unfit(error, on_gpu=on_gpu).startswith(said)
 
 
-def test_workers_that_all_fail_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 2)
-    tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "unfit"}) for i in range(100)]
-    with renderer() as made, refused(RenderError):
-        list(made.render(tasks))
-
-
 def test_a_workers_first_image_may_take_longer() -> None:
     tasks = scenes(4)
     for i in (0, 2):
@@ -242,27 +234,6 @@ def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.Monke
         found, failure = outcome(made, tasks)
     assert sorted(found) == [0, 2, 4, 6]
     assert sorted(failure.reasons) == [1, 3, 5, 7]
-
-
-def test_the_memory_of_a_job_is_its_own_and_not_the_machines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Limits as Linux writes them, of both versions; what is around a group limits it too."""
-    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS", tmp_path)
-    monkeypatch.setattr("clevrhope.runtime.resources.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
-    (tmp_path / "own").write_text("4:memory:/absent\n0::/slurm/job_7/step_0\n")
-    step = tmp_path / "slurm" / "job_7" / "step_0"
-    step.mkdir(parents=True)
-    (step / "memory.max").write_text("max\n")
-    whole = available_bytes()
-    assert whole > 1 << 28
-    (step.parent / "memory.max").write_text(f"{1 << 28}\n")
-    assert available_bytes() == 1 << 28
-    (tmp_path / "own").write_text("4:cpu,memory:/job\n")
-    (tmp_path / "memory" / "job").mkdir(parents=True)
-    assert available_bytes() == whole
-    (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{1 << 27}\n")
-    assert available_bytes() == 1 << 27
 
 
 def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
@@ -291,18 +262,12 @@ def test_workers_are_replaced_after_some_images_and_when_they_grow(monkeypatch: 
 
 
 def test_a_worker_that_cannot_work_says_why_at_once() -> None:
-    with (
-        renderer(samples=13) as made,
-        refused(RenderError),
-    ):
+    with renderer(samples=13) as made, refused(RenderError):
         list(made.render(scenes(3)))
 
 
 def test_a_worker_that_ends_at_its_start_is_not_started_for_ever() -> None:
-    with (
-        renderer(samples=14) as made,
-        refused(RenderError),
-    ):
+    with renderer(samples=14) as made, refused(RenderError):
         list(made.render(scenes(3)))
 
 
@@ -343,9 +308,7 @@ def parent() -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     process.communicate()
 
 
-def test_ctrl_c_stops_and_leaves_nothing_behind(
-    parent: tuple[subprocess.Popen[str], list[int]],
-) -> None:
+def test_ctrl_c_stops_and_leaves_nothing_behind(parent: tuple[subprocess.Popen[str], list[int]]) -> None:
     process, pids = parent
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)

@@ -171,15 +171,9 @@ def test_a_finished_scene_is_not_blamed_for_the_next_one() -> None:
 @pytest.mark.usefixtures("cluster")
 def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrhope.images.ray.engine.FAILURES_IN_A_ROW", 2)
-    for width in (
-        13,
-        14,
-    ):
+    for width in (13, 14):
         rendering = replace(TINY, width=width)
-        with (
-            RayRenderer(rendering, NATIVE, workers=1, actor=FakeActor) as renderer,
-            refused(RenderError),
-        ):
+        with RayRenderer(rendering, NATIVE, workers=1, actor=FakeActor) as renderer, refused(RenderError):
             list(renderer.render([(0, {"do": "ok", "value": 0})]))
 
 
@@ -190,10 +184,7 @@ def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None
         while len(ready(all_places)) < 2:
             assert len(dict(all_places.render(tasks))) == 2
         monkeypatch.setattr("clevrhope.images.ray.engine.PLACE_TIMEOUT_S", 2.0)
-        with (
-            RayRenderer(TINY, NATIVE, workers=1, actor=FakeActor) as renderer,
-            refused(RenderError),
-        ):
+        with RayRenderer(TINY, NATIVE, workers=1, actor=FakeActor) as renderer, refused(RenderError):
             list(renderer.render(tasks))
 
 

@@ -1,8 +1,6 @@
 """Small images out of Blender, and the facts that they have to show."""
 
 import json
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,20 +196,6 @@ def test_the_time_before_the_first_sample_is_told_apart() -> None:
         (is_first, seconds, sync_s), (is_first_too, *_) = renderer.pool.timings
     assert (is_first, is_first_too) == (True, False)
     assert 0.0 < sync_s < seconds
-
-
-@pytest.mark.slow
-def test_a_worker_killed_in_the_middle_is_replaced() -> None:
-    scenes = [(i, {"objects": [thing(color=c)]}) for i, c in enumerate(["red", "blue", "gray", "green"] * 2)]
-    with CyclesRenderer(settings=SMALL, workers=2) as renderer:
-        undisturbed = dict(renderer.render(scenes))
-        found: dict[int, Pixels] = {}
-        for key, pixels in renderer.render(scenes):
-            if not found:
-                os.kill(renderer.pool.pids[0], signal.SIGKILL)
-            found[key] = pixels
-    assert sorted(found) == list(range(8))
-    assert all((found[key] == undisturbed[key]).all() for key in found)
 
 
 @pytest.mark.slow

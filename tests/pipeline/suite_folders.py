@@ -15,6 +15,15 @@ SPLITS = ("complex_iid", "complex_ood", "test")
 SIZES = {"train": 60, "complex_iid": 180, "complex_ood": 40, "test": 90}
 ASKED: dict[str, Any] = {"hops": (HOP, "none"), "splits": SPLITS, "render": False, "sizes": SIZES}
 
+ENTRY = {
+    "test": "order",
+    "tier": "in",
+    "source": ["comparison 0", "comparison 1", "comparison 2", "comparison 3"],
+    "change": {"<*>": "<*2>", "<*2>": "<*>"},
+    "relation": "same",
+}
+"""A test of a suite of one's own."""
+
 
 @pytest.fixture(scope="session")
 def plain_suites(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,12 +9,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request, tree
+from building import Cli, request, tree
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import ADDED
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_questions import rows_of_added, rows_of_own
@@ -144,13 +144,10 @@ def test_the_held_out_pair_stays_held_out(made: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_folder_lists_it_and_a_larger_train_set_removes_it(made: Path, tmp_path: Path) -> None:
     out = shutil.copytree(made, tmp_path / "out")
     layout = Layout(out)
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert manifest.suites[HOP]["carets"]["train_carets"] == {"pairs": 120, "originals": 1205}
     assert f"hops/{HOP}/suites/carets/train_carets.h5" in manifest.files
     before = tree(out)
@@ -160,8 +157,7 @@ def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
         request(out, hops=(HOP,), splits=("train",), render=False, sizes={**SIZES, "train": 1300})
     )
     assert summary.suites == {"carets": [HOP], "rad": [HOP]}
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert manifest.suites[HOP].keys() == {"carets"}
     assert manifest.suites[HOP]["carets"].keys() == {"complex_iid"}
     assert not layout.suite(HOP, "rad").exists()
@@ -170,14 +166,11 @@ def test_the_folder_lists_it_and_a_larger_train_set_removes_it(
     assert audit(out).ok
 
 
-def test_the_command_says_how_many_were_added(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_how_many_were_added(made: Path, tmp_path: Path, cli: Cli) -> None:
     out = shutil.copytree(made, tmp_path / "out")
-    assert run_command(["suite", "carets", str(out), "--hop", HOP, "--train"]) == 0
-    assert f"{HOP} train_carets: 1,205 questions and 120 added\n" in capsys.readouterr().out
-    assert run_command(["suite", "carets", str(out), "--train", "--json", "--quiet"]) == 0
-    splits = json.loads(capsys.readouterr().out)["splits"]
+    said = cli("suite", "carets", out, "--hop", HOP, "--train").out
+    assert f"{HOP} train_carets: 1,205 questions and 120 added\n" in said
+    splits = json.loads(cli("suite", "carets", out, "--train", "--json", "--quiet").out)["splits"]
     assert [(each["hop"], each["split"]) for each in splits] == [
         ("none", "train_carets"),
         (HOP, "train_carets"),
@@ -208,15 +201,13 @@ def test_a_suite_with_too_few_partners_is_refused(
     assert {name: each for name, each in tree(out).items() if not name.startswith(".")} == before
 
 
-def test_a_folder_without_train_sets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_without_train_sets(tmp_path: Path, cli: Cli) -> None:
     build(request(tmp_path / "out", hops=(HOP,), splits=("complex_iid",), render=False, sizes=SIZES))
-    assert run_command(["suite", "carets", str(tmp_path / "out"), "--train"]) == 2
-    assert "there is no train set, on which paired tests are made" in capsys.readouterr().err
+    said = cli("suite", "carets", tmp_path / "out", "--train", code=2).err
+    assert "there is no train set, on which paired tests are made" in said
 
 
-def test_a_vocabulary_that_other_files_need_is_not_replaced(
-    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_vocabulary_that_other_files_need_is_not_replaced(made: Path, tmp_path: Path, cli: Cli) -> None:
     out = Path(shutil.copytree(made, tmp_path / "out"))
     own = tmp_path / "mine"
     own.mkdir()
@@ -243,5 +234,4 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(
         (["--per-cell", "3"], "--train does not go with --per-cell"),
         (["--from", "search"], "--train does not go with --from search"),
     ):
-        assert run_command(["suite", "carets", str(out), "--train", *options]) == 2
-        assert message in capsys.readouterr().err
+        assert message in cli("suite", "carets", out, "--train", *options, code=2).err

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make, request, stamps, tree
+from building import Cli, Make, request, stamps, tree
 from clevr_making import MadeClevr, Row, make_clevr
 from painting import PaintedRenderer
 from PIL import Image
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.layout import Layout
@@ -179,7 +178,7 @@ def test_no_other_run_begins_between_the_first_look_at_a_folder_and_its_end(
 
     def begun_meanwhile(resolved: Resolved) -> None:
         monkeypatch.undo()
-        with refused(FolderInUseError):
+        with pytest.raises(FolderInUseError, match="another run is writing here"):
             make(out, **asked(clevr))
 
     monkeypatch.setattr(run, "try_each_split", begun_meanwhile)
@@ -188,7 +187,7 @@ def test_no_other_run_begins_between_the_first_look_at_a_folder_and_its_end(
 
 
 def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
-    clevr: MadeClevr, tmp_path: Path, make: Make, capsys: pytest.CaptureFixture[str]
+    clevr: MadeClevr, tmp_path: Path, make: Make, cli: Cli
 ) -> None:
     out = tmp_path / "out"
 
@@ -211,16 +210,8 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     copied = make_clevr(tmp_path / "copied", 3)
     copied.change(lambda rows: rows[2]["objects"][1].update(shape="cone"))
     import_refused(SceneError, clevr=copied.root)
-    command = [
-        "build",
-        "--hop",
-        "rubber_cylinder",
-        "--no-render",
-        "--out",
-        str(out),
-        "--clevr",
-        str(clevr.root),
-    ]
+    command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(out)]
+    command += ["--clevr", str(clevr.root)]
     config = tmp_path / "c.toml"
     for text, options, message in (
         (
@@ -232,13 +223,11 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
         ('clevr_share = "much"', [], 'clevr_share is "much"; expected a number'),
     ):
         config.write_text(text)
-        assert run_command([*command, "--config", str(config), *options]) == 2
-        assert message in capsys.readouterr().err
+        assert message in cli(*command, "--config", config, *options, code=2).err
         assert not out.exists()
-    assert run_command([*command[:-2], "--clevr-share", "0.5"]) == 2
-    assert "give --clevr too" in capsys.readouterr().err
+    assert "give --clevr too" in cli(*command[:-2], "--clevr-share", "0.5", code=2).err
     config.write_text(f'clevr = "{clevr.root}"\nclevr_share = 0.5')
-    assert run_command([*command[:-2], "--seed", "1", "--quiet", "--config", str(config)]) == 0
+    cli(*command[:-2], "--seed", "1", "--quiet", "--config", config)
     assert json.loads((out / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.5
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import command, request, tree
+from building import Cli, request, tree
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
@@ -17,6 +17,7 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ClevrhopeError, SceneError
 from clevrhope.pipeline import build
 from clevrhope.programs import execute_batch
+from clevrhope.runtime import assets
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
 from wording import refused
 
@@ -157,56 +158,27 @@ def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Pat
     assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
 
 
-@pytest.mark.slow
-def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
-    from clevrhope.runtime import assets
+DEMO = ("build", "--covr", "--preset", "demo", "--no-render", "--seed", "5", "--out")
 
+
+def test_they_need_a_world_with_room_for_them(tmp_path: Path, cli: Cli) -> None:
     properties = json.loads((assets.blender_assets() / "properties.json").read_text())
     properties["shapes"] = {"cube": properties["shapes"]["cube"]}
     path = tmp_path / "properties.json"
     path.write_text(json.dumps(properties))
-    running = command(
-        "build",
-        "--covr",
-        "--preset",
-        "demo",
-        "--no-render",
-        "--properties",
-        path,
-        "--seed",
-        "5",
-        "--out",
-        tmp_path / "out",
-    )
-    _, errors = running.communicate()
-    assert running.returncode == 2, errors
-    assert "no question of template query_object can be asked in this world: it has one shape" in errors
-    assert not (tmp_path / "out").exists() or not (tmp_path / "out" / "covr").exists()
+    error = cli(*DEMO, tmp_path / "out", "--properties", path, code=2).err
+    assert "no question of template query_object can be asked in this world: it has one shape" in error
+    assert not (tmp_path / "out" / "covr").exists()
 
 
-def test_their_settings_need_them(tmp_path: Path) -> None:
-    running = command("build", "--hop", "none", "--covr-hold", "words", "--out", tmp_path / "out")
-    _, errors = running.communicate()
-    assert running.returncode == 2
-    assert "--covr-hold: this is a setting of questions over several images; add --covr" in errors
+def test_their_settings_need_them(tmp_path: Path, cli: Cli) -> None:
+    error = cli("build", "--hop", "none", "--covr-hold", "words", "--out", tmp_path / "out", code=2).err
+    assert "--covr-hold: this is a setting of questions over several images; add --covr" in error
 
 
 @pytest.mark.slow
-def test_without_a_pair_they_are_made_of_none(tmp_path: Path) -> None:
-    running = command(
-        "build",
-        "--covr",
-        "--preset",
-        "demo",
-        "--no-render",
-        "--seed",
-        "5",
-        "--out",
-        tmp_path / "out",
-        "--quiet",
-    )
-    _, errors = running.communicate()
-    assert running.returncode == 0, errors
+def test_without_a_pair_they_are_made_of_none(tmp_path: Path, cli: Cli) -> None:
+    cli(*DEMO, tmp_path / "out", "--quiet")
     assert list(existing_manifest(Layout(tmp_path / "out").manifest).covr) == ["none"]
     with refused(ClevrhopeError):
         build(request(tmp_path / "prelim", covr=True, render=False, hops=(), prelim=("cyan",)))

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from building import Make, request
+from building import Cli, Make, request
 from clevr_making import make_clevr
 
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import DESIGNS, resolve_config
@@ -45,17 +44,15 @@ def test_a_file_and_an_option_override_it(tmp_path: Path) -> None:
     assert config.world == {"directions": "clevr", "min_pixels": 100}
 
 
-def test_an_unknown_design_gets_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_an_unknown_design_gets_a_sentence(cli: Cli, tmp_path: Path) -> None:
     asked = ["build", "--hop", "rubber_cylinder", "--design", "offical", "--out", str(tmp_path / "out")]
-    assert run_command(asked) == 2
-    assert '--design is "offical" (did you mean "official"?); expected "official"' in capsys.readouterr().err
+    assert '--design is "offical" (did you mean "official"?); expected "official"' in cli(*asked, code=2).err
     assert list(DESIGNS) == ["official"]
 
 
-def test_orders_of_clevrs_scenes_get_a_sentence(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_orders_of_clevrs_scenes_get_a_sentence(cli: Cli, tmp_path: Path) -> None:
     asked = ["build", "--hop", "rubber_cylinder", "--out", str(tmp_path / "out")]
-    assert run_command([*asked, "--clevr-order", "first"]) == 2
-    error = capsys.readouterr().err
+    error = cli(*asked, "--clevr-order", "first", code=2).err
     assert "--clevr-order" in error
     assert "give --clevr too" in error
     with refused(ConfigError):
@@ -115,13 +112,11 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
     make(layout.root, config=replace(config, clevr_order=None), render=False)
 
 
-def test_shared_places_and_fewer_combinations_get_a_sentence(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_shared_places_and_fewer_combinations_get_a_sentence(cli: Cli, tmp_path: Path) -> None:
     asked = ["build", "--hop", "rubber_cylinder", "--diversity", "4", "--no-render", "--quiet"]
     out = ["--out", str(tmp_path / "out")]
-    assert run_command([*asked, "--design", "official", *out]) == 2
-    assert "--design official has, shows all of them; give --minimal-pool own" in capsys.readouterr().err
+    said = cli(*asked, "--design", "official", *out, code=2).err
+    assert "--design official has, shows all of them; give --minimal-pool own" in said
     assert not (tmp_path / "out").exists()
 
 

@@ -84,28 +84,11 @@ def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
         np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.image("test_ood", index))))
 
 
-def test_other_settings_are_an_error_that_says_what_differs(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", render=False)
-    before = tree(tmp_path / "out")
-    with refused(DatasetError):
-        make(tmp_path / "out", seed=6)
-    assert tree(tmp_path / "out") == before
-
-
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
     with refused(DatasetError):
         make(tmp_path)
     assert tree(tmp_path).keys() == {"thesis.tex"}
-
-
-def test_a_file_that_was_lost_is_made_again(tmp_path: Path, make: Make) -> None:
-    make(tmp_path / "out", hops=("rubber_cylinder", "cyan_cylinder"))
-    before = tree(tmp_path / "out")
-    (tmp_path / "out" / "hops" / "cyan_cylinder" / "train.h5").unlink()
-    next((tmp_path / "out" / "images" / "train").iterdir()).unlink()
-    make(tmp_path / "out")
-    assert tree(tmp_path / "out") == before
 
 
 def test_the_manifest_lists_every_file_with_size_and_checksum(tmp_path: Path, make: Make) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import Make, request, stamps, tree
+from building import Make, renderer, request, stamps, tree
 from fake_renderer import FakeRenderer
 
 from benchmarks.reference_images import reference_scenes
@@ -90,7 +90,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A dataset with images in HDF5 and masks."""
     out = tmp_path_factory.mktemp("whole") / "data"
     asked = request(out, images="h5", passes=("mask",))
-    build(asked, make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers))
+    build(asked, make_renderer=renderer)
     return out
 
 
@@ -98,7 +98,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def text_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Its questions and scenes, as a run leaves them that is killed before the first image."""
     out = tmp_path_factory.mktemp("text") / "data"
-    with refused(ClevrhopeError):
+    with pytest.raises(ClevrhopeError, match="worker"):
         build(request(out, images="h5", passes=("mask",)), make_renderer=Never)
     return out
 
@@ -209,10 +209,6 @@ def extended(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def data(extended: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(extended, tmp_path / "data"))
-
-
-def renderer(settings: Any, workers: Any) -> FakeRenderer:
-    return FakeRenderer(settings=settings, workers=workers)
 
 
 def test_features_leave_a_users_files_beside_their_pools(data: Path) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request, tree
-from fake_renderer import FakeRenderer
+from building import renderer, request, tree
 
 from clevrhope.errors import DatasetError
 from clevrhope.export import FORMATS, export
@@ -34,10 +33,6 @@ NAMES: dict[str, Any] = {
     "empty": "",
 }
 """What no HOP, split or pool can be called."""
-
-
-def renderer(settings: Any, workers: Any) -> FakeRenderer:
-    return FakeRenderer(settings=settings, workers=workers)
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

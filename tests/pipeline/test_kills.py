@@ -23,19 +23,8 @@ SEED = 11
 
 
 def build(settings: Path, out: Path) -> subprocess.Popen[str]:
-    few = ("--test-questions", "30", "--splits", "complex_ood", "--images", "png")
-    arguments = (
-        "--hop",
-        "rubber_cylinder",
-        *few,
-        "--images",
-        "png",
-        "--seed",
-        "5",
-        "--workers",
-        "2",
-        "--quiet",
-    )
+    arguments = ["--hop", "rubber_cylinder", "--splits", "complex_ood", "--test-questions", "30"]
+    arguments += ["--images", "png", "--seed", "5", "--workers", "2", "--quiet"]
     return subprocess.Popen(
         [sys.executable, "-c", COMMAND, "build", *arguments, "--config", settings, "--out", out],
         stderr=subprocess.PIPE,

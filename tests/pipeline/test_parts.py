@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import command, request, tree
+from building import renderer, request, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.dataset.layout import Layout
@@ -24,10 +24,6 @@ def part(out: Path, shard: str, **changes: Any) -> PartSummary:
 
 def joined(parts: list[Path], out: Path, **changes: Any) -> Summary:
     return merge(parts, request(out, **{"hops": HOPS, "sizes": SIZES, **changes}), make_renderer=renderer)
-
-
-def renderer(settings: Any, workers: Any) -> FakeRenderer:
-    return FakeRenderer(settings=settings, workers=workers)
 
 
 @pytest.fixture(scope="module")
@@ -104,20 +100,3 @@ def test_a_shard_that_is_none(text: str) -> None:
 def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
     with refused(ConfigError):
         build_part(replace(request(tmp_path / "part"), seed=None), Shard(1, 2))
-
-
-@pytest.mark.slow
-def test_the_command_line(tmp_path: Path) -> None:
-    options = ["--hop", "rubber_cylinder", "--seed", "5", "--no-render", "--quiet"]
-    for number in (1, 2):
-        run = command("build", *options, "--shard", f"{number}/2", "--out", tmp_path / str(number))
-        _, problems = run.communicate()
-        assert run.returncode == 0, problems
-    run = command(
-        "merge", tmp_path / "1", tmp_path / "2", *options[:2], "--no-render", "--out", tmp_path / "out"
-    )
-    told, problems = run.communicate()
-    assert run.returncode == 0, problems
-    assert "To reproduce: --seed 5" in told
-    build(request(tmp_path / "whole", render=False))
-    assert tree(tmp_path / "out") == tree(tmp_path / "whole")

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request, tree
+from building import Cli, request, tree
 
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.config.sources import resolve_config
-from clevrhope.dataset.manifest import read_manifest, write_manifest
+from clevrhope.dataset.manifest import existing_manifest, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
-from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
+from clevrhope.pipeline import Request, Summary, build
 from wording import refused
 
 #: A fifth of an image's sides: whoever looks at what is in them takes whole ones.
@@ -63,8 +62,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
     said, errors = native.communicate()
     assert native.returncode == 0, errors
     assert "images rendered" in said
-    manifest = read_manifest(tmp_path / "made" / "manifest.json")
-    assert manifest is not None
+    manifest = existing_manifest(tmp_path / "made" / "manifest.json")
     assert manifest.rendering == {
         "renderer": "native",
         "width": 480,
@@ -106,8 +104,7 @@ def test_a_folder_is_bound_to_what_made_its_images(
 def test_images_of_another_revision_are_not_added_to(there: int | None, tmp_path: Path) -> None:
     make(tmp_path)
     path = tmp_path / "manifest.json"
-    manifest = read_manifest(path)
-    assert manifest is not None
+    manifest = existing_manifest(path)
     assert manifest.rendering is not None
     said = {name: value for name, value in manifest.rendering.items() if name != "revision"}
     write_manifest(path, replace(manifest, rendering=said if there is None else {**said, "revision": there}))
@@ -125,57 +122,21 @@ def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_manifests_from_before_there_was_a_choice_are_blenders(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", _painted)
-    make(tmp_path, RenderSettings())
-    path = tmp_path / "manifest.json"
-    manifest = read_manifest(path)
-    assert manifest is not None
-    assert manifest.rendering is not None
-    before = {name: value for name, value in manifest.rendering.items() if name != "renderer"}
-    write_manifest(path, replace(manifest, rendering=before))
-    with refused(DatasetError):
-        make(tmp_path)
-    assert make(tmp_path, RenderSettings()).n_rendered == 0
-    after = read_manifest(path)
-    assert after is not None
-    assert after.rendering == manifest.rendering
-
-
-@pytest.mark.slow
-def test_parts_agree_on_the_renderer(tmp_path: Path) -> None:
-    parts = [tmp_path / "1", tmp_path / "2"]
-    for number, part in enumerate(parts, 1):
-        build_part(asked(part), parse_shard(f"{number}/2"))
-    other = replace(TINY, quality="standard")
-    build_part(asked(tmp_path / "other", other), parse_shard("2/2"))
-    with refused(DatasetError):
-        merge([parts[0], tmp_path / "other"], asked(tmp_path / "mixed"))
-    with refused(DatasetError):
-        merge(parts, asked(tmp_path / "mixed", RenderSettings()))
-
-
-@pytest.mark.slow
-def test_merge_takes_renderer_and_passes_from_the_parts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_merge_takes_renderer_and_passes_from_the_parts(tmp_path: Path, cli: Cli) -> None:
     settings = tmp_path / "native.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
     few = ["--hop", "none", "--splits", "val,test", "--test-questions", "18", "--quiet"]
     made = ["build", *few, "--seed", "3", "--config", str(settings), "--passes", "mask,depth"]
     for part in ("1/2", "2/2"):
-        assert run_command([*made, "--shard", part, "--out", str(tmp_path / part[0])]) == 0
+        cli(*made, "--shard", part, "--out", tmp_path / part[0])
     parts = [str(tmp_path / "1"), str(tmp_path / "2")]
-    assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
-    assert run_command([*made, "--out", str(tmp_path / "w")]) == 0
+    cli("merge", *parts, *few, "--out", tmp_path / "joined")
+    cli(*made, "--out", tmp_path / "w")
     assert tree(tmp_path / "joined") == tree(tmp_path / "w")
     manifests = [read_manifest(tmp_path / name / "manifest.json") for name in ("joined", "w")]
     assert manifests[0] == manifests[1], "the requests of the parts are those of the whole"
     other = ["merge", *parts, *few, "--quality", "draft", "--out", str(tmp_path / "other")]
-    assert run_command(other) == 2
-    assert 'quality is "standard" there, "draft" asked for' in capsys.readouterr().err
+    assert 'quality is "standard" there, "draft" asked for' in cli(*other, code=2).err
 
 
 @pytest.mark.slow
@@ -200,17 +161,13 @@ PLAN_NATIVE = (*PLAN, "--renderer", "native", "--quality", "draft")
 
 
 @pytest.mark.slow
-def test_plan_measures_with_the_renderer_that_was_chosen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_plan_measures_with_the_renderer_that_was_chosen(tmp_path: Path, cli: Cli) -> None:
     arguments = [*PLAN_NATIVE, "--out", str(tmp_path / "none")]
-    assert run_command([*arguments, "--json"]) == 0
-    planned = json.loads(capsys.readouterr().out)
+    planned = json.loads(cli(*arguments, "--json").out)
     assert planned["rendering"]["renderer"] == "native"
     assert planned["seconds_per_image"] > 0
     assert planned["seconds"] > planned["seconds_per_image"]
-    assert run_command(arguments) == 0
-    assert "an image with --renderer native --quality draft, measured now" in capsys.readouterr().out
+    assert "an image with --renderer native --quality draft, measured now" in cli(*arguments).out
     assert not (tmp_path / "none").exists()
 
 

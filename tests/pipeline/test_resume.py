@@ -3,7 +3,6 @@
 import json
 import random
 import shutil
-import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -11,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import Make, command, request, tree
+from building import Cli, Make, command, request, tree
 from fake_renderer import FakeRenderer
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.describe.info.overview import read_overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
-from waiting import HANG_S, wait_until
+from waiting import wait_until
 from wording import refused
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
@@ -68,20 +66,6 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(
     _, errors = last.communicate()
     assert last.returncode == 0, errors
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
-
-
-@pytest.mark.slow
-def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
-    running = command(*BUILD, "--out", tmp_path / "stopped", hangs_after=10)
-    images = tmp_path / "stopped" / "images"
-    wait_until(lambda: any(images.glob("*/*.png")), "an image is rendered")
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=HANG_S)
-    assert running.returncode == 130
-    assert errors.strip() == "clevrhope: stopped; run the same command to resume"
-    make(tmp_path / "stopped")
-    make(tmp_path / "whole")
-    assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
 
 
 def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) -> None:
@@ -150,12 +134,11 @@ class SetsAside(FakeRenderer):
 
 @pytest.mark.slow
 def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
-    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr("clevrhope.images.blender.cycles.CyclesRenderer", SetsAside)
     out = tmp_path / "out"
-    assert run_command([*BUILD, "--out", str(out)]) == 1
-    told = capsys.readouterr().err
+    told = cli(*BUILD, "--out", out, code=1).err
     make(tmp_path / "whole")
     pools = sorted(path.name for path in (tmp_path / "whole" / "images").iterdir() if path.is_dir())
     missing = [min((tmp_path / "whole" / "images" / pool).iterdir()).name for pool in pools]
@@ -176,15 +159,12 @@ def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
 
 
 @pytest.mark.slow
-def test_a_second_run_is_told_which_one_holds_the_folder(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_run_is_told_which_one_holds_the_folder(tmp_path: Path, cli: Cli) -> None:
     running = command(*BUILD, "--out", tmp_path, hangs_after=1)
     wait_until((tmp_path / "images").is_dir, "rendering begins")
-    assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 1
-    told = capsys.readouterr().err
+    told = cli(*BUILD, "--no-render", "--out", tmp_path, code=1).err
     running.kill()
     running.communicate()
     assert told.startswith(f"clevrhope: {tmp_path}: another run is writing here (process {running.pid} on ")
     assert told.endswith("wait for it, or choose another --out\n")
-    assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 0
+    cli(*BUILD, "--no-render", "--out", tmp_path)

@@ -12,9 +12,8 @@ from building import Make, request
 from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import LeakReport
-from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.layout import Layout
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import DatasetError
 from clevrhope.pipeline import build
 from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
@@ -148,13 +147,3 @@ def test_our_own_templates_and_nothing_held_out(tmp_path: Path, make: Make) -> N
     for split in ("train", "val", "test"):
         path = Path("hops/none") / f"{split}.h5"
         assert (tmp_path / "out" / path).read_bytes() == (tmp_path / "plain" / path).read_bytes()
-
-
-def test_other_strengths_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "my.toml"
-    file.write_text('strictness = "implied"\n')
-    assert resolve_config(file=file).strictness == "implied"
-    assert resolve_config(file=file, strictness="description").strictness == "description"
-    file.write_text('strictness = "implies"\n')
-    with refused(ConfigError):
-        resolve_config(file=file)

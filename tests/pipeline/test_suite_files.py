@@ -9,14 +9,14 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from building import request, tree
+from building import Cli, request, tree
 from suite_folders import ASKED, HOP
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset import suite_files
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.pipeline import build, suites
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.suites import make_suite, remove_suite
@@ -89,23 +89,20 @@ def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
     assert tree(folder) == before
 
 
-def test_a_removed_suite_leaves_nothing(
-    folder: Path, plain_suites: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["suite", "carets", str(folder), "--remove", "--hop", "cylinder_rubber"]) == 0
-    assert capsys.readouterr().out == f"{folder}: carets of {HOP} was removed\n"
+def test_a_removed_suite_leaves_nothing(folder: Path, plain_suites: Path, cli: Cli) -> None:
+    said = cli("suite", "carets", folder, "--remove", "--hop", "cylinder_rubber").out
+    assert said == f"{folder}: carets of {HOP} was removed\n"
     assert not Layout(folder).suite(HOP, "carets").exists()
     assert "### carets" not in sheet_of(folder)
     assert "### rad" in sheet_of(folder)
     assert "### carets" in sheet_of(folder, "none")
     assert audit(folder).ok
-    assert run_command(["suite", "carets", str(folder), "--remove", "--json"]) == 0
     removed = {"folder": str(folder), "suite": "carets", "removed": ["none"]}
-    assert json.loads(capsys.readouterr().out) == removed
+    assert json.loads(cli("suite", "carets", folder, "--remove", "--json").out) == removed
     assert remove_suite(folder, "rad") == ("none", HOP)
     assert tree(folder) == tree(plain_suites)
-    assert run_command(["suite", "rad", str(folder), "--remove"]) != 0
-    assert f'{folder}: no suite "rad"; there is none' in capsys.readouterr().err
+    error = cli("suite", "rad", folder, "--remove", code=2).err
+    assert f'{folder}: no suite "rad"; there is none' in error
 
 
 @pytest.mark.slow
@@ -159,8 +156,7 @@ def test_a_removal_that_is_killed_can_be_repeated(
         with pytest.raises(KeyboardInterrupt):
             remove_suite(folder, "rad", hops=[HOP])
     # What is left is not taken for a suite: a file that the manifest lists is missing.
-    manifest = read_manifest(Layout(folder).manifest)
-    assert manifest is not None
+    manifest = existing_manifest(Layout(folder).manifest)
     assert "rad" in manifest.suites[HOP]
     guesses = str(folder.with_name("guesses.jsonl"))
     guess = ["baseline", str(folder), "--kind", "always_no", "--suite", "rad", "--out", guesses]
@@ -191,20 +187,19 @@ def test_files_of_a_user_stay(folder: Path) -> None:
     assert suite_files.suites_in(Layout(folder), HOP) == ("carets",)
 
 
-def test_stats_show_suites(paired_suites: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["stats", str(paired_suites), "--hop", HOP]) == 0
-    told = capsys.readouterr().out
+def test_stats_show_suites(paired_suites: Path, cli: Cli) -> None:
+    told = cli("stats", paired_suites, "--hop", HOP).out
     for suite in ("carets", "rad"):
         assert f"Paired tests: {suite} on complex_iid" in told
-    assert run_command(["stats", str(paired_suites), "--hop", HOP, "--splits", "complex_ood", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["hops"][HOP]["suites"]
+    found = json.loads(cli("stats", paired_suites, "--hop", HOP, "--splits", "complex_ood", "--json").out)[
+        "hops"
+    ][HOP]["suites"]
     assert {suite: list(splits) for suite, splits in found.items()} == {
         "carets": ["complex_ood"],
         "rad": ["complex_ood"],
     }
     of_rad = found["rad"]["complex_ood"]
-    manifest = read_manifest(Layout(paired_suites).manifest)
-    assert manifest is not None
+    manifest = existing_manifest(Layout(paired_suites).manifest)
     assert of_rad["pairs"] == manifest.suites[HOP]["rad"]["complex_ood"]["pairs"]
     assert sum(test["pairs"] for test in of_rad["tests"].values()) == of_rad["pairs"]
     for test in of_rad["tests"].values():
@@ -213,9 +208,7 @@ def test_stats_show_suites(paired_suites: Path, capsys: pytest.CaptureFixture[st
     assert of_rad["tests"]["any"]["relations"] == ["positive"]
 
 
-def test_the_command_says_why_a_test_has_no_pairs(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_why_a_test_has_no_pairs(folder: Path, tmp_path: Path, cli: Cli) -> None:
     never = {"answer": ["purple"], "set": ["<C>"], "unset": ["<C>"]}
     entry = {"tier": "in", "relation": "same", "wording": "phrasing"}
     rows = [
@@ -226,8 +219,7 @@ def test_the_command_says_why_a_test_has_no_pairs(
     own.mkdir()
     (own / "tests.json").write_text(json.dumps(rows))
     command = ["suite", "own", str(folder), "--templates", str(own), "--hop", HOP]
-    assert run_command(command) == 0
-    told = capsys.readouterr().out
+    told = cli(*command).out
     reason = r"  No pairs of nothing: it does not meet the test's conditions \((\d+) of \1 questions\)\n"
     assert re.search(reason, told)
     assert f"{HOP} complex_ood: " in told
@@ -236,8 +228,7 @@ def test_the_command_says_why_a_test_has_no_pairs(
 
 
 def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> None:
-    manifest = read_manifest(Layout(folder).manifest)
-    assert manifest is not None
+    manifest = existing_manifest(Layout(folder).manifest)
     same = plan_json(make_plan(request(folder, **ASKED)))["suites"]
     assert [(each["hop"], each["suite"]) for each in same] == [
         ("none", "carets"),

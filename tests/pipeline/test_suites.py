@@ -1,4 +1,4 @@
-"""`clevrhope suite`: the same bytes however it runs, files that belong to the folder, errors in sentences."""
+"""`clevrhope suite`: the same bytes however it runs, files that belong to the folder, and searches."""
 
 import json
 import os
@@ -6,19 +6,18 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request, tree
-from suite_folders import ASKED, HOP, SIZES
+from building import Cli, request, tree
+from suite_folders import ASKED, ENTRY, HOP, SIZES
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError, TemplateError
@@ -69,8 +68,7 @@ def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_s
     of_hops = [each(hop) for hop in (HOP, "none") for each in (layout.hop_datasheet, layout.hop_measured)]
     sheets = {layout.relative(path) for path in of_hops}
     assert {name for name in before if after[name] != before[name]} == {"manifest.json", *sheets}
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert {name: manifest.files[name].sha256 for name in new | sheets} == {
         name: after[name] for name in new | sheets
     }
@@ -124,15 +122,14 @@ def test_a_run_that_was_killed_leaves_nothing_in_the_way(
 
 
 @pytest.mark.slow
-def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_larger_split_loses_its_suites(with_pairs: Path) -> None:
     layout = Layout(with_pairs)
     summary = build(request(with_pairs, **{**ASKED, "sizes": LARGER}))
     assert summary.suites == {"carets": [HOP], "rad": [HOP]}
     there = {name for name in tree(with_pairs) if "/suites/" in name}
     assert not {name for name in there if "complex_iid" in name}
     assert {f"hops/{HOP}/suites/rad/vocab.json", f"hops/{HOP}/suites/rad/complex_ood.h5"} < there
-    manifest = read_manifest(layout.manifest)
-    assert manifest is not None
+    manifest = existing_manifest(layout.manifest)
     assert {name for name in manifest.files if "/suites/" in name} == there
     assert manifest.suites[HOP]["rad"].keys() == {"complex_ood"}
     assert audit(with_pairs).ok
@@ -145,16 +142,13 @@ def test_a_larger_split_loses_its_suites(with_pairs: Path, capsys: pytest.Captur
 
 
 @pytest.mark.slow
-def test_the_command_says_which_suites_to_make_again(
-    with_pairs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_says_which_suites_to_make_again(with_pairs: Path, cli: Cli) -> None:
     again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(with_pairs)]
-    assert run_command([*again, "--quiet"]) == 0
-    assert run_command([*again, "--test-questions", "300"]) == 0
+    cli(*again, "--quiet")
+    out = cli(*again, "--test-questions", "300").out
     said = "Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
-    assert f"{said}carets of {HOP}, rad of {HOP}\n" in capsys.readouterr().out
-    assert run_command([*again, "--test-questions", "310", "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["suites_removed"] == {}
+    assert f"{said}carets of {HOP}, rad of {HOP}\n" in out
+    assert json.loads(cli(*again, "--test-questions", "310", "--json", "--quiet").out)["suites_removed"] == {}
 
 
 @pytest.mark.slow
@@ -168,11 +162,11 @@ def test_question_files_that_come_later_leave_pairs_as_they_are(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_suites_are_of_whole_datasets(tmp_path: Path, cli: Cli) -> None:
     asked = request(tmp_path / "part", **ASKED)
     build_part(asked, parse_shard("1/1"))
-    assert run_command(["suite", "rad", str(asked.out)]) == 1
-    assert "part 1/1 of a dataset, made by build --shard; join the parts first" in capsys.readouterr().err
+    said = cli("suite", "rad", asked.out, code=1).err
+    assert "part 1/1 of a dataset, made by build --shard; join the parts first" in said
     assert not list(asked.out.glob("hops/*/suites"))
     whole = make(tmp_path / "whole")
     make_suite(whole, "rad")
@@ -184,11 +178,13 @@ def test_suites_are_of_whole_datasets(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
-    folder: Path, paired_suites: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, paired_suites: Path, cli: Cli
 ) -> None:
     arguments = ["suite", "carets", str(folder), "--from", "search", "--per-cell", "6"]
-    assert run_command([*arguments, "--hop", HOP, "--json", "--quiet"]) == 0
-    made = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}
+    made = {
+        split["split"]: split
+        for split in json.loads(cli(*arguments, "--hop", HOP, "--json", "--quiet").out)["splits"]
+    }
     for split, said in made.items():
         assert said["per_cell"] == 6
         pairs = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS)
@@ -210,9 +206,8 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert ood["ontology"]["short"] == {}
     assert audit(folder).ok
     before_again = tree(folder)
-    assert run_command([*arguments, "--hop", HOP]) == 0
+    out = cli(*arguments, "--hop", HOP).out
     assert tree(folder) == before_again
-    out = capsys.readouterr().out
     assert re.search(r"  rephrase +in +\d+ +\d+ +- +- +\d+\n", out)
 
 
@@ -221,118 +216,6 @@ def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
     counts = {test.test: test.n_pairs for test in made[0].tests}
     assert counts["rephrase"] > 0
     assert counts["rephrase_and"] == 0
-
-
-def suite_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert run_command(["suite", *arguments]) in (1, 2)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Traceback" not in err
-    return err
-
-
-def unfinished(out: Path) -> list[str]:
-    path = Layout(out).manifest
-    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    return ["rad", str(out)]
-
-
-BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
-    "a near name": (lambda out: ["caret", str(out)], 'no suite "caret" (did you mean "carets"?)'),
-    "the name of other questions": (lambda out: ["covr", str(out)], 'a suite cannot be called "covr"'),
-    "no name": (lambda out: ["../carets", str(out)], "cannot be the name of a suite; use letters, digits"),
-    "no such pair": (
-        lambda out: ["rad", str(out), "--hop", "rubber_cylinders"],
-        f'no HOP "rubber_cylinders" (did you mean "{HOP}"?); there are: ',
-    ),
-    "not a dataset": (
-        lambda out: ["rad", str(out / "hops")],
-        "not a dataset of clevrhope (it has no manifest.json)",
-    ),
-    "no folder": (lambda out: ["rad", str(out / "none")], "no such folder"),
-    "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
-    "unfinished": (unfinished, "not finished yet; run the dataset's build again"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_INPUT)
-def test_bad_input_is_an_error_in_a_sentence(
-    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_arguments, said = BAD_INPUT[name]
-    arguments = make_arguments(folder)
-    before = tree(folder)
-    assert said in suite_refused(arguments, capsys)
-    assert tree(folder) == before
-
-
-def own_templates(to: Path) -> Path:
-    """The package's templates with another phrasing of their own."""
-    shutil.copytree(assets.question_templates(), to)
-    path = to / "zero_hop.json"
-    raw = json.loads(path.read_text())
-    raw[0]["text"].append("Exactly how many <Z> <C> <M> <S>s are there?")
-    path.write_text(json.dumps(raw))
-    return to
-
-
-@pytest.mark.slow
-def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = own_templates(tmp_path / "own")
-    out = make(tmp_path / "out", templates=own)
-    err = suite_refused(["rad", str(out)], capsys)
-    assert "the dataset was made with other templates (own, fingerprint " in err
-    assert "such as own/suites/rad" in err
-    assert run_command(["suite", "rad", str(out), "--templates", str(own / "suites" / "rad"), "--quiet"]) == 0
-    assert audit(out, templates=own).ok
-
-
-def test_a_suite_of_ones_own_does_not_take_the_name_of_another(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mine.json").write_text(json.dumps([ENTRY]))
-    err = suite_refused(["carets", str(folder), "--templates", str(tmp_path)], capsys)
-    assert f"carets is a suite of the package; give the one in {tmp_path} another name" in err
-
-
-ENTRY = {
-    "test": "order",
-    "tier": "in",
-    "source": ["comparison 0", "comparison 1", "comparison 2", "comparison 3"],
-    "change": {"<*>": "<*2>", "<*2>": "<*>"},
-    "relation": "same",
-}
-
-EXIST = [{"type": "exist", "inputs": [0]}]
-
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "source": ({"source": ["zero_hops 0"]}, 'mine.json[0]: source: unknown family "zero_hops 0"'),
-    "family": ({"family": "zero_hop 11"}, 'mine.json[0]: family: unknown family "zero_hop 11"'),
-    "change": ({"change": {"<C>": "foils"}}, 'mine.json[0].change.<C>: "foils" is not an expression'),
-    "relation": ({"relation": {"is": "<Q>"}}, "mine.json[0].relation: "),
-    "when": ({"when": {"answer": ["jes"]}}, 'mine.json[0].when: unknown answer "jes"'),
-    "key": ({"sourc": ["all"]}, 'mine.json[0]: unknown key "sourc" (did you mean "source"?); known: test, '),
-    "number of a family": ({"source": ["one_hop 9"]}, "one_hop has the families 0 to 5"),
-    "text": (
-        {"source": ["zero_hop 0"], "then": EXIST, "text": ["Is there a thing?"]},
-        'mine.json[0]: text: "Is there a thing?" does not name <Z>',
-    ),
-    "refuted": ({"relation": "flip"}, "mine.json[0]: the relation does not hold: "),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_entry_is_named_with_file_and_place(
-    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    changes, said = WRONG[name]
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "mine.json").write_text(json.dumps([{**ENTRY, **changes}]))
-    before = tree(folder)
-    assert said in suite_refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
-    assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()
 
 
 def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
@@ -354,14 +237,11 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
 
 
 @pytest.mark.slow
-def test_pairs_that_are_replaced_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_that_are_replaced_are_counted(folder: Path, cli: Cli) -> None:
     search = ["suite", "rad", str(folder), "--hop", HOP, "--from", "search"]
-    assert run_command([*search, "--quiet"]) == 0
-    assert "they replace" not in capsys.readouterr().out
-    assert run_command(search) == 0
-    assert "they replace" not in capsys.readouterr().out
-    assert run_command(search[:-2]) == 0
-    told = capsys.readouterr().out
+    assert "they replace" not in cli(*search, "--quiet").out
+    assert "they replace" not in cli(*search).out
+    told = cli(*search[:-2]).out
     assert re.search(
         r"complex_ood: \d+ pairs on the images of 40 questions; they replace the \d+ that were", told
     )
@@ -404,23 +284,19 @@ def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> N
     assert lines["pairs"].note == "this folder has nothing to check here"
 
 
-def test_cells_that_are_short_are_named(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cells_that_are_short_are_named(folder: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "mine").mkdir()
     # The attribute that is compared is never named.
     never = {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}}
     (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
     arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--hop", HOP]
-    assert run_command([*arguments, "--quiet"]) == 0
-    assert run_command([*arguments, "--from", "search", "--per-cell", "7"]) == 0
-    iid, ood = capsys.readouterr().out.split("complex_ood")
+    cli(*arguments, "--quiet")
+    iid, ood = cli(*arguments, "--from", "search", "--per-cell", "7").out.split("complex_ood")
     assert "  Cells that are short of 7 pairs: order 00 by 7\n" in iid
     assert re.search(r"order +in +0 +0 +- +- +0\n", ood)
     assert "  Cells that are short of 7 pairs: order 00 by 7, order 11 by 7\n" in ood
     # Without a search they are short as well, and more can be searched for.
-    assert run_command(arguments) == 0
-    _, ood = capsys.readouterr().out.split("complex_ood")
+    _, ood = cli(*arguments).out.split("complex_ood")
     assert (
         "  Cells that are short of 10 pairs: order 00 by 10, order 11 by 10\n  With --from search, more"
         in ood
@@ -428,12 +304,11 @@ def test_cells_that_are_short_are_named(
 
 
 @pytest.mark.slow
-def test_crossings_are_searched_for_with_their_controls(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_crossings_are_searched_for_with_their_controls(folder: Path, cli: Cli) -> None:
     arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP]
-    assert run_command([*arguments, "--json", "--quiet"]) == 0
-    ood = {split["split"]: split for split in json.loads(capsys.readouterr().out)["splits"]}["complex_ood"]
+    ood = {split["split"]: split for split in json.loads(cli(*arguments, "--json", "--quiet").out)["splits"]}[
+        "complex_ood"
+    ]
     tests = {test["test"]: test for test in ood["tests"]}
     assert not any(test["short"] for test in tests.values())
     assert tests["crossing_shape"]["cells"] == {"01": 6, "11": 6}

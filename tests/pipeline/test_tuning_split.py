@@ -1,16 +1,13 @@
 """The split for tuning: folders from before there was one, palettes, plans and what datasheets say of it."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import request, tree
+from building import Cli, request
 
-from clevrhope.__main__ import run_command
-from clevrhope.dataset.contents import splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
 from clevrhope.pipeline import Limits, build
@@ -18,31 +15,6 @@ from clevrhope.pipeline import Limits, build
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 HOP = "rubber_cylinder"
 BUILD = ("build", "--hop", HOP, "--no-render", "--quiet", "--out")
-
-
-@pytest.mark.slow
-def test_a_folder_from_before_gets_the_split_that_a_new_one_has(tmp_path: Path) -> None:
-    kept, fresh = Layout(tmp_path / "kept"), Layout(tmp_path / "fresh")
-    shutil.copytree(KEPT, kept.root)
-    assert "val_iid" not in splits_in(kept, HOP)
-    before = tree(kept.root)
-    assert run_command([*BUILD, str(kept.root)]) == 0
-    after = tree(kept.root)
-    changed = {name for name, digest in before.items() if after[name] != digest}
-    assert all(
-        name.endswith(("manifest.json", "measured.json", "DATASHEET.md", "index.html")) for name in changed
-    )
-    assert set(after) - set(before) == {
-        f"hops/{HOP}/val_iid.h5",
-        f"hops/{HOP}/val_iid_questions.json",
-        "scenes/val_iid/0000.json",
-    }
-    seed = json.loads(kept.manifest.read_text())["seed"]
-    assert run_command([*BUILD, str(fresh.root), "--preset", "demo", "--seed", str(seed)]) == 0
-    of_fresh = tree(fresh.root)
-    for name in set(after) - set(before):
-        assert after[name] == of_fresh[name], name
-    assert run_command(["audit", str(kept.root), "--quiet"]) == 0
 
 
 def test_a_palettes_split_has_the_combinations_of_its_train_set(tmp_path: Path) -> None:
@@ -79,16 +51,14 @@ def test_a_palettes_split_has_the_combinations_of_its_train_set(tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_plans_and_datasheets_have_the_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plans_and_datasheets_have_the_split(tmp_path: Path, cli: Cli) -> None:
     plan = ["plan", "--hop", HOP, "--preset", "demo", "--no-render", "--out", str(tmp_path / "out")]
-    assert run_command(plan) == 0
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if " val_iid " in each]
+    (line,) = [each for each in cli(*plan).out.splitlines() if " val_iid " in each]
     assert line.split() == [HOP, "val_iid", "36", "4"]
-    assert run_command([*plan, "--json"]) == 0
-    planned: dict[str, Any] = json.loads(capsys.readouterr().out)
+    planned: dict[str, Any] = json.loads(cli(*plan, "--json").out)
     (split,) = [each for each in planned["splits"] if each["split"] == "val_iid"]
     assert split["questions"] == 36
-    assert run_command([*BUILD, str(tmp_path / "out"), "--preset", "demo", "--seed", "1"]) == 0
+    cli(*BUILD, tmp_path / "out", "--preset", "demo", "--seed", "1")
     sheet = (tmp_path / f"out/hops/{HOP}/DATASHEET.md").read_text().replace("\\", "")
     assert "Choose settings and checkpoints on `val_iid`, never on the test sets." in sheet
     assert "the paper had no validation split" in sheet

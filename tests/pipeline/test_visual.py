@@ -17,7 +17,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.suite_pools import PIXEL_TESTS, VISUAL_TESTS
@@ -114,8 +114,7 @@ def test_the_same_question_is_asked_about_another_image(folder: Path, split: str
 
 
 def read_pool(folder: Path, split: str) -> str:
-    manifest = read_manifest(Layout(folder).manifest)
-    assert manifest is not None
+    manifest = existing_manifest(Layout(folder).manifest)
     return str(manifest.splits[HOP][split]["pool"])
 
 
@@ -162,8 +161,7 @@ def test_counts_say_what_was_left_out(made: tuple[Path, tuple[VisualSplit, ...]]
     assert iid.looked.n_full + iid.looked.n_empty > 0
     assert iid.looked.n_executed > 40
     assert iid.looked.n_other_answer == iid.looked.n_unseen == 0
-    manifest = read_manifest(Layout(made[0]).manifest)
-    assert manifest is not None
+    manifest = existing_manifest(Layout(made[0]).manifest)
     entry = manifest.suites[HOP]["visual"][IID]
     assert entry == {"pairs": 35, "originals": 54, "images": iid.n_images, "visual": N}
     of_suite = {name for name in manifest.files if "/suites/visual/" in name}

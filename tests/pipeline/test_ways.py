@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from building import request, tree
+from building import renderer, request, tree
 from clevr_making import make_clevr
-from fake_renderer import FakeRenderer
 
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Limits, Request, build, build_part, merge, parse_shard
@@ -69,10 +68,6 @@ WAYS = {
         TINY,
     ),
 }
-
-
-def renderer(settings: Any, workers: Any) -> FakeRenderer:
-    return FakeRenderer(settings=settings, workers=workers)
 
 
 def asked(out: Path, way: Way, choices: Mapping[str, Any], clevr: Path, **changes: Any) -> Request:

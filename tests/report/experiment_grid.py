@@ -1,8 +1,14 @@
-"""A small experiment's file, for tests of experiments."""
+"""A small experiment's file, and a command line that trains nothing, for tests of experiments."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from clevrhope.experiments import engines
 
 GRID = """
 jobs = 2
@@ -34,3 +40,87 @@ def grid(tmp_path: Path) -> Path:
     pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     (tmp_path / "grid.toml").write_text(GRID)
     return tmp_path / "grid.toml"
+
+
+FAKE = '''
+"""Stands in for the command line: notes what it was asked for, and makes what would be there after.
+
+As in truth, a manifest tells files apart, and a run's folder is bound to what was asked for.
+"""
+import json, os, sys, time, tomllib
+from pathlib import Path
+
+arguments = sys.argv[1:]
+here = Path(os.environ["FAKE_FOLDER"])
+with (here / "asked.jsonl").open("a") as file:
+    file.write(json.dumps(arguments) + "\\n")
+if any(word in " ".join(arguments) for word in os.environ.get("FAKE_FAILS", "").split()):
+    print("some lines before")
+    print("clevrhope: the loss is NaN at update 7", file=sys.stderr)
+    sys.exit(1)
+time.sleep(float(os.environ.get("FAKE_DELAY_S", "0")))
+
+def after(option):
+    return arguments[arguments.index(option) + 1]
+
+if arguments[0] == "build":
+    manifest = Path(after("--out")) / "manifest.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    files = json.loads(manifest.read_text())["files"] if manifest.exists() else {}
+    sizes = tomllib.loads(Path(after("--config")).read_text()).get("sizes", {})
+    hops = [word for before, word in zip(arguments, arguments[1:]) if before == "--hop"]
+    if "--diversity" in arguments:
+        hops = [f"{hop}-d{k}-grid" for hop in hops for k in after("--diversity").split(",")]
+    for hop in hops:
+        for split in ("train", "complex_ood"):
+            files[f"hops/{hop}/{split}.h5"] = {"sha256": f"{hop} {split} {sizes.get(split)}"}
+            files[f"images/{split}.h5"] = {"sha256": f"{split} {sizes.get(split)}"}
+    manifest.write_text(json.dumps({"seed": after("--seed"), "files": files}))
+elif arguments[0] == "features":
+    (Path(arguments[1]) / "features").mkdir(exist_ok=True)
+elif arguments[0] == "train":
+    out = Path(after("--out"))
+    out.mkdir(parents=True, exist_ok=True)
+    free = {str(out), *(after(each) for each in ("--device",) if each in arguments), "--device"}
+    asked = [word for word in arguments if word not in free]
+    run = out / "run.json"
+    if run.exists() and json.loads(run.read_text()) != asked:
+        sys.exit("clevrhope: another run is in it")
+    run.write_text(json.dumps(asked))
+    (out / "finished.json").write_text("{}")
+elif arguments[0] == "evaluate":
+    (Path(arguments[1]) / "predictions").mkdir(exist_ok=True)
+'''
+
+
+@pytest.fixture
+def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Takes the place of the command line; gives what it was asked for so far."""
+    (tmp_path / "fake.py").write_text(FAKE)
+    code = (
+        "import runpy, sys\nfrom clevrhope.experiments.engines import work\n"
+        f"def run(arguments):\n sys.argv = ['fake', *arguments]\n"
+        f" runpy.run_path({str(tmp_path / 'fake.py')!r})\n return 0\n"
+        "work(run)"
+    )
+    monkeypatch.setattr(engines, "_SNIPPET", code)
+    monkeypatch.setenv("FAKE_FOLDER", str(tmp_path))
+
+    def read() -> list[list[str]]:
+        path = tmp_path / "asked.jsonl"
+        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        path.unlink(missing_ok=True)
+        return found
+
+    return read
+
+
+def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
+    """The experiment in a process of its own, with the command line that takes the real one's place."""
+    code = (
+        "import sys\nfrom clevrhope.experiments import engines\n"
+        f"engines._SNIPPET = {engines._SNIPPET!r}\n"
+        "from clevrhope.__main__ import run_command\nsys.exit(run_command(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make, make
+from building import Make
 from simulated import exactly
 
 from clevrhope.__main__ import run_command
@@ -29,8 +29,6 @@ from clevrhope.report.runs import Source
 from clevrhope.report.tables import greyed, with_uncollapsed
 from clevrhope.splits.kinds import IID
 from wording import refused
-
-__all__ = ["make"]
 
 HOP = "rubber_cylinder"
 

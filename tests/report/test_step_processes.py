@@ -1,16 +1,25 @@
-"""Processes that run the steps of a chain."""
+"""Processes that run the steps of a chain, and of a whole experiment that is stopped or killed."""
 
 import os
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
+from experiment_grid import start
 
+from clevrhope.errors import DatasetError
 from clevrhope.experiments import engines
+from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.engines import Failure, Slot, run_chain
-from clevrhope.experiments.plan import Chain, Step
+from clevrhope.experiments.plan import Chain, Step, make_plan
+from clevrhope.experiments.run import run_experiment
+from clevrhope.runtime.lock import locked, wait_until_free
 from waiting import HANG_S, wait_until
 
 SERVES = """
@@ -138,3 +147,105 @@ def test_a_running_step_is_stopped(tmp_path: Path, serves: Any) -> None:
     stop.set()
     thread.join(HANG_S)
     assert [str(each) for each in found] == ["one: stopped"]
+
+
+# Processes of a whole experiment
+
+
+def environments() -> Iterator[bytes]:
+    """Those of all processes but this one, as they began."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        if path.parent.name != str(os.getpid()):
+            with suppress(OSError):
+                yield path.read_bytes()
+
+
+@pytest.mark.slow
+def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_DELAY_S", "0.3")
+    out = tmp_path / "out"
+    process = start(grid, out)
+    try:
+        wait_until(lambda: any((out / "done").glob("evaluate-*")), "a run is evaluated")
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=HANG_S)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "run the same command to resume" in said
+    n_before = make_plan(read_experiment(grid, out=out)).n_done
+    assert 0 < n_before < 12
+    monkeypatch.setenv("FAKE_DELAY_S", "0")
+    asked()
+    made = run_experiment(make_plan(read_experiment(grid, out=out)))
+    assert (made.n_done, made.n_new) == (12, 12 - n_before)
+    assert not any(each[0] == "build" for each in asked())
+
+
+@pytest.mark.slow
+def test_no_process_goes_on_when_the_experiment_is_killed(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_DELAY_S", str(2 * HANG_S))  # no process ends by itself
+    process = start(grid, tmp_path / "out")
+    try:
+        wait_until((tmp_path / "asked.jsonl").exists, "a process begins")
+    finally:
+        process.kill()
+        process.communicate()
+    asked()
+    monkeypatch.setenv("FAKE_DELAY_S", "0")
+    own = f"FAKE_FOLDER={tmp_path}".encode()
+    wait_until(lambda: not any(own in each for each in environments()), "the processes end")
+    assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
+
+
+def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a worker, or an experiment, that was killed a moment before."""
+    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0]
+    folder = chain.steps[0].holds
+    assert folder is not None
+    ended: list[object] = []
+    waiting = Thread(target=lambda: ended.append(run_chain(chain, threads=1)))
+    with locked(folder):
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+        assert asked() == []
+    waiting.join(HANG_S)
+    assert ended == [None]
+    assert len(asked()) == 2
+
+    monkeypatch.setattr(engines, "_GRACE_S", 0.2)
+    again = replace(chain, steps=(replace(chain.steps[0], mark=tmp_path / "no mark"),))
+    with locked(folder):  # whoever does not let go is the command's to tell of
+        assert run_chain(again, threads=1) is None
+    assert len(asked()) == 1
+    wait_until_free(tmp_path / "nowhere", seconds=60)
+    assert not (tmp_path / "nowhere").exists()
+
+    stop = Event()
+    stop.set()
+    with locked(folder):
+        monkeypatch.delattr(
+            "clevrhope.runtime.lock.time.sleep"
+        )  # it would wait, if it did not return at once
+        wait_until_free(folder, seconds=60, stop=stop)
+
+
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(root: Path, **_: Any) -> None:
+        if root.name.endswith("-300-1"):
+            raise DatasetError(f"{root}: its disk does not support locks")
+
+    monkeypatch.setattr(engines, "wait_until_free", refuse)
+    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    assert (made.n_done, len(made.failures)) == (9, 3)
+    assert all("its disk does not support locks" in str(each) for each in made.failures)

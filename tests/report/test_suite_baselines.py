@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make, make
+from building import Make
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
@@ -16,8 +16,6 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.metrics.results import SplitScores
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline.suites import make_suite
-
-__all__ = ["make"]
 
 HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood")

@@ -18,7 +18,6 @@ from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime import blender as libraries
-from clevrhope.runtime import blender_environment
 from wording import refused
 
 
@@ -195,7 +194,7 @@ def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch:
 def test_an_environment_that_is_there_is_kept(
     answers: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
+    monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
     assert run_command(["blender", "install"]) == 0
     assert capsys.readouterr().out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
 
@@ -222,7 +221,7 @@ def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: p
         else:
             program(libraries.python_of(folder), """echo '["/there/bpy/__init__.so", "4.5.3"]'""")
 
-    monkeypatch.setattr(blender_environment, "_run", run)
+    monkeypatch.setattr(libraries, "_run", run)
     folder = tmp_path / "made"
     folder.mkdir()  # so that it stays
     fails = True
@@ -235,7 +234,7 @@ def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: p
 def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(blender_environment, "_run", lambda *_: pytest.fail("something was installed"))
+    monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
     (tmp_path / "file").touch()
     python = made_environment(tmp_path / "mine")
     python.unlink()
@@ -250,7 +249,7 @@ def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
         (["--into", new], 2, "none was found: apt-get install python3.11-venv"),
     ):
         if len(options) == 2 and options[1] == new:
-            monkeypatch.setattr(blender_environment, "_output", lambda _: "")
+            monkeypatch.setattr(libraries, "_output", lambda _: "")
         assert run_command(["blender", "install", *map(str, options)]) == code
         assert words in capsys.readouterr().err
         assert sorted(tmp_path.rglob("*")) == before

@@ -90,10 +90,7 @@ def test_a_column_of_more_rows_than_memory_holds(tmp_path: Path) -> None:
         for k in range(1 << 6):
             rows[k << 22 : (k + 1) << 22] = block
     schema = Schema("a file of rows", {"rows": Array("i")})
-    with (
-        refused(DatasetError),
-        reading_hdf5(path, schema),
-    ):
+    with refused(DatasetError), reading_hdf5(path, schema):
         pass
 
 
@@ -107,10 +104,7 @@ def test_a_whole_file_that_cannot_be_opened_is_not_to_be_removed(tmp_path: Path)
     os.close(free)
     resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
     try:
-        with (
-            refused(DatasetError),
-            reading_hdf5(path, schema),
-        ):
+        with refused(DatasetError), reading_hdf5(path, schema):
             pass
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)

@@ -230,10 +230,7 @@ def test_damage_that_is_met_while_reading_is_told_as_that(tmp_path: Path) -> Non
     with path.open("r+b") as raw:
         raw.seek(place)
         raw.write(b"\0" * 8)
-    with (
-        refused(DatasetError),
-        reading_hdf5(path, COLUMNS) as file,
-    ):
+    with refused(DatasetError), reading_hdf5(path, COLUMNS) as file:
         file["answers"][:]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.own_files import WRITTEN, check_own, write_own
+from clevrhope.runtime.atomic import WRITTEN, check_own, write_own
 from wording import refused
 
 MINE = "it was not written by clevrhope, or was edited since; move it elsewhere"
@@ -60,7 +60,7 @@ def test_a_write_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pyte
             raise KeyboardInterrupt
         real(path, content)
 
-    module = "clevrhope.runtime.own_files.write_whole"
+    module = "clevrhope.runtime.atomic.write_whole"
     from clevrhope.runtime.atomic import write_whole as real
 
     monkeypatch.setattr(module, killed)

@@ -12,12 +12,12 @@ from clevrhope.errors import ConfigError, SplitError
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.lexical import draw_pairs
 from clevrhope.splits.covr.selection import (
-    SHOTS,
     SelectedRows,
     bind_predicate,
     resolved_predicate,
     select_rows,
 )
+from wording import refused
 
 HAS, LACKS = ["num-3"], ["has-count"]
 PLAIN_DEV = described([LACKS, HAS, LACKS, LACKS], split="covr_dev")
@@ -76,36 +76,30 @@ def test_train_has_so_many_shots_and_no_half_pair_that_tells_its_answer(
     assert {row for row in without if not holds[row & ~1]} <= train
 
 
-def test_the_papers_numbers_of_shots() -> None:
-    assert SHOTS == (0, 50, 125, 250, 2500)
-
-
 @pytest.mark.parametrize(
-    ("train", "dev", "test", "message"),
+    ("train", "dev", "test"),
     [
-        ([HAS, LACKS], [LACKS], [HAS], "no question of covr_train is left without it"),
-        ([LACKS, LACKS], [LACKS], [HAS], "no question of covr_train has it"),
-        ([LACKS, LACKS, HAS], [HAS], [HAS], "no question of covr_dev is left without it"),
-        ([LACKS, LACKS, HAS], [LACKS], [LACKS], "no question of covr_test has it"),
+        ([HAS, LACKS], [LACKS], [HAS]),
+        ([LACKS, LACKS], [LACKS], [HAS]),
+        ([LACKS, LACKS, HAS], [HAS], [HAS]),
+        ([LACKS, LACKS, HAS], [LACKS], [LACKS]),
     ],
 )
 def test_an_empty_set_is_an_error(
-    train: list[list[str]], dev: list[list[str]], test: list[list[str]], message: str
+    train: list[list[str]], dev: list[list[str]], test: list[list[str]]
 ) -> None:
     sets = {"train": described(train), "dev": described(dev, split="covr_dev")}
     predicate = bind_predicate("num-3", **sets)
-    with pytest.raises(SplitError) as error:
+    with refused(SplitError):
         select_rows(predicate, **sets, test=described(test, split="covr_test"))
-    assert str(error.value) == f'--covr-split "num-3": {message}; hold out something else'
 
 
 def test_a_pair_that_does_not_occur_is_an_error() -> None:
     train = described([["red", "cube"], ["blue"]])
     assert bind_predicate("lexical:red+cube", train=train, dev=PLAIN_DEV).draws == {}
-    with pytest.raises(SplitError) as error:
+    with refused(SplitError):
         bind_predicate("num-3 | lexical:red+blue", train=train, dev=PLAIN_DEV)
-    assert 'no question of covr_train names both "blue" and "red"' in str(error.value)
-    with pytest.raises(ConfigError, match="character 9"):
+    with refused(ConfigError):
         bind_predicate("num-3 | num-4", train=train, dev=PLAIN_DEV)
 
 
@@ -129,7 +123,7 @@ def test_a_draw_holds_out_the_questions_that_name_its_pairs() -> None:
 def test_a_draw_is_made_only_where_it_is_named() -> None:
     train = described([HAS, LACKS])
     assert bind_predicate("num-3", train=train, dev=train).draws == {}
-    with pytest.raises(SplitError, match="lexical-2"):
+    with refused(SplitError):
         bind_predicate("num-3 & !lexical-2", train=train, dev=train)
 
 
@@ -147,5 +141,5 @@ def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
         [HAS, LACKS, ["num-3", "compscope"], list(pair), ["has-count", *pair], ["compscope"]]
     )
     assert again.holds(questions).tolist() == predicate.holds(questions).tolist()
-    with pytest.raises(ConfigError, match="the pairs of lexical-2 are drawn from a train set"):
+    with refused(ConfigError):
         resolved_predicate("num-3 & lexical-2", **names)

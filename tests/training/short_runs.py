@@ -25,6 +25,15 @@ HOP = "rubber_cylinder"
 OBJECTS = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1, "recipe.batch_size": 16}
 """Settings of a small object transformer."""
 
+PIXELS = {
+    **{"features": "pixels", "image_width": 24, "image_height": 16, "halvings": 2, "channels": 8},
+    **{"classifier_channels": 8, "classifier_hidden": 16},
+}
+"""Settings of a small FiLM, or of the engine of a small Tensor-NMN."""
+
+NMN = {**PIXELS, "generator_words": 8, "generator_hidden": 8, "recipe.batch_size": 16}
+"""Settings of a small Tensor-NMN."""
+
 Train = Callable[..., TrainSummary]
 
 CLOCKED = ("time", "updates_a_second")

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,14 @@ from short_runs import HOP, Train, rows
 
 import clevrhope
 from clevrhope.__main__ import run_command
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
+from clevrhope.report.results import measure
+from clevrhope.report.runs import find_sources
 from clevrhope.training.evaluation import evaluate
 from waiting import HANG_S, wait_until
 from wording import refused
@@ -316,3 +321,49 @@ def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: 
     left = tmp_path / "run/predictions"
     assert not left.is_dir() or not list(left.glob("[!.]*"))
     assert len(evaluate(tmp_path / "run", device="cpu")) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 6},
+        {"samples": 2},
+        {"minimal_pool": "shared"},
+    ],
+)
+@pytest.mark.slow
+def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
+    change: dict[str, Any], run: Train, tmp_path: Path
+) -> None:
+    """The same words, sizes and features, so that nothing but the run's own word tells."""
+    place = tmp_path / "data"
+
+    def build_there(**changes: Any) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        samples = changes.pop("samples", None)
+        if samples:
+            rendering = replace(PRESETS["demo"].rendering, samples=samples)
+            changes["config"] = replace(PRESETS["demo"], rendering=rendering, images="h5")
+        build_demo(place, images="h5", **changes)
+        make_features(place, kind="pixels", size=(24, 16))
+
+    build_there()
+    run(dataset=place)
+    evaluate(tmp_path / "run", device="cpu")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    build_there(**change)
+    with refused(BindingError):
+        run(dataset=place)
+    with refused(ConfigError):
+        evaluate(tmp_path / "run", device="cpu")
+    _, skipped = measure(find_sources([tmp_path / "run"])[0])
+    assert len(skipped) == 1
+    assert "trained on another dataset than the one that is in" in skipped[0]
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+    # What grows is the same dataset.
+    build_there()
+    build_demo(place, images="h5", sizes={"train": 200, "test": 80})
+    make_features(place, kind="pixels", size=(24, 16))
+    assert run(dataset=place).resumed_at == 30
+    assert len(evaluate(tmp_path / "run", device="cpu")) == 2
+    assert measure(find_sources([tmp_path / "run"])[0])[1] == ()

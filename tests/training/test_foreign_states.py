@@ -1,7 +1,6 @@
 """A user's own files in a run's folder: they stay, and what is in the way is told before anything starts."""
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -58,15 +57,6 @@ def test_a_users_file_where_states_are_removed_is_told_before_anything_starts(
     assert stamps(tmp_path) == before
 
 
-def test_a_link_in_place_of_a_state_is_told(stopped: Path, run: Train, tmp_path: Path) -> None:
-    elsewhere = Path(shutil.move(stopped / "state/000000005", tmp_path / "elsewhere"))
-    (stopped / "state/000000005").symlink_to(elsewhere)
-    before = stamps(elsewhere)
-    with refused(DatasetError):
-        run()
-    assert stamps(elsewhere) == before
-
-
 def test_a_users_files_beside_states_stay_and_the_run_is_the_same(
     stopped: Path, run: Train, tmp_path: Path
 ) -> None:
@@ -92,15 +82,6 @@ def test_a_file_that_comes_later_stays_with_its_folder(tmp_path: Path) -> None:
     check_there(files)
     assert not any(path.exists() for path in own)
     assert [path.name for path in states_in(tmp_path / "state")] == ["000000005", "000000007"]
-
-
-def test_where_there_are_no_states_nothing_is_in_the_way(tmp_path: Path) -> None:
-    check_states(tmp_path / "state")
-    remove_states(tmp_path / "state")
-    put(tmp_path, "state/000000005/state.json")
-    check_states(tmp_path / "state")
-    remove_states(tmp_path / "state")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_of_a_users_is_not_taken_for_a_run(run: Train, tmp_path: Path) -> None:

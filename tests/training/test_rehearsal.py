@@ -1,6 +1,5 @@
 """What a run would stumble over is told before anything is written; what nothing was made of is replaced."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -8,22 +7,18 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import Train, info, rows, weights
+from short_runs import NMN, Train, info, rows, weights
 from tiny_models import Plain, Tiny
 
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError, TrainingError
+from clevrhope.errors import ClevrhopeError, ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.answers import check_programs
+from clevrhope.training.evaluation import evaluate
 from clevrhope.training.run_folder import RunFolder
 from wording import refused
-
-SMALL_NMN: Mapping[str, Any] = {
-    **{"features": "pixels", "image_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
-    **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
-}
 
 
 class Late(Tiny):
@@ -44,7 +39,7 @@ class Late(Tiny):
 
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
-    settings = {**SMALL_NMN, "image_height": 20}
+    settings = {**NMN, "image_height": 20}
     with refused(ConfigError):
         run(model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()
@@ -203,3 +198,47 @@ def test_a_model_that_cannot_be_copied_is_trained_all_the_same(
 
     monkeypatch.setattr(Plain, "__deepcopy__", refuse, raising=False)
     assert run(model="tiny_models:Silent").updates == 5
+
+
+def test_a_build_that_gives_no_module_is_told(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual: dict[str, Any] = {"model": "tiny_models:Fickle"}
+    run("good", **usual)
+    for named in ("none", "words"):
+        monkeypatch.setenv("TINY_BUILDS", named)
+        with refused(ConfigError):
+            run("bad", **usual)
+        with refused(ConfigError):
+            evaluate(tmp_path / "good", device="cpu")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_a_module_that_cannot_be_imported_is_told(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imports_too_much.py").write_text("raise ImportError('made for another torch')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with refused(ConfigError):
+        run(model="imports_too_much:Model")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"size": 163},
+        {"size": 12},
+        {"hop": "rubber_cylindre"},
+        {"model": "tyni"},
+        {"model": "tiny_modles:Tiny"},
+        {"model": "tiny_models:Tyni"},
+        {"model": "tiny_models:NoPredict"},
+        {"model": "tiny_models:Optimiser"},
+        {"settings": {"widht": 3}},
+        {"model": "film"},
+    ],
+)
+def test_what_cannot_be_trained(changes: dict[str, Any], run: Train, tmp_path: Path) -> None:
+    with refused(ClevrhopeError):
+        run(**changes)
+    assert not (tmp_path / "run").exists()

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,14 +20,11 @@ from safetensors.torch import load_file, save_file
 from short_runs import HOP, StopsAt, Train, check_resumes, log, rows, stopped_states, weights
 
 from clevrhope.__main__ import run_command
-from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import open_split
-from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
+from clevrhope.errors import ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
-from clevrhope.report.results import measure
-from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
 from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
@@ -259,11 +255,8 @@ def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
 
 
 def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> None:
-    with pytest.raises(TrainingError) as caught:
+    with refused(TrainingError):
         run(model="tiny_models:Explodes", save_every=10)
-    told = str(caught.value)
-    assert "the loss is nan at update 25 of stage only" in told
-    assert "the last good state, after 20 updates in all, is kept" in told
     tensors = load_file(tmp_path / "run/state/000000020/tensors.safetensors")
     assert all(bool(each.isfinite().all()) for name, each in tensors.items() if name.startswith("model."))
     assert not (tmp_path / "run/weights").exists()
@@ -283,52 +276,6 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
         run("strange")
     with locked(tmp_path / "busy"), refused(DatasetError):
         run("busy")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 6},
-        {"samples": 2},
-        {"minimal_pool": "shared"},
-    ],
-)
-@pytest.mark.slow
-def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
-    change: dict[str, Any], run: Train, tmp_path: Path
-) -> None:
-    """The same words, sizes and features, so that nothing but the run's own word tells."""
-    place = tmp_path / "data"
-
-    def build_there(**changes: Any) -> None:
-        shutil.rmtree(place, ignore_errors=True)
-        samples = changes.pop("samples", None)
-        if samples:
-            rendering = replace(PRESETS["demo"].rendering, samples=samples)
-            changes["config"] = replace(PRESETS["demo"], rendering=rendering, images="h5")
-        build_demo(place, images="h5", **changes)
-        make_features(place, kind="pixels", size=(24, 16))
-
-    build_there()
-    run(dataset=place)
-    evaluate(tmp_path / "run", device="cpu")
-    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    build_there(**change)
-    with refused(BindingError):
-        run(dataset=place)
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
-    _, skipped = measure(find_sources([tmp_path / "run"])[0])
-    assert len(skipped) == 1
-    assert "trained on another dataset than the one that is in" in skipped[0]
-    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
-    # What grows is the same dataset.
-    build_there()
-    build_demo(place, images="h5", sizes={"train": 200, "test": 80})
-    make_features(place, kind="pixels", size=(24, 16))
-    assert run(dataset=place).resumed_at == 30
-    assert len(evaluate(tmp_path / "run", device="cpu")) == 2
-    assert measure(find_sources([tmp_path / "run"])[0])[1] == ()
 
 
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
@@ -353,72 +300,6 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
     with refused(DatasetError):
         run()
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        (
-            {"size": 163},
-            "but the first 163 were asked for; ask for 1 to 162, or have clevrhope build --train-questions",
-        ),
-        ({"size": 12}, "12 questions, but a batch of stage all has 16"),
-        ({"hop": "rubber_cylindre"}, 'did you mean "rubber_cylinder"?'),
-        ({"model": "tyni"}, 'no model "tyni"'),
-        ({"model": "tiny_modles:Tiny"}, "no module tiny_modles"),
-        ({"model": "tiny_models:Tyni"}, "tiny_models has no Tyni"),
-        ({"model": "tiny_models:NoPredict"}, "the class has no method predict"),
-        ({"model": "tiny_models:Any"}, "is not a subclass of torch.nn.Module"),
-        ({"settings": {"widht": 3}}, 'tiny: no setting "widht"'),
-        ({"device": "cuda:99"}, 'device: no "cuda:99" here'),
-        ({"features": "pixels-9x9"}, 'no store "pixels-9x9"'),
-        ({"tune_on": "val", "hop": "none", "features": "atributes"}, 'no store "atributes"'),
-    ],
-)
-def test_what_cannot_be_trained(changes: dict[str, Any], told: str, run: Train, tmp_path: Path) -> None:
-    with pytest.raises(ClevrhopeError) as caught:
-        run(**changes)
-    assert told in str(caught.value)
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_build_that_gives_no_module_is_told(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usual: dict[str, Any] = {"model": "tiny_models:Fickle"}
-    run("good", **usual)
-    for named in ("none", "words"):
-        monkeypatch.setenv("TINY_BUILDS", named)
-        with refused(ConfigError):
-            run("bad", **usual)
-        with refused(ConfigError):
-            evaluate(tmp_path / "good", device="cpu")
-    assert not (tmp_path / "bad").exists()
-
-
-def test_a_module_that_cannot_be_imported_is_told(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "imports_too_much.py").write_text("from torch import no_such_thing\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with refused(ConfigError):
-        run(model="imports_too_much:Model")
-
-
-@pytest.mark.slow
-def test_features_have_to_be_made_first_and_of_this_dataset(
-    dataset: Path, run: Train, tmp_path: Path
-) -> None:
-    other = build_demo(tmp_path / "other", seed=6, images="h5").folder
-    with refused(ConfigError):
-        run(dataset=other)
-    with refused(ConfigError):
-        run(dataset=other, model="film", settings={})
-    shutil.copytree(dataset / "features", other / "features")
-    with refused(ConfigError):
-        run(dataset=other, model="film", settings={})
-    with refused(DatasetError):
-        run(dataset=other)
 
 
 def test_the_command_line_stops_in_a_sentence_and_goes_on(

@@ -25,7 +25,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.train_sets import kept_rows
-from wording import refused
+from wording import refused, without_places
 
 TESTED = tuple(SIZES)[1:]
 
@@ -132,21 +132,21 @@ def test_the_commands_and_a_fresh_process(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    "arguments",
     [
-        ("--split covr_test", "there is train, and with questions of a suite train_carets, for one, and cov"),
-        ("--split covr_tran", '(did you mean "covr_train"?)'),
-        ("--tune-on val", '--tune-on: "val" is not for runs on covr_train; their weights can be chosen by'),
-        ("--split train --tune-on covr_dev", '--tune-on: no set "covr_dev"'),
-        ("--size 97", "train.h5: it has 96 questions, but the first 97 were asked for"),
-        ("--hop none", 'no split "covr_train" of none; there is none of that kind'),
+        "--split covr_test",
+        "--split covr_tran",
+        "--tune-on val",
+        "--split train --tune-on covr_dev",
+        "--size 97",
+        "--hop none",
     ],
 )
 def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, sentence: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot: Any, arguments: str
 ) -> None:
     assert run_command([*command(folder), "--out", str(tmp_path / "run"), *arguments.split()]) == 2
-    assert sentence in capsys.readouterr().err
+    assert without_places(capsys.readouterr().err) == snapshot
     assert not (tmp_path / "run").exists()
 
 

@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file
-from short_runs import HOP, log
+from short_runs import HOP, PIXELS, log
 
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.training import loop
@@ -24,21 +24,9 @@ from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
 from wording import refused
 
-PIXELS = {
-    "features": "pixels",
-    "image_width": 24,
-    "image_height": 16,
-    "halvings": 2,
-    "channels": 8,
-    "shift": 1,
-    "classifier_channels": 6,
-    "classifier_hidden": 10,
-    "recipe.batch_size": 24,
-    "recipe.rate": 1e-3,
-    "recipe.averaging": 0.6,
-}
-SETTINGS = {**PIXELS, "stages": "engine"}
-FILM = {**PIXELS, "blocks": 2, "words": 6, "hidden": 9}
+COMMON = {**PIXELS, "shift": 1, "recipe.batch_size": 24, "recipe.rate": 1e-3, "recipe.averaging": 0.6}
+SETTINGS = {**COMMON, "stages": "engine"}
+FILM = {**COMMON, "blocks": 2, "words": 6, "hidden": 9}
 RUNS = ((HOP, 3), ("none", 3), (HOP, 4))
 """Two datasets' questions, one of them for two seeds; 60 of them make an epoch of two batches."""
 

@@ -1,6 +1,5 @@
 """`stream`: the questions and pixels of a build, without one, in any number of processes."""
 
-import multiprocessing
 import pickle
 import subprocess
 import sys
@@ -17,14 +16,11 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, IterableDataset
 
 import clevrhope
-from clevrhope import ConfigError, DatasetError
+from clevrhope import ConfigError
 from clevrhope.__main__ import run_command
-from clevrhope.images.native import NativeRenderer
-from clevrhope.images.pixel_cache import SUFFIX
 from clevrhope.pipeline.split_source import SplitSource
 from clevrhope.splits.kinds import PAIR_SPLITS
 from clevrhope.training.stream import Stream
-from waiting import HANG_S
 from wording import refused
 
 HOP, SEED, SIZE = "rubber_cylinder", 5, (96, 64)
@@ -303,15 +299,6 @@ def test_workers_refuse_a_state_of_the_main_process(n_workers: int, monkeypatch:
     assert numbers(pickle.loads(pickle.dumps(other)))[0] == 0
 
 
-def test_a_state_loaded_before_ranks_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, other = texts(), texts()
-    next(iter(stream))
-    other.load_state_dict(stream.state_dict())
-    as_rank(monkeypatch, 0, 2)
-    with refused(ConfigError):
-        iter(other)
-
-
 def test_a_resumed_epoch_is_set_as_every_epoch() -> None:
     stream, other = texts(shuffle=3), texts(shuffle=3)
     stream.set_epoch(4)
@@ -344,13 +331,6 @@ def test_a_second_pass_ends_the_first(given: int) -> None:
     assert stream.state_dict()["epoch"] == 1
 
 
-def test_a_pass_that_is_left_begins_again() -> None:
-    stream = texts()
-    items = iter(stream)
-    assert [next(items)["question_index"] for _ in range(3)] == [0, 1, 2]
-    assert next(iter(stream))["question_index"] == 0
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -373,142 +353,11 @@ def test_a_state_of_other_arguments_does_not_fit() -> None:
             texts(**{"limit": 10, **change}).load_state_dict(state)
 
 
-def no_rendering(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(NativeRenderer, "render", lambda *_: pytest.fail("it was rendered again"))
-
-
-@pytest.mark.slow
-def test_a_cache_has_the_images_of_later_epochs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = made(cache=tmp_path / "kept", shuffle=1)
-    first = {each["question_index"]: each["image"] for each in stream}
-    assert len(list((tmp_path / "kept").iterdir())) == 2
-    no_rendering(monkeypatch)
-    for again in (stream, made(cache=tmp_path / "kept")):
-        for item in again:
-            np.testing.assert_array_equal(item["image"], first[item["question_index"]])
-            item["image"][:] = 0  # an array of the caller's own
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("damage", ["cut", "empty", "changed", "longer", "of other images"])
-def test_a_damaged_file_of_the_cache_is_made_again(tmp_path: Path, damage: str) -> None:
-    list(made(limit=18, cache=tmp_path / "other"))
-    (other,) = (tmp_path / "other").iterdir()
-    stream = made(limit=36, cache=tmp_path)
-    wanted = list(stream)
-    (path,) = tmp_path.glob(f"*{SUFFIX}")
-    whole = path.read_bytes()
-    spoilt = {
-        "cut": whole[:-1],
-        "empty": b"",
-        "changed": whole[:999] + bytes([whole[999] ^ 1]) + whole[1000:],
-        "longer": whole + b"x",
-        "of other images": other.read_bytes(),
-    }
-    path.write_bytes(spoilt[damage])
-    assert_same(iter(stream), wanted)
-    assert path.read_bytes() == whole
-
-
-def test_a_cache_is_bound_to_all_that_decides_an_image(tmp_path: Path) -> None:
-    def files(**changes: Any) -> int:
-        list(made(limit=9, cache=tmp_path, **changes))
-        return len(list(tmp_path.glob(f"*{SUFFIX}")))
-
-    assert files() == 1
-    assert files(text=True) == files(shuffle=1) == 1
-    changes = ({"seed": 6}, {"size": (96, 65)}, {"quality": "standard"}, {"split": "val_iid"})
-    for n, change in enumerate((*changes, {"diversity": 4}), 2):
-        assert files(**change) == n
-
-
-def test_a_cache_that_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with refused(DatasetError):
-        made(limit=9, cache=tmp_path / "file")
-    stream = made(limit=9, cache=tmp_path / "kept")
-    (tmp_path / "kept").rmdir()
-    with refused(DatasetError):
-        list(stream)
-
-
-def _pass(stream: Stream, results: Any) -> None:
-    results.put([each["image"] for each in stream])
-
-
-@pytest.mark.slow
-def test_several_processes_fill_a_cache_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = made(cache=tmp_path)
-    context = multiprocessing.get_context("spawn")
-    results = context.Queue()
-    processes = [context.Process(target=_pass, args=(stream, results)) for _ in range(3)]
-    for each in processes:
-        each.start()
-    given = [results.get(timeout=HANG_S) for _ in processes]
-    for each in processes:
-        each.join()
-    assert sorted(each.suffix for each in tmp_path.iterdir()) == [SUFFIX] * 2
-    no_rendering(monkeypatch)
-    for images in given:
-        for item, image in zip(stream, images, strict=True):
-            np.testing.assert_array_equal(item["image"], image)
-
-
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_worker_is_told_to_be_spawned() -> None:
     loader = DataLoader(made(limit=9), num_workers=1, multiprocessing_context="fork")
     with refused(ConfigError):
         list(loader)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"hop": "rubber_cilinder"},
-        {"split": "trian"},
-        {"split": "val"},
-        {"split": "covr_train"},
-        {"size": (0, 64)},
-        {"size": (96, -1)},
-        {"size": 96},
-        {"size": (96.0, 64)},
-        {"seed": None},
-        {"seed": -1},
-        {"seed": 1 << 64},
-        {"shuffle": True},
-        {"limit": 0},
-        {"buffer": 0},
-        {"quality": "best"},
-        {"rank": 1},
-        {"rank": 2, "world_size": 2},
-        {"diversity": 99},
-        {"diversity": "8"},
-        {"diversity_mode": "grid"},
-        {"diversity": 8, "palette": "x"},
-        {"palette": "nowhere.json"},
-        {"config": "nowhere.toml"},
-        {"split": "minimal_ood", "limit": 10**6},
-    ],
-)
-@pytest.mark.slow
-def test_arguments_that_are_wrong_get_a_sentence(change: dict[str, Any]) -> None:
-    with refused(clevrhope.ClevrhopeError) as caught:
-        made(**{"limit": 10, **change})
-    assert "--" not in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_seed_has_to_be_given() -> None:
-    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'seed'"):
-        clevrhope.stream(HOP, "train", size=SIZE)  # type: ignore[call-arg]
-
-
-@pytest.mark.slow
-def test_settings_that_need_a_build(tmp_path: Path) -> None:
-    for line in ('passes = ["mask"]', "clevr = '.'"):
-        (tmp_path / "own.toml").write_text(f"{line}\n")
-        with refused(ConfigError):
-            texts(config=tmp_path / "own.toml")
 
 
 def printed(script: str) -> str:

@@ -1,8 +1,10 @@
 """The report of an audit: one line for each check, with its result and its first faults, and its view."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from textwrap import dedent
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -53,9 +55,9 @@ class CheckResult:
     """A line of the report, filled while the check runs."""
 
     name: str
-    proves: str
+    unit: str = ""
+    proves: str = ""
     """The statement that holds if the check passed."""
-    unit: str
     n_checked: int = 0
     n_faults: int = 0
     faults: list[Fault] = field(default_factory=list)
@@ -117,12 +119,17 @@ class CheckRow:
     unit: str
     proves: str
     """The statement that holds if the check passed; it may name constraints of the folder's scenes."""
-    needs: Collection[str] = ()
-    """The kinds of files (`clevrhope.audit.folder.kind_of`) that it needs besides those of its stage."""
 
     def result(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> CheckResult:
         """The result with nothing checked yet; `constraints` are those of the folder's scenes."""
-        return CheckResult(self.name, self.proves.format_map(constraints), self.unit)
+        return CheckResult(self.name, self.unit, self.proves.format_map(constraints))
+
+
+def check_rows(table: str) -> tuple[CheckRow, ...]:
+    """The rows of a table, "name (unit): what it proves" each; deeper lines continue a sentence."""
+    rows = re.split(r"\n(?! )", dedent(table).strip())
+    found = (re.fullmatch(r"(.+?) \((\w+)\): (.+)", " ".join(row.split())) for row in rows)
+    return tuple(CheckRow(*match.groups()) for match in found if match)
 
 
 Results = Mapping[str, CheckResult]

@@ -15,17 +15,20 @@ from clevrhope.audit.checks.questions import check_text
 from clevrhope.audit.checks.scenes import MOST_SCENES, check_object_counts, check_scenes, check_visibility
 from clevrhope.audit.folder import AuditFolder, kind_of
 from clevrhope.audit.leaks.check import check_pairs
-from clevrhope.audit.leaks.report import LEAK_ROWS
-from clevrhope.audit.report import CheckResult, CheckRow, Report, Results
+from clevrhope.audit.report import CheckResult, CheckRow, Report, Results, check_rows
 from clevrhope.audit.sets.check import check_sets
-from clevrhope.audit.suites.check import SUITE_ROWS, check_suites
+from clevrhope.audit.suites.check import check_suites
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.splits.kinds import OOD
 
 QUESTIONS = ("questions", "scenes")
 """The kinds of files that checks of questions about single images need."""
 PAIRS = (*QUESTIONS, "pairs")
 SETS = ("sets", "scenes")
+
+JSON_FILES = {"HDF5 and JSON": "question files", "pair files": "question files of pairs"}
+"""The kind of files that a check needs besides those of its stage."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class AuditStage:
     total: Callable[[AuditFolder], int]
     """How many of these there are; 0 means unknown."""
     run: Callable[[AuditFolder, Results, Advance], None]
+    """Raises a DatasetError or SceneError that names a file which is missing or cannot be read."""
     rows: tuple[CheckRow, ...]
     needs: Collection[str] = QUESTIONS
     """The kinds of files without which all its checks are done in part."""
@@ -56,14 +60,14 @@ def _n_splits(folder: AuditFolder) -> int:
     return len(folder.splits)
 
 
-READABLE = CheckRow("readable", "files", "every file is there, and can be read to its end")
+(READABLE,) = check_rows("readable (files): every file is there, and can be read to its end")
 
 CHECKSUMS = AuditStage(
     "Comparing checksums",
     "files",
     lambda folder: len(folder.manifest.files),
     check_files,
-    (CheckRow("files", "files", "every file has its size and SHA-256 in the manifest; no file is unlisted"),),
+    check_rows("files (files): every file has its size and SHA-256 in the manifest; no file is unlisted"),
     needs=(),
 )
 """The one stage that needs no file to be readable."""
@@ -75,13 +79,10 @@ STAGES = (
         "splits",
         _n_splits,
         check_counts,
-        (
-            CheckRow(
-                "counts",
-                "numbers",
-                "manifest, measured.json and files give the same numbers; minimal sets have the right size",
-            ),
-        ),
+        check_rows("""
+            counts (numbers): manifest, measured.json and files give the same numbers; minimal sets have the
+                right size
+        """),
         PAIRS,
     ),
     AuditStage(
@@ -89,95 +90,101 @@ STAGES = (
         "pools",
         lambda folder: len(folder.pools),
         check_scenes,
-        (
-            CheckRow(
-                "twin scenes", "scenes", "no scene has the objects and positions of another, in any pool"
-            ),
-            CheckRow(
-                "relationships",
-                "scenes",
-                "relationships follow from positions and directions, and directions from the camera",
-            ),
-            CheckRow(
-                "train and test", "images", "no train image is in a test, and none in both complex sets"
-            ),
-        ),
+        check_rows("""
+            twin scenes (scenes): no scene has the objects and positions of another, in any pool
+            relationships (scenes): relationships follow from positions and directions, and directions from
+                the camera
+            train and test (images): no train image is in a test, and none in both complex sets
+        """),
     ),
     AuditStage(
         "Comparing splits",
         "splits",
         _n_splits,
         check_object_counts,
-        (
-            CheckRow(
-                "numbers of objects",
-                "images",
-                "every image that is in no group has {min_objects} to {max_objects} objects, and all these "
-                "numbers are equally frequent in every split",
-            ),
-        ),
+        check_rows("""
+            numbers of objects (images): every image that is in no group has {min_objects} to {max_objects}
+                objects, and all these numbers are equally frequent in every split
+        """),
     ),
     AuditStage(
         "Looking at CLEVR's scenes",
         "scenes",
         lambda folder: 0,  # only the scenes tell how many of them are CLEVR's
         check_clevr_scenes,
-        (
-            CheckRow(
-                "scenes from CLEVR",
-                "scenes",
-                "scenes of CLEVR are from its train split, occur once, and are in the train pool at the "
-                "share that the manifest states; all others have a camera and a stream",
-            ),
-        ),
+        check_rows("""
+            scenes from CLEVR (scenes): scenes of CLEVR are from its train split, occur once, and are in the
+                train pool at the share that the manifest states; all others have a camera and a stream
+        """),
     ),
     AuditStage(
         "Looking at objects",
         "scenes",
         lambda folder: MOST_SCENES,
         check_visibility,
-        (
-            CheckRow(
-                "visible objects",
-                "scenes",
-                "each object shows at least {min_pixels} pixels to its camera, and as many as its scene says",
-            ),
-        ),
+        check_rows("""
+            visible objects (scenes): each object shows at least {min_pixels} pixels to its camera, and as
+                many as its scene says
+        """),
     ),
     AuditStage(
         "Parsing texts into programs",
         "questions",
         lambda folder: sum(split.n_rows for split in (*folder.all_splits, *folder.all_others)),
         check_text,
-        (
-            CheckRow("text", "questions", "each text, parsed back, means its program, family and answer"),
-            CheckRow("duplicates", "questions", "no text or family occurs twice on an image of a split"),
-            CheckRow(
-                "balance",
-                "questions",
-                "CLEVR's rule allowed each answer when it was chosen: at most 1.1 times as often as its "
-                "family's second most frequent answer in the window, and at most 5 times the median",
-            ),
-            CheckRow(
-                "arrays",
-                "questions",
-                "lengths, padding, `relation_needed`, numbers of rows and attributes fit the questions",
-            ),
-        ),
+        check_rows("""
+            text (questions): each text, parsed back, means its program, family and answer
+            duplicates (questions): no text or family occurs twice on an image of a split
+            balance (questions): CLEVR's rule allowed each answer when it was chosen: at most 1.1 times as
+                often as its family's second most frequent answer in the window, and at most 5 times the
+                median
+            arrays (questions): lengths, padding, `relation_needed`, numbers of rows and attributes fit the
+                questions
+        """),
     ),
     AuditStage(
         "Executing programs, looking for leaks",
         "pairs",
         lambda folder: len(folder.hops),
         check_pairs,
-        LEAK_ROWS,
+        check_rows(f"""
+            programs (questions): every program, executed again, gives the stored answer
+            held-out pair (questions): no train or IID image, program or text holds the pair, nor, with
+                --strictness implied, does a program imply it; every OOD question and {OOD} image does;
+                every question about a value names it
+            palette (images): if not all combinations of values occur, no image shows another one, except the
+                pair where it belongs, and no question of a pair names one
+            apart (images): no image is in two splits of a pair, except the minimal ones
+            HDF5 and JSON (questions): HDF5, JSON and scene files agree on every question
+            groups (images): in each group of images nothing changes but the pair's types or the value that is
+                asked for; each question is asked about every image that it may be, and true of one; each
+                counting set shows and has the answers 0 to 5, at the same positions
+        """),
     ),
     AuditStage(
         "Reading pairs of suites",
         "files",
         lambda folder: len(folder.pairs) + len(folder.added),
         check_suites,
-        SUITE_ROWS,
+        check_rows("""
+            pairs (pairs): every pair has a question of its split, the same in every array, or one that was
+                searched for on an image of it, each once; and one that a test makes of it about the same
+                image
+            pair programs (questions): programs of pairs give the answer and need the relations
+            pair answers (pairs): the answers of each pair go together as its relation says
+            pair mentions (pairs): `cell` and `touches` say what questions mention, the image shows and an
+                answer completes; no question that was made breaks the rule of its split, in program or words
+            pair texts (questions): each text that a suite made means its program, and is its own
+            pair balance (pairs): each value is asked for with yes as often as with no
+            pair foils (pairs): crossings ask for the value that completes what is held out, controls beside
+                them for another one, groups for every value of a type; pairs have the cells that their test
+                takes
+            pair files (questions): HDF5, JSON and scene files agree on every question of a pair
+            added questions (questions): a train set with questions of a suite has all questions of its train
+                set, and after every ten of them one whose original is among those before it
+            pair images (images): edited images and scenes are those of the split's image with the edit that
+                is recorded
+        """),
         PAIRS,
     ),
     AuditStage(
@@ -185,44 +192,22 @@ STAGES = (
         "splits",
         lambda folder: len(folder.sets),
         check_sets,
-        (
-            CheckRow(
-                "several images: files",
-                "questions",
-                "numbers are in their range; HDF5 and JSON agree; the images of a question are different "
-                "scenes of the split's pool; two questions each have one text, program and two answers",
-            ),
-            CheckRow(
-                "several images: programs",
-                "questions",
-                "programs give the answer; template and structure are theirs; the source shows what the "
-                "question describes, if an image does",
-            ),
-            CheckRow(
-                "several images: distractors",
-                "questions",
-                "what a question describes as unique is in its source once and nowhere else; `cut` says "
-                "whether the program without its last leaf gives another answer, and it does where it must",
-            ),
-            CheckRow(
-                "several images: pair",
-                "questions",
-                "the held-out pair is in no question but those of test_ood, where `pair_places` says where; "
-                "unless it is held out of words alone, it is in no other image either",
-            ),
-            CheckRow(
-                "several images: texts",
-                "questions",
-                "dev and test share no text; test_paraphrased asks what test asks in words of its own; and "
-                "texts of train have two answers",
-            ),
-            CheckRow(
-                "several images: balance",
-                "cells",
-                "answers are even in each template and structure, and sources over places; and neither the "
-                "number of objects nor that of images gives the answer away",
-            ),
-        ),
+        check_rows("""
+            several images: files (questions): numbers are in their range; HDF5 and JSON agree; the images of
+                a question are different scenes of the split's pool; two questions each have one text, program
+                and two answers
+            several images: programs (questions): programs give the answer; template and structure are theirs;
+                the source shows what the question describes, if an image does
+            several images: distractors (questions): what a question describes as unique is in its source once
+                and nowhere else; `cut` says whether the program without its last leaf gives another answer,
+                and it does where it must
+            several images: pair (questions): the held-out pair is in no question but those of test_ood, where
+                `pair_places` says where; unless it is held out of words alone, it is in no other image either
+            several images: texts (questions): dev and test share no text; test_paraphrased asks what test
+                asks in words of its own; and texts of train have two answers
+            several images: balance (cells): answers are even in each template and structure, and sources over
+                places; and neither the number of objects nor that of images gives the answer away
+        """),
         SETS,
     ),
     AuditStage(
@@ -230,11 +215,9 @@ STAGES = (
         "images",
         _n_images,
         check_images,
-        (
-            CheckRow(
-                "images", "images", "each image is there, has its size, is not blank; HDF5 has its pixels"
-            ),
-        ),
+        check_rows("""
+            images (images): each image is there, has its size, is not blank; HDF5 has its pixels
+        """),
         (*QUESTIONS, "images"),
     ),
     AuditStage(
@@ -242,15 +225,17 @@ STAGES = (
         "images",
         _n_annotated,
         check_passes,
-        (CheckRow("passes", "images", "annotations are there, of the image's size; masks fit the scenes"),),
+        check_rows("""
+            passes (images): annotations are there, of the image's size; masks fit the scenes
+        """),
         (*QUESTIONS, "passes"),
     ),
 )
 
-BESIDE_CLEVR = (
-    CheckRow("scenes of CLEVR", "scenes", "no scene has the objects of a scene of CLEVR's val or test"),
-    CheckRow("questions of CLEVR", "questions", "no question is about an image of CLEVR's val or test"),
-)
+BESIDE_CLEVR = check_rows("""
+    scenes of CLEVR (scenes): no scene has the objects of a scene of CLEVR's val or test
+    questions of CLEVR (questions): no question is about an image of CLEVR's val or test
+""")
 """The checks beside a CLEVR folder."""
 
 
@@ -313,7 +298,7 @@ def _run(stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: P
                 continue
             break
         for row in stage.rows:
-            needs = {*stage.needs, *row.needs}
+            needs = {*stage.needs, JSON_FILES.get(row.name)}
             results[row.name].leave_out([file for file in folder.left_out if kind_of(file) in needs])
         return [*results.values()]
     else:

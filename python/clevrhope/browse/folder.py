@@ -13,12 +13,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope.dataset.clevr_json import SceneLines
-from clevrhope.dataset.contents import (
-    all_splits_in,
-    hops_in,
-    suite_splits_in,
-    suites_in,
-)
+from clevrhope.dataset.contents import all_splits_in, hops_in, suite_splits_in, suites_in
 from clevrhope.dataset.detokenizer import ProgramNodes
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import H5Images, PngImages

@@ -53,8 +53,13 @@ def install(into: Path | None, python: Path | None, quiet: bool) -> None:
 
     An environment that is there already is kept.
     """
-    from clevrhope.runtime.blender import VARIABLE, missing_libraries, missing_message, own_environment
-    from clevrhope.runtime.blender_environment import install_blender
+    from clevrhope.runtime.blender import (
+        VARIABLE,
+        install_blender,
+        missing_libraries,
+        missing_message,
+        own_environment,
+    )
 
     folder = (into or own_environment()).absolute()
     found = install_blender(folder, python=python, say=lambda line: None if quiet else click.echo(line))

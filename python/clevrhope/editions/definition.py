@@ -34,6 +34,10 @@ class Edition:
     every_image: int
     settings: Mapping[str, Any]
 
+    def __post_init__(self) -> None:
+        check_at_least(0, seed=self.seed)
+        check_at_least(1, every_image=self.every_image)
+
     @property
     def config(self) -> Config:
         """The settings in the form that a build takes."""
@@ -42,18 +46,6 @@ class Edition:
     def record(self, seed: int) -> Mapping[str, Any]:
         """The entry of a manifest about the edition in a folder with this seed."""
         return {"name": self.name, "private": seed != self.seed}
-
-
-@dataclass(frozen=True)
-class _File:
-    seed: int
-    hops: tuple[str, ...]
-    every_image: int
-    settings: Mapping[str, Any]
-
-    def __post_init__(self) -> None:
-        check_at_least(0, seed=self.seed)
-        check_at_least(1, every_image=self.every_image)
 
 
 def edition_names() -> list[str]:
@@ -73,8 +65,7 @@ def read_edition(name: str) -> Edition:
             f"no edition {shown(name)}{suggestion(name, names)}; there are: {', '.join(names) or 'none'}"
         )
     path = FOLDER / f"{name}.toml"
-    found = read_settings(_File, read_toml(path, "an edition"), where=path)
-    edition = Edition(name, found.seed, found.hops, found.every_image, found.settings)
+    edition = read_settings(Edition, {**read_toml(path, "an edition"), "name": name}, where=path)
     with naming(str(path)):
         _ = edition.config
     return edition

@@ -14,7 +14,7 @@ from clevrhope.experiments.config import DatasetConfig
 from clevrhope.questions import NO_TEMPLATES, SYNONYMS, template_files
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_folder, suite_names
 from clevrhope.runtime import assets
-from clevrhope.runtime.own_files import write_own
+from clevrhope.runtime.atomic import write_own
 from clevrhope.runtime.settings import check_known
 from clevrhope.runtime.toml import toml_text
 

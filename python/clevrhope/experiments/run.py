@@ -11,8 +11,8 @@ from clevrhope.experiments.checks import check_plan, parsed
 from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
 from clevrhope.experiments.plan import Plan, RunChain
 from clevrhope.images.renderers import row_recorded
+from clevrhope.runtime.atomic import check_own
 from clevrhope.runtime.lock import locked
-from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
 

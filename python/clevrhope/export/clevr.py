@@ -11,7 +11,7 @@ own question files, where the nodes of some families are in another order.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ import numpy as np
 from clevrhope.dataset.clevr_folder import image_name, images_folder, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
@@ -29,13 +28,10 @@ from clevrhope.runtime.progress import Advance
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes images, questions and scenes of all splits."""
     for split in source.splits:
-        detokenizer = Detokenizer(split.vocab)
-        programs = ProgramNodes(split.vocab, source.manifest.world["attributes"])
-        name, reader, numbers = split.split, split.reader, split.numbers().tolist()
+        programs, name = ProgramNodes(split.vocab, source.manifest.world["attributes"]), split.split
         with rows_file(questions_file(out, name), key="questions", info=question_info(name)) as add:
-            for first, questions, tokens in reader.blocks():
-                rows = enumerate(zip(questions, programs.nodes(tokens), strict=True), first)
-                add([_question(split, k, numbers[k], row, nodes, detokenizer) for k, (row, nodes) in rows])
+            for rows in _questions(split, programs):
+                add(rows)
         with rows_file(scenes_file(out, name), key="scenes", info=scene_info(name)) as add:
             for scene in split.scenes(source.layout):
                 number = int(np.searchsorted(split.indices, scene["image_index"]))
@@ -44,35 +40,33 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
                     scene.pop("stream", None)  # it contains the seed
                 add([_line({**scene, "split": name, **place})])
         if split.images is None:
-            advance(len(reader))
+            advance(len(split.reader))
         else:
             names = (image_name(number, name) for number in range(len(split.indices)))
             split.write_images(images_folder(out, name), names, advance)
     write_readme(source, out, "clevr")
 
 
-def _question(
-    split: SplitSource,
-    k: int,
-    number: int,
-    tokens: Ints,
-    nodes: list[dict[str, Any]],
-    detokenizer: Detokenizer,
-) -> bytes:
-    """Question k of a split, which is about the image with this number."""
-    reader = split.reader
-    return _line(
-        {
-            "image_index": number,
-            "program": nodes,
-            "question_index": k,
-            "image_filename": image_name(number, split.split),
-            "question_family_index": int(reader.question_families[k]),
-            "split": split.split,
-            "answer": detokenizer.answer(int(reader.answers[k])),
-            "question": detokenizer.question(tokens),
-        }
-    )
+def _questions(split: SplitSource, programs: ProgramNodes) -> Iterator[list[bytes]]:
+    """The rows of a split's question file, a block at a time."""
+    reader, numbers, detokenizer = split.reader, split.numbers().tolist(), Detokenizer(split.vocab)
+    for first, questions, tokens in reader.blocks():
+        rows = zip(questions, programs.nodes(tokens), strict=True)
+        yield [
+            _line(
+                {
+                    "image_index": numbers[k],
+                    "program": nodes,
+                    "question_index": k,
+                    "image_filename": image_name(numbers[k], split.split),
+                    "question_family_index": int(reader.question_families[k]),
+                    "split": split.split,
+                    "answer": detokenizer.answer(int(reader.answers[k])),
+                    "question": detokenizer.question(question),
+                }
+            )
+            for k, (question, nodes) in enumerate(rows, first)
+        ]
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -70,7 +70,8 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all splits, the figures, the card and the Croissant metadata."""
     sizes = [_write_split(split, out / split.config, advance) for split in (*source.splits, *source.suites)]
     figures = _write_figures(source, out)
-    (out / "README.md").write_text(dataset_card(source, sizes, figures), "utf-8")
+    card = f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
+    (out / "README.md").write_text(card, "utf-8")
     (out / "croissant.json").write_text(croissant_json(source), "utf-8")
 
 
@@ -233,15 +234,11 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 """Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
 
 
-def dataset_card(source: ExportSource, sizes: Sequence[TableSize], figures: Mapping[str, Any]) -> str:
-    """The card: a YAML header with the columns, sizes and file patterns of each config, then the text.
+def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
+    """The YAML header of the card: columns, sizes and file patterns of each config.
 
     `sizes` are those of the splits, followed by those of the suites, in order.
     """
-    return f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
-
-
-def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
     n = sum(len(split.reader) for split in (*source.splits, *source.suites))
     rest = iter(sizes)
     return render_page(

@@ -61,10 +61,7 @@ class Look:
 
 
 def read_look(
-    look: Path | None = None,
-    properties: Path | None = None,
-    *,
-    changes: Mapping[str, Any] | None = None,
+    look: Path | None = None, properties: Path | None = None, *, changes: Mapping[str, Any] | None = None
 ) -> Look:
     """Reads and checks the look.
 

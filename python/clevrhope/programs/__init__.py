@@ -31,10 +31,17 @@ import numpy.typing as npt
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError
 from clevrhope.programs.gaps import check_gaps
-from clevrhope.programs.program import Ints, Nodes, Program, Written, token_rows
+from clevrhope.programs.program import (
+    Ints,
+    Nodes,
+    Program,
+    Written,
+    default_vocabulary,
+    read_vocabulary,
+    token_rows,
+)
 from clevrhope.programs.scene import MAX_IMAGES, Question, Scene, SceneSet, sample_scenes
 from clevrhope.programs.steps import Answer, Trace, TracedStep
-from clevrhope.programs.vocabulary import default_vocabulary, read_vocabulary
 from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.reading import read_bytes

@@ -3,6 +3,8 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +15,8 @@ from clevrhope.errors import ClevrhopeError, ProgramError, VocabularyError, show
 from clevrhope.programs.gaps import Needs, needs_of
 from clevrhope.programs.graph import program_svg
 from clevrhope.programs.text import SPECIAL, is_terms, program_text, read_terms, text_html
-from clevrhope.programs.vocabulary import default_vocabulary
+from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.reading import read_bytes
 
 Nodes: TypeAlias = Sequence[Mapping[str, Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -25,6 +28,22 @@ Written: TypeAlias = str | Sequence[str] | Ints | Nodes | Mapping[str, Any]
 _NODE = re.compile(r"^program\[(\d+)\]|\(node (\d+)\)$")
 _TOKEN = re.compile(r"^programs\[0\]\[(\d+)\]")
 _NAME = re.compile(r"^program token (\d+)")
+
+
+@cache
+def default_vocabulary() -> _core.Vocabulary:
+    """CLEVR's attribute types and values, from the properties file that comes with the package."""
+    return read_vocabulary(blender_assets() / "properties.json")
+
+
+def read_vocabulary(path: Path | str) -> _core.Vocabulary:
+    """Reads the vocabulary of a properties file in CLEVR's format.
+
+    Raises:
+        VocabularyError: the file is something else, or cannot be read; says where.
+    """
+    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
+    return _core.Vocabulary(content, file=str(path))
 
 
 class Program:

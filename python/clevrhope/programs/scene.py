@@ -15,8 +15,7 @@ import numpy as np
 from clevrhope import _core, questions, scenes
 from clevrhope.errors import SceneError, shown
 from clevrhope.programs.gaps import fill_gaps
-from clevrhope.programs.program import Program, json_bytes
-from clevrhope.programs.vocabulary import default_vocabulary
+from clevrhope.programs.program import Program, default_vocabulary, json_bytes
 from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.camera import default_directions
 from clevrhope.scenes.sketch import object_words, scene_svg, swatch_svg

@@ -35,8 +35,8 @@ from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
 from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
 from clevrhope.report.tables import counted, models_of, paper_tables
+from clevrhope.runtime.atomic import check_own, write_own
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.version import software_version
 

@@ -8,15 +8,19 @@ program removes nothing that it did not write.
 import errno
 import filecmp
 import hashlib
+import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import SHA256, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.paths import below
 from clevrhope.runtime.reading import reading
 
 OWN_PREFIX = ".clevrhope-"
@@ -44,6 +48,9 @@ _SENTENCES = (
     ),
 )
 """Errors of the system, and what a message says about them."""
+
+WRITTEN = f"{OWN_PREFIX}written"
+"""Records what this program wrote beside a user's files: name -> SHA-256; two of them while it is writing."""
 
 
 @dataclass(frozen=True)
@@ -174,6 +181,45 @@ class WorkingFolder:
         return named and path.is_file() and not path.is_symlink()
 
 
+def check_own(folder: Path, names: Iterable[str]) -> None:
+    """Checks that files are missing or as this program wrote them; raises DatasetError if a user did."""
+    written = _read_written(folder)
+    for name in names:
+        _check(folder / name, written.get(name, ()))
+
+
+def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = None) -> None:
+    """Writes files atomically into a folder that may hold a user's files, which it never replaces or removes.
+
+    Args:
+        folder: the folder of the files.
+        files: path below the folder -> content. A user's file with the same content is left unchanged.
+        alone: a pattern of names that only these files may have. Other files of such names are removed if
+            this program wrote them, and are an error if a user did.
+
+    Raises:
+        DatasetError: a user wrote or edited a file that would be replaced or whose name matches `alone`; or
+            no space is left, or the folder may not be written to.
+    """
+    written = _read_written(folder)
+    there = {path.name for path in folder.glob(alone)} if alone else set()
+    old = sorted(there - files.keys())
+    for name in old:
+        _check(folder / name, written.get(name, ()))
+    now = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    for name, digest in now.items():
+        _check(folder / name, (*written.get(name, ()), digest))
+    kept = {name: each for name, each in written.items() if name not in old}
+    both = {name: sorted({*kept.get(name, ()), digest}) for name, digest in now.items()}
+    _write_written(folder, {**written, **both})
+    for name, content in files.items():
+        write_whole(below(folder, name), content)
+    with disk_errors(folder):
+        for name in old:
+            (folder / name).unlink(missing_ok=True)
+    _write_written(folder, {**kept, **{name: [digest] for name, digest in now.items()}})
+
+
 @contextmanager
 def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
     """Turns errors such as a full disk or a missing permission into one sentence that suggests a remedy.
@@ -215,3 +261,24 @@ def _commit(temporary: Path, path: Path) -> None:
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_folder(path.parent)
+
+
+def _check(path: Path, digests: Iterable[str]) -> None:
+    if not os.path.lexists(path):
+        return
+    if record(path).sha256 not in digests:
+        raise DatasetError(f"{path}: it was not written by clevrhope, or was edited since; move it elsewhere")
+
+
+def _read_written(folder: Path) -> dict[str, list[str]]:
+    path = folder / WRITTEN
+    if not os.path.lexists(path):
+        return {}
+    digests = read_object(path, "a list of what clevrhope wrote")
+    check_form(digests, MapOf(ListOf(SHA256)), path)
+    return digests
+
+
+def _write_written(folder: Path, written: Mapping[str, Iterable[str]]) -> None:
+    content = {name: list(digests) for name, digests in sorted(written.items())}
+    write_whole(folder / WRITTEN, (json.dumps(content, indent=1) + "\n").encode())

@@ -54,11 +54,7 @@ def check_clevr_folder(clevr: Path) -> None:
 
 
 def check_clevr_leaks(folder: AuditFolder, clevr: Path, results: Results, advance: Advance) -> None:
-    """Checks that no scene and no question of the dataset is in CLEVR's val or test.
-
-    Raises:
-        DatasetError: a file is broken, or a row of it is not a scene or question.
-    """
+    """Checks that no scene and no question of the dataset is in CLEVR's val or test."""
     scenes = results["scenes of CLEVR"]
     theirs: _Scenes = {}
     names: set[str] = set()
@@ -149,11 +145,7 @@ _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
 
 
 def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest.
-
-    Raises:
-        DatasetError: a scene file is broken.
-    """
+    """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest."""
     has_clevr = "clevr" in folder.manifest.world
     check = results["scenes from CLEVR"]
     seen: dict[str, int] = {}

@@ -33,11 +33,7 @@ GROUPS_OF_A_PAIR = 960
 
 
 def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Compares the numbers of questions, images and places with those of manifest and measured.json.
-
-    Raises:
-        DatasetError: a file is missing or cannot be read.
-    """
+    """Compares the numbers of questions, images and places with those of manifest and measured.json."""
     check = results["counts"]
     for split in (*folder.splits, *folder.sets, *folder.others):
         entry = getattr(folder.manifest, split.kind.listed)[split.hop.name][split.name]

@@ -17,11 +17,7 @@ FEATURES = "features/"
 
 
 def check_files(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Compares each file with its size and SHA-256 in the manifest, and looks for others.
-
-    Raises:
-        DatasetError: a file cannot be read.
-    """
+    """Compares each file with its size and SHA-256 in the manifest, and looks for others."""
     check = results["files"]
     root = folder.layout.root
     # `check_readable` reports missing files.

@@ -38,11 +38,7 @@ Problem = tuple[str, object]
 
 
 def check_images(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks the image of every scene that a split uses, in each form that the pool has.
-
-    Raises:
-        DatasetError: an HDF5 file of images cannot be read.
-    """
+    """Checks the image of every scene that a split uses, in each form that the pool has."""
     check = results["images"]
     if not folder.manifest.pools:
         check.skip("no images were rendered")
@@ -119,9 +115,6 @@ def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> Non
     The objects' pixels follow from the object-id raster by which their visibility was counted, computed again
     from the scene and its camera. Masks come from rays through another program's shapes, so outlines may
     differ by a pixel, but interiors do not.
-
-    Raises:
-        DatasetError: a scene file or a file of annotations cannot be read.
     """
     check = results["passes"]
     promised = tuple(folder.manifest.config.get("passes") or ())
@@ -186,18 +179,6 @@ def _problem(
         return f"mask: a number that is neither one of the {n} objects nor {NOBODY}", min(strange)
     for number in range(n):
         shown = mask == number
-        rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
-        box = [0, 0, 0, 0]
-        if len(rows):
-            box = [columns[0], rows[0], columns[-1] + 1 - columns[0], rows[-1] + 1 - rows[0]]
-        if row["boxes"][number].tolist() != [int(side) for side in box]:
-            return f"boxes: not the tight box of object {number} in the mask", row["boxes"][number].tolist()
-        n_pixels, visible_px = int(shown.sum()), int(row["visible_px"][number])
-        if visible_px != n_pixels:
-            return f"visible_px: not the {n_pixels} pixels of object {number} in the mask", visible_px
-        if int(row["alone_px"][number]) < n_pixels:
-            problem = f"alone_px: fewer than the {n_pixels} visible pixels of object {number}"
-            return problem, int(row["alone_px"][number])
         within = inner == number + 1
         n_other = int((within & ~shown).sum())
         if within.sum() >= LEAST_PX and n_other > MOST_OTHER_PX * within.sum():

@@ -28,11 +28,7 @@ NEAR = 1e-4
 
 
 def check_scenes(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks all scenes of the folder, and which of them splits share.
-
-    Raises:
-        DatasetError: a scene file is missing or broken; the message names the scene.
-    """
+    """Checks all scenes of the folder, and which of them splits share."""
     for pool in folder.pools:
         folder.scene_files(pool)  # raises an error if the pool has none
     _check_twins(folder, results["twin scenes"])
@@ -127,11 +123,7 @@ large a share of them. In splits that ask for a pair some scenes do, and hardly 
 
 
 def check_object_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Checks that numbers of objects are within limits and equally frequent.
-
-    Raises:
-        DatasetError: a file is missing or cannot be read.
-    """
+    """Checks that numbers of objects are within limits and equally frequent."""
     constraints = folder.manifest.world["constraints"]
     least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
     check = results["numbers of objects"]
@@ -172,11 +164,7 @@ Scene = Mapping[str, Any]
 
 
 def check_visibility(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Counts each object's visible pixels in a sample of the scenes.
-
-    Raises:
-        DatasetError: a scene file cannot be read, or the properties are not the folder's.
-    """
+    """Counts each object's visible pixels in a sample of the scenes."""
     least = int(folder.manifest.world["constraints"]["min_pixels"])
     check = results["visible objects"]
     n_scenes = {pool: len(folder.scenes[pool].indices) for pool in folder.pools}

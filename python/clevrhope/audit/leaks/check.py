@@ -25,7 +25,6 @@ from clevrhope.audit.json_agreement import (
 from clevrhope.audit.leaks.groups import check_groups
 from clevrhope.audit.leaks.palette import PaletteCheck, seen_values
 from clevrhope.audit.leaks.report import (
-    LEAK_ROWS,
     VIOLATIONS,
     LeakKind,
     LeakReport,
@@ -52,11 +51,7 @@ _ROWS_AT_ONCE = 65_536
 
 
 def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Looks for leaks in each sub-dataset, and compares its question files with HDF5.
-
-    Raises:
-        DatasetError: a file is missing or cannot be read.
-    """
+    """Looks for leaks in each sub-dataset, and compares its question files with HDF5."""
     leaks = LeakCheck(folder.layout.root, words=folder.words, audited=folder)
     n_described = 0
     for hop in folder.hops:
@@ -174,7 +169,7 @@ class LeakCheck:
         Raises:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
-        results = {row.name: row.result() for row in LEAK_ROWS} if results is None else results
+        results = {kind: CheckResult(kind) for kind in LeakKind} if results is None else results
         return _HopCheck(self, hop, results).run(splits, images=images)
 
 

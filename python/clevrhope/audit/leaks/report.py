@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.report import CheckRow, Fault, Found, Results
+from clevrhope.audit.report import Fault, Found, Results
 from clevrhope.config.question_settings import Strictness
 from clevrhope.pages import render_markdown
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import OOD, SPLITS
+from clevrhope.splits.kinds import SPLITS
 
 
 class LeakKind(StrEnum):
@@ -23,37 +23,6 @@ class LeakKind(StrEnum):
     DISAGREEMENT = "HDF5 and JSON"
     GROUP = "groups"
 
-
-LEAK_ROWS = (
-    CheckRow(LeakKind.PROGRAM, "questions", "every program, executed again, gives the stored answer"),
-    CheckRow(
-        LeakKind.PAIR,
-        "questions",
-        "no train or IID image, program or text holds the pair, nor, with --strictness implied, does a "
-        f"program imply it; every OOD question and {OOD} image does; every question about a value names it",
-    ),
-    CheckRow(
-        LeakKind.PALETTE,
-        "images",
-        "if not all combinations of values occur, no image shows another one, except the pair where it "
-        "belongs, and no question of a pair names one",
-    ),
-    CheckRow(LeakKind.SHARED, "images", "no image is in two splits of a pair, except the minimal ones"),
-    CheckRow(
-        LeakKind.DISAGREEMENT,
-        "questions",
-        "HDF5, JSON and scene files agree on every question",
-        ("question files",),
-    ),
-    CheckRow(
-        LeakKind.GROUP,
-        "images",
-        "in each group of images nothing changes but the pair's types or the value that is asked for; each "
-        "question is asked about every image that it may be, and true of one; each counting set shows and "
-        "has the answers 0 to 5, at the same positions",
-    ),
-)
-"""The lines that the check for leaks fills."""
 
 VIOLATIONS: Mapping[AuditViolation, tuple[LeakKind, str]] = {
     AuditViolation.WRONG_ANSWER: (LeakKind.PROGRAM, "its program gives {answer}, not the answer"),

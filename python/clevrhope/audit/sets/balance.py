@@ -44,7 +44,6 @@ class BalanceCheck:
                 self._kinds[vocab.answers.get(answer, 0)] = kind
         self._closed = {kind: sorted(answers) for kind, answers in _types(vocab) if kind != "number"}
         """Answers of each type, all of which are to occur; of numbers those that occur are to be even."""
-        self._worst: Counter[str] = Counter()
 
     def check_split(self, split: SetFile, arrays: SetArrays, sizes: Column) -> None:
         """Checks a split of N questions; `sizes` (N, 3) are images, objects in them, and in the source."""
@@ -67,16 +66,6 @@ class BalanceCheck:
                 if is_yes is not None:
                     name, of_template = arrays.templates[template], sizes[is_of_template, column]
                     self._check_sizes(split, name, what, of_template, is_yes)
-
-    def finish(self, n_questions: int) -> None:
-        """Adds notes on the rule, and on the most that sizes give away."""
-        if n_questions and not self._check.n_checked:
-            self._check.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
-        for what, per_cent in sorted(self._worst.items()):
-            self._check.notes.append(
-                f"questions over several images: the number of {what} alone tells yes from no in at most "
-                f"{per_cent / 10:.1f}% of a template's questions"
-            )
 
     def _check_answers(self, split: SetFile, cell: str, answers: Column) -> None:
         kinds = self._kinds[np.clip(answers, 0, len(self._kinds) - 1)]
@@ -113,7 +102,6 @@ class BalanceCheck:
             return
         self._check.n_checked += 1
         per_cent = best_threshold(sizes, is_yes)
-        self._worst[what] = max(self._worst[what], round(10 * per_cent))
         if per_cent > max(MOST_RIGHT, 50 + 100 * _DEVIATIONS * 0.5 / len(sizes) ** 0.5):
             problem = f"{template}: the number of {what} alone tells yes from no in per cent"
             self._check.fault(split.file, None, problem, round(per_cent, 1))

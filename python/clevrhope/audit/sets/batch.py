@@ -39,11 +39,7 @@ class SetBatches:
     reader: AuditReader
 
     def batches(self) -> "Iterator[Batch]":
-        """All rows in order.
-
-        Raises:
-            DatasetError: a block is damaged.
-        """
+        """All rows in order; raises a DatasetError if a block is damaged."""
         for first in range(0, len(self.arrays), ROWS_AT_ONCE):
             yield Batch(self, first)
 
@@ -58,7 +54,6 @@ class Batch:
         is_missing: (N, 5) whether the pool lacks the scene.
         rows: (N, 5) the scenes' rows in the pool; -1 for no image, and throughout a row that misses a scene.
         found: The native reader's findings.
-        asked: What it found that questions about one image have, too.
     """
 
     def __init__(self, file: SetBatches, first: int) -> None:
@@ -73,15 +68,16 @@ class Batch:
         images = self.columns["image_idxs"]
         self.there: Flags = images >= 0
         self.is_set, self.is_missing, self.rows = scene_rows(images, file.pool)
-        self.found: AuditSetFindings = file.reader.read_sets(questions, programs, file.pool.native, self.rows)
+        reader = file.reader
+        self.found: AuditSetFindings = reader.read_sets(questions, programs, file.pool.native, self.rows)
         self.asked: AuditFindings = self.found.asked
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        """A column of the file, or an attribute of the batch."""
-        return self.columns[name] if name in self.columns else getattr(self, name)
+        """A column of the file."""
+        return self.columns[name]
 
     @cached_property
     def numbers(self) -> Rows:
@@ -149,24 +145,6 @@ class Batch:
         holding = np.append(self.file.pool.holding(self.file.split.hop.target), False)  # last for MISSING
         shown: Flags = holding[self.rows]
         return shown
-
-    @cached_property
-    def spoken(self) -> Flags:
-        """(N,) whether the question mentions the pair, in program or words."""
-        implied = self.asked.implied & (self.file.settings.strictness == "implied")
-        found: Flags = self.asked.by_program | self.asked.by_words | implied
-        return found
-
-    def second(self, flags: Flags) -> Flags:
-        """(N,) flags (N // 2,) of pairs of questions, at the second question of each."""
-        found = np.zeros(len(self), dtype=np.bool_)
-        found[1 : len(self) // 2 * 2 : 2] = flags
-        return found
-
-    def halves(self, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The column of the first and of the second question of each pair, without an odd last row."""
-        column, n = self.columns[name], len(self) // 2 * 2
-        return column[0:n:2], column[1:n:2]
 
 
 def scene_rows(images: npt.NDArray[Any], pool: PoolScenes) -> tuple[Flags, Flags, Rows]:

@@ -1,22 +1,22 @@
-"""The check of a folder's questions over several images: the table of rules, applied split by split."""
+"""The check of a folder's questions over several images: rules, applied split by split, and shared texts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader
-from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_tokens, of_vocabulary, wrong_answers
+from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary
 from clevrhope.audit.folder import AuditFolder, SetFile
 from clevrhope.audit.json_agreement import Columns, Compared, Encoder, compare_json
-from clevrhope.audit.report import Found, Results, where
-from clevrhope.audit.sets.balance import BalanceCheck
-from clevrhope.audit.sets.batch import Batch, SetBatches, digests, scene_rows
-from clevrhope.audit.sets.rules import CUTS, FILES, PAIR, PROGRAMS, RULES
-from clevrhope.audit.sets.texts import Texts, check_texts
+from clevrhope.audit.report import CheckResult, Found, Results, where
+from clevrhope.audit.sets.balance import LEAST_QUESTIONS, BalanceCheck
+from clevrhope.audit.sets.batch import SetBatches, digests, scene_rows
+from clevrhope.audit.sets.rules import RULES
 from clevrhope.dataset.native_reader import known_words, vocabulary_of
-from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
+from clevrhope.dataset.question_kinds import STRUCTURES
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
@@ -27,6 +27,9 @@ from clevrhope.splits.palettes import pool_name
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 
+FILES, PAIR = "several images: files", "several images: pair"
+"""Names of lines of the report."""
+
 _PHRASINGS = 1 << 16
 """An upper bound on the phrasings of a kind of question."""
 
@@ -34,12 +37,23 @@ _VARIANTS = 16
 """An upper bound on the variants of a template."""
 
 
-def check_sets(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Reads the questions over several images.
+LEAST_SHARE = 0.98
+"""Least share of train's texts that must have two answers or more."""
 
-    Raises:
-        DatasetError: a file is missing or cannot be read.
-    """
+
+@dataclass(frozen=True)
+class Texts:
+    """The texts of a split's N questions."""
+
+    digests: npt.NDArray[np.uint64]
+    """(N,) a digest of each text."""
+    phrasings: npt.NDArray[np.int64]
+    """(N,) a number for each phrasing of each kind of question; -1 if JSON does not give one."""
+    answers: npt.NDArray[np.int32]
+
+
+def check_sets(folder: AuditFolder, results: Results, advance: Advance) -> None:
+    """Reads the questions over several images."""
     if not folder.all_sets:
         for result in results.values():
             result.skip("this folder has no questions over several images")
@@ -47,7 +61,9 @@ def check_sets(folder: AuditFolder, results: Results, advance: Advance) -> None:
         checks = _SetChecks(folder, results)
         for hop in dict.fromkeys(split.hop for split in folder.sets):
             checks.check(hop, advance)
-        checks.finish()
+        balance = results["several images: balance"]
+        if not balance.n_checked:
+            balance.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
 
 
 class _SetChecks:
@@ -57,7 +73,6 @@ class _SetChecks:
         self._folder, self._results = folder, results
         self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
         self._balance = BalanceCheck(self._vocab, results["several images: balance"])
-        self._n_by_cut = np.zeros(3, dtype=np.int64)
         results[FILES].add("covr/vocab.json", of_vocabulary(self._vocab, folder.vocab))
 
     def check(self, hop: Hop, advance: Advance) -> None:
@@ -68,19 +83,7 @@ class _SetChecks:
         for split in splits:
             texts[split.name] = self._check_split(split, reader)
             advance(1)
-        check_texts(splits, texts, self._results["several images: texts"])
-
-    def finish(self) -> None:
-        """Adds notes with the counts."""
-        files = self._results[FILES]
-        n, n_splits = files.n_checked, len(self._folder.sets)
-        files.notes.append(f"questions over several images: {n:,} in {n_splits} splits")
-        n_exempt, n_idle, n_needed = self._n_by_cut.tolist()
-        self._results[CUTS].notes.append(
-            f"questions over several images: {n_needed:,} change without their last leaf, {n_idle:,} do not, "
-            f"and {n_exempt:,} have none"
-        )
-        self._balance.finish(n)
+        _check_texts(splits, texts, self._results["several images: texts"])
 
     def _reader(self, hop: Hop) -> AuditReader:
         vocab = self._vocab
@@ -114,38 +117,19 @@ class _SetChecks:
                 compare_json(files, arrays, _encoder(file, phrasings), (), results[FILES])
             batches = []
             for batch in file.batches():
-                self._check_batch(batch)
+                for name, rule in RULES.items():
+                    if name != PAIR or hop.held_out is not None:
+                        results[name].n_checked += len(batch)
+                        results[name].add(split.file, rule(batch), batch.numbers)
                 kinds = batch.found.templates.astype(np.int64) * _VARIANTS + batch.found.variants
                 batches.append((digests(batch["questions"]), kinds, batch.sizes))
             none = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
             texts, kinds, sizes = map(np.concatenate, zip(none, *batches, strict=True))
             self._balance.check_split(split, arrays, sizes)
-            if hop.held_out is not None and kind.mentions:
-                places = np.clip(columns["pair_places"], 0, 2)
-                _, in_question, by_distractors = np.bincount(places, minlength=len(PAIR_PLACES)).tolist()
-                results[PAIR].notes.append(
-                    f"questions over several images: {in_question:,} of {hop.name} {split.name} "
-                    f"mention the pair, and of {by_distractors:,} distractors alone show it"
-                )
             numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
             known = (numbers >= 0) & (numbers < _PHRASINGS)
             of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
             return Texts(texts, of_kinds, columns["answers"].astype(np.int32))
-
-    def _check_batch(self, batch: Batch) -> None:
-        results, split, found = self._results, batch.file.split, batch.found
-        for name in (FILES, PROGRAMS, CUTS, *([PAIR] if split.hop.held_out else [])):
-            results[name].n_checked += len(batch)
-        self._n_by_cut += np.bincount(found.cut.astype(np.int64) + 1, minlength=3)
-        wrong = wrong_answers(batch.asked.answers, batch["answers"], self._vocab.answer_names)
-        results[PROGRAMS].add(split.file, wrong, batch.numbers)
-        for name in ("questions", "programs"):
-            tokens = of_tokens(name, batch[name], batch[f"{name[:-1]}_lengths"])
-            results[FILES].add(split.file, tokens, batch.numbers)
-        names = {"pool": batch.file.pool.name, "words": split.hop.words, "noun": split.hop.noun}
-        for rule in RULES:
-            faults = where(rule.wrong(batch), rule.problem.format(**names), batch[rule.value])
-            results[rule.line].add(split.file, faults, batch.numbers)
 
 
 def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
@@ -155,9 +139,8 @@ def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
 
     def encode(rows: Sequence[tuple[int, bytes]], first: int) -> tuple[Columns, Iterable[Found]]:
         try:
-            found = file.reader.encode_sets(
-                [row for _, row in rows], split.name, arrays.templates, STRUCTURES
-            )
+            names = (split.name, arrays.templates, STRUCTURES)
+            found = file.reader.encode_sets([row for _, row in rows], *names)
         except ValueError as error:
             place = f"in the {len(rows)} questions from {first} on"
             raise DatasetError(f"{split.json}: {place}: {error}") from error
@@ -186,3 +169,72 @@ def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
         }, [*where(~named, problem, images, numbers), *of_another]
 
     return encode
+
+
+def _check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: CheckResult) -> None:
+    """Checks the splits of one sub-dataset, given the texts of each by name."""
+    by_name = {split.name: split for split in splits}
+    check.n_checked += sum(len(each.digests) for each in texts.values())
+    for name, split in by_name.items():
+        kind = COVR_KINDS[split.name]
+        for other in by_name.values():
+            if (kind.half, COVR_KINDS[other.name].half) == (0, 1):
+                _apart(split, other, texts, check)
+            if kind.paraphrased and other.name != name:
+                _rephrased(split, other, texts, check)
+        if kind.role == "train":
+            _two_answers(split, texts[name], check)
+        if kind.paraphrased and kind.questions in by_name:
+            check.add(split.file, _other_questions(split, by_name[kind.questions]))
+
+
+def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
+    """Reports texts that are both in a and in b."""
+    shared = np.isin(texts[b.name].digests, texts[a.name].digests)
+    check.add(b.file, where(shared, "has a text of another split", lambda k: a.name))
+
+
+def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
+    """Reports questions of a paraphrased split that share their text or phrasing with another split."""
+    mine, theirs = texts[split.name], texts[other.name]
+    for what, own, used in (
+        ("text", mine.digests, theirs.digests),
+        ("phrasing", mine.phrasings, theirs.phrasings[theirs.phrasings >= 0]),
+    ):
+        shared = where(np.isin(own, used), f"has a {what} of another split", lambda k: other.name)
+        check.add(split.file, shared)
+
+
+def _two_answers(split: SetFile, texts: Texts, check: CheckResult) -> None:
+    """Checks how many texts have two answers; in an odd number of questions, the last one is unpaired."""
+    n = len(texts.digests) // 2 * 2
+    both = np.stack([texts.digests[:n], texts.answers[:n].astype(np.uint64)], axis=1)
+    of_text = np.unique(both, axis=0)[:, 0]
+    _, n_answers = np.unique(of_text, return_counts=True)
+    if not len(n_answers):
+        return
+    share = float((n_answers > 1).mean())
+    check.notes.append(
+        f"questions over several images: {share:.1%} of {len(n_answers):,} texts in {split.hop.name} "
+        f"{split.name} have two answers or more"
+    )
+    if share < LEAST_SHARE:
+        problem = f"less than {LEAST_SHARE:.0%} of texts have two answers"
+        check.fault(split.file, None, problem, f"{share:.1%}")
+
+
+def _other_questions(split: SetFile, asked: SetFile) -> Iterator[Found]:
+    """A split has the same programs, images and answers as another, row by row."""
+    with split.open() as mine, asked.open() as theirs:
+        if len(mine) != len(theirs):
+            yield None, f"not the {len(theirs)} questions of {asked.name}", len(mine)
+        n = min(len(mine), len(theirs))
+        for name in mine.columns.keys() - {"question_lengths"}:
+            there, wanted = mine.columns[name][:n], theirs.columns[name][:n]
+            differ = (there != wanted).reshape(n, -1).any(axis=1)
+            yield from where(differ, f"{name}: not as in {asked.name}, but", there)
+        there, wanted = (each.tokens("programs", 0, n) for each in (mine, theirs))
+        if there.shape != wanted.shape:
+            yield None, f"programs: not as wide as in {asked.name}", there.shape
+        else:
+            yield from where((there != wanted).any(axis=1), f"programs: not as in {asked.name}", there)

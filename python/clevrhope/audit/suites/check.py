@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 
 from clevrhope._core import TextReader
 from clevrhope.audit.checks.questions import of_vocabulary, several_readings, text_reader
@@ -15,7 +14,7 @@ from clevrhope.audit.json_agreement import (
     question_encoder,
     row_keys,
 )
-from clevrhope.audit.report import CheckRow, Found, Results
+from clevrhope.audit.report import Found, Results
 from clevrhope.audit.suites import answers, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
@@ -31,86 +30,30 @@ Rule = Callable[[SuitePairs], Iterator[Found]]
 """Finds faults in a file; the function's sentence says what holds."""
 
 
-@dataclass(frozen=True)
-class SuiteRow(CheckRow):
-    """A row of the table, with the rules that fill its line of the report."""
+OF_PAIRS: Mapping[str, Sequence[Rule]] = {
+    "pairs": (structure.structure, structure.order),
+    "pair balance": (answers.balance, answers.verified),
+}
+"""By line of the report, what holds for pairs alone, and not for questions added to a train set."""
 
-    of_pairs: tuple[Rule, ...] = ()
-    """Those that hold for pairs alone, and not for questions that were added to a train set."""
-    rules: tuple[Rule, ...] = ()
-
-
-SUITE_ROWS = (
-    SuiteRow(
-        "pairs",
-        "pairs",
-        "every pair has a question of its split, the same in every array, or one that was searched for on an "
-        "image of it, each once; and one that a test makes of it about the same image",
-        of_pairs=(structure.structure, structure.order),
-        rules=(
-            *(structure.attributes, structure.originals, structure.rules),
-            *(structure.searched, structure.quotas),
-        ),
+OF_ALL: Mapping[str, Sequence[Rule]] = {
+    "pairs": (
+        structure.attributes,
+        structure.originals,
+        structure.rules,
+        structure.searched,
+        structure.quotas,
     ),
-    SuiteRow(
-        "pair programs",
-        "questions",
-        "programs of pairs give the answer and need the relations",
-        rules=(questions.programs, questions.equivalents),
-    ),
-    SuiteRow(
-        "pair answers",
-        "pairs",
-        "the answers of each pair go together as its relation says",
-        rules=(answers.relations, answers.offers),
-    ),
-    SuiteRow(
-        "pair mentions",
-        "pairs",
-        "`cell` and `touches` say what questions mention, the image shows and an answer completes; no "
-        "question that was made breaks the rule of its split, in program or words",
-        rules=(questions.mentions, questions.unseen),
-    ),
-    SuiteRow("pair texts", "questions", "each text that a suite made means its program, and is its own"),
-    SuiteRow(
-        "pair balance",
-        "pairs",
-        "each value is asked for with yes as often as with no",
-        of_pairs=(answers.balance, answers.verified),
-    ),
-    SuiteRow(
-        "pair foils",
-        "pairs",
-        "crossings ask for the value that completes what is held out, controls beside them for another one, "
-        "groups for every value of a type; pairs have the cells that their test takes",
-        rules=(answers.cells, answers.foils),
-    ),
-    SuiteRow(
-        "pair files",
-        "questions",
-        "HDF5, JSON and scene files agree on every question of a pair",
-        ("question files of pairs",),
-    ),
-    SuiteRow(
-        "added questions",
-        "questions",
-        "a train set with questions of a suite has all questions of its train set, and after every ten of "
-        "them one whose original is among those before it",
-    ),
-    SuiteRow(
-        "pair images",
-        "images",
-        "edited images and scenes are those of the split's image with the edit that is recorded",
-    ),
-)
+    "pair programs": (questions.programs, questions.equivalents),
+    "pair answers": (answers.relations, answers.offers),
+    "pair mentions": (questions.mentions, questions.unseen),
+    "pair foils": (answers.cells, answers.foils),
+}
+"""By line of the report, what holds for both."""
 
 
 def check_suites(folder: AuditFolder, results: Results, advance: Advance) -> None:
-    """Reads the pairs of every suite.
-
-    Raises:
-        DatasetError: a file is missing or cannot be read.
-    """
+    """Reads the pairs of every suite."""
     checks = _SuiteChecks(folder, results)
     for place in (*folder.pairs, *folder.added):
         checks.check(place)
@@ -146,9 +89,10 @@ class _SuiteChecks:
             rows = arrays.rows if isinstance(arrays, AddedPairs) else None
             if rows is not None:
                 results["added questions"].add(place.file, structure.added(pairs))
-            for row in SUITE_ROWS:
-                for rule in (*(row.of_pairs if rows is None else ()), *row.rules):
-                    results[row.name].add(place.file, rule(pairs), rows)
+            for table in (*([OF_PAIRS] if rows is None else []), OF_ALL):
+                for name, rules in table.items():
+                    for rule in rules:
+                        results[name].add(place.file, rule(pairs), rows)
             for name in ("pairs", "pair answers", "pair mentions"):
                 results[name].n_checked += pairs.n
             if place.suite == VISUAL:

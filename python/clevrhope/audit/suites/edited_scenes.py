@@ -16,7 +16,6 @@ PIXELS = (*BLURS, "fill", "crop")
 KINDS = ("copy", *PIXELS, "removal", "edit")
 """The kinds of edits of a scene or its image, in the order of a question's images."""
 
-
 _SEEN = ("visible_pixels", "visible_fraction", "bbox")
 """Keys of objects that are counted again in an edited scene."""
 
@@ -28,33 +27,28 @@ _AROUND = ("directions", "camera", "lights")
 _EDIT = Fields(
     {"kind": TEXT, "source": TEXT, "source_index": INDEX},
     {
-        "question_index": INDEX,
+        **dict.fromkeys(("question_index", "object"), INDEX),
+        **dict.fromkeys(("type", "value"), TEXT),
         "objects": ListOf(INDEX, least=1),
         "sigma_px": NUMBER,
         "rgb": ListOf(INDEX, 3),
         "box": ListOf(INDEX, 4),
-        "object": INDEX,
-        "type": TEXT,
-        "value": TEXT,
     },
 )
 
 Scene = Mapping[str, Any]
+Faults = Iterator[tuple[str, object]]
+"""What is wrong with a scene or its image, and the value that shows it."""
 
 
 @dataclass(frozen=True)
 class EditedScene:
-    """A scene of a suite, its source, and its JSON row."""
+    """A scene of a suite and its source, each with its JSON row."""
 
     scene: Scene
     source: Scene
     row: bytes
     source_row: bytes
-
-    @property
-    def index(self) -> int:
-        """Its index in its pool."""
-        return int(self.scene["image_index"])
 
     @property
     def edit(self) -> Mapping[str, Any]:
@@ -82,26 +76,23 @@ def read_edited(
         file, index = folder.layout.relative(path), int(scene["image_index"])
         check.n_checked += 1
         if scene["image_filename"] != f"HOPE_{pool}_{index:06d}.png":
-            check.fault(
-                file, index, "image_filename is not that of its pool and index", scene["image_filename"]
-            )
+            problem = "image_filename is not that of its pool and index"
+            check.fault(file, index, problem, scene["image_filename"])
         if index in scenes:
             check.fault(file, index, "two scenes have this index", index)
         check_form(scene, Fields({"edit": _EDIT}), f"{path}:{line}")
         scenes[index] = scene, row
     wanted = {int(scene["edit"]["source_index"]) for scene, _ in scenes.values()}
-    sources: dict[int, tuple[Scene, bytes]] = {}
-    for path, line, row in folder.scene_rows(place.pool):
-        source: Scene = parse_row(row, path, line)
-        if source["image_index"] in wanted:
-            sources[source["image_index"]] = source, row
+    all_sources = ((parse_row(row, path, line), row) for path, line, row in folder.scene_rows(place.pool))
+    sources = {each["image_index"]: (each, row) for each, row in all_sources if each["image_index"] in wanted}
     found = {}
     for index, (scene, row) in scenes.items():
-        source_index = int(scene["edit"]["source_index"])
-        if source_index not in sources:
-            check.fault(_file(folder, pool), index, f"its source is not in {place.pool}", source_index)
-            continue
-        found[index] = EditedScene(scene, sources[source_index][0], row, sources[source_index][1])
+        number = int(scene["edit"]["source_index"])
+        if number in sources:
+            source, source_row = sources[number]
+            found[index] = EditedScene(scene, source, row, source_row)
+        else:
+            check.fault(_file(folder, pool), index, f"its source is not in {place.pool}", number)
     return found
 
 
@@ -109,28 +100,31 @@ def check_scenes(
     folder: AuditFolder, place: PairFile, pool: str, scenes: Mapping[int, EditedScene], check: CheckResult
 ) -> None:
     """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
-    file = _file(folder, pool)
-    allowed = _combinations(folder, place)
+    palette = _combinations(folder, place)
     foregrounds: dict[int, object] = {}
     for index, each in sorted(scenes.items()):
-        for problem, value in _differences(each):
-            check.fault(file, index, problem, value)
-        kind, row = each.kind, each.edit.get("question_index", -1)
-        if kind in KINDS and (index % len(KINDS) != KINDS.index(kind) or kind != "copy" != row * 8 == index):
-            check.fault(file, index, "not the index of its question and edit", f"{kind} of {row}")
-        if "objects" in each.edit:
-            first = foregrounds.setdefault(row, each.edit["objects"])
-            if first != each.edit["objects"]:
-                check.fault(
-                    file, index, f"its foreground is not {first}, as for other edits", each.edit["objects"]
-                )
-        if kind == "edit":
-            for problem in _broken_rules(each.scene, place, allowed):
-                check.fault(file, index, problem, each.edit)
+        faults = (
+            *_differences(each),
+            *_misplaced(index, each, foregrounds),
+            *(_broken_rules(each, place, palette) if each.kind == "edit" else ()),
+        )
+        for problem, value in faults:
+            check.fault(_file(folder, pool), index, problem, value)
     _check_seen(folder, pool, list(scenes.values()), check)
 
 
-def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
+def _misplaced(index: int, each: EditedScene, foregrounds: dict[int, object]) -> Faults:
+    """An index that is not that of the question and edit, and a foreground that other edits do not have."""
+    kind, row = each.kind, each.edit.get("question_index", -1)
+    if kind in KINDS and (index % len(KINDS) != KINDS.index(kind) or kind != "copy" != row * 8 == index):
+        yield "not the index of its question and edit", f"{kind} of {row}"
+    if "objects" in each.edit:
+        first = foregrounds.setdefault(row, each.edit["objects"])
+        if first != each.edit["objects"]:
+            yield f"its foreground is not {first}, as for other edits", each.edit["objects"]
+
+
+def _differences(each: EditedScene) -> Faults:
     """The differences between a scene and its source with the edit applied."""
     scene, source, edit, kind = each.scene, each.source, each.edit, each.kind
     if kind not in KINDS:
@@ -150,27 +144,23 @@ def _differences(each: EditedScene) -> Iterator[tuple[str, object]]:
             return
     kept = list(numbers) if kind == "removal" else list(range(len(source["objects"])))
     wanted = [dict(source["objects"][number]) for number in kept]
-    loose: Sequence[str] = _SEEN if kind == "removal" else ()
+    loose: Sequence[str] = _SEEN if kind in ("removal", "edit") else ()
     if kind == "edit":
         changed = wanted[edit["object"]] if edit["object"] < len(wanted) else {}
         if changed.get(edit["type"], edit["value"]) == edit["value"]:
             yield "edit is not of a value that its source has otherwise", edit
             return
-        if changed["3d_coords"][:2] != scene["objects"][edit["object"]]["3d_coords"][:2]:
-            yield (
-                "the edited object does not stand where it stood",
-                scene["objects"][edit["object"]]["3d_coords"],
-            )
+        stands = scene["objects"][edit["object"]]["3d_coords"]
+        if changed["3d_coords"][:2] != stands[:2]:
+            yield "the edited object does not stand where it stood", stands
         changed[edit["type"]] = edit["value"]
     found = scene["objects"]
     if len(found) != len(wanted):
         yield f"it does not have {len(wanted)} objects", len(found)
         return
     for number, (there, here) in enumerate(zip(wanted, found, strict=True)):
-        free = loose
-        if kind == "edit":
-            is_moved = number == edit["object"] and edit["type"] in ("size", "shape")
-            free = _OF_VALUES if is_moved else _SEEN
+        is_moved = number == edit.get("object") and edit.get("type") in ("size", "shape")
+        free = _OF_VALUES if kind == "edit" and is_moved else loose
         for key in there.keys() | here.keys():
             if key not in free and there.get(key) != here.get(key):
                 yield f"objects[{number}].{key} is not {there.get(key)}, as in its source", here.get(key)
@@ -196,20 +186,20 @@ def _combinations(folder: AuditFolder, place: PairFile) -> tuple[Sequence[str], 
 
 
 def _broken_rules(
-    scene: Scene, place: PairFile, allowed: tuple[Sequence[str], set[tuple[str, ...]]] | None
-) -> Iterator[str]:
+    each: EditedScene, place: PairFile, palette: tuple[Sequence[str], set[tuple[str, ...]]] | None
+) -> Faults:
     """The split's rules that an edited scene breaks."""
-    pair, rule = place.hop.held_out, SPLITS[place.name].rule
+    pair, rule, objects = place.hop.held_out, SPLITS[place.name].rule, each.scene["objects"]
     if pair:
-        shows = any(all(each[kind] == value for kind, value in pair) for each in scene["objects"])
+        shows = any(all(thing[kind] == value for kind, value in pair) for thing in objects)
         if rule == "without" and shows:
-            yield f"an object of the edited scene is a {place.hop.words}"
+            yield f"an object of the edited scene is a {place.hop.words}", each.edit
         if rule == "with" and not shows:
-            yield f"no object of the edited scene is a {place.hop.words}"
-    if allowed is not None:
-        types, rows = allowed
-        if any(tuple(each[kind] for kind in types) not in rows for each in scene["objects"]):
-            yield "an object of the edited scene is not in the palette"
+            yield f"no object of the edited scene is a {place.hop.words}", each.edit
+    if palette is not None:
+        types, rows = palette
+        if any(tuple(thing[kind] for kind in types) not in rows for thing in objects):
+            yield "an object of the edited scene is not in the palette", each.edit
 
 
 def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: CheckResult) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from clevrhope.audit.checks.images import LEAST_PX, without_outlines
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import CheckResult, Found
-from clevrhope.audit.suites.edited_scenes import BLURS, PIXELS, EditedScene, check_scenes, read_edited
+from clevrhope.audit.suites.edited_scenes import BLURS, PIXELS, EditedScene, Faults, check_scenes, read_edited
 from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.audit.suites.source import FLIP, SAME
 from clevrhope.dataset.image_source import find_images
@@ -87,7 +87,6 @@ _WIDEST = 1 / 40
 """Margin around the foreground, as a share of the width, in which an edit may fade into the background."""
 
 Flags = npt.NDArray[np.bool_]
-Problems = Iterator[tuple[str, object]]
 
 
 def check_images(
@@ -150,7 +149,7 @@ class Look:
     source: ImageArray
     raster: npt.NDArray[np.uint8]
 
-    def rendered(self, after: npt.NDArray[np.uint8]) -> Problems:
+    def rendered(self, after: npt.NDArray[np.uint8]) -> Faults:
         """It differs from its source where objects were removed, or where one was changed."""
         edit, before = self.scene.edit, self.raster
         if self.scene.kind == "edit":
@@ -167,13 +166,13 @@ class Look:
                     problem = f"it shows its source where object {number - 1} was edited"
                     yield problem, f"{apart:.1f} of 255 apart"
 
-    def copied(self) -> Problems:
+    def copied(self) -> Faults:
         """It is its source."""
         n_others = np.count_nonzero((self.image != self.source).any(axis=2))
         if n_others:
             yield "not the pixels of its source", f"{n_others} pixels differ"
 
-    def filled(self) -> Problems:
+    def filled(self) -> Faults:
         """Its foreground is kept, and all else is of one color."""
         foreground = self._foreground()
         yield from self._kept(foreground)
@@ -182,7 +181,7 @@ class Look:
         if wrong:
             yield f"its background is not {self.scene.edit['rgb']}", f"{wrong} pixels"
 
-    def blurred(self, softness: dict[int, float]) -> Problems:
+    def blurred(self, softness: dict[int, float]) -> Faults:
         """Its background changes less from pixel to pixel than in the source and at less blur."""
         edit, kind, foreground = self.scene.edit, self.scene.kind, self._foreground()
         yield from self._kept(foreground)
@@ -194,7 +193,7 @@ class Look:
         if softness[row] >= before and before > 0:
             yield "its background is not blurred more than before", f"{softness[row]:.3f} after {before:.3f}"
 
-    def cropped(self) -> Problems:
+    def cropped(self) -> Faults:
         """It shows the part of its source around the foreground, as large as possible, on one color."""
         rows, columns = np.nonzero(self._foreground())
         left, top, right, bottom = self.scene.edit["box"]
@@ -222,7 +221,7 @@ class Look:
         found: Flags = np.isin(self.raster, [number + 1 for number in self.scene.edit["objects"]])
         return found
 
-    def _kept(self, mask: Flags) -> Problems:
+    def _kept(self, mask: Flags) -> Faults:
         same = (self.image[mask] == self.source[mask]).all(axis=1).mean()
         if same < LEAST_KEPT:
             yield "its foreground does not have the pixels of its source", f"{same:.0%} of them"

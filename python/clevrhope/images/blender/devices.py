@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_PATIENCE, TaskError, WorkerEndedError, WorkerProcess
@@ -24,6 +25,8 @@ PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
 #: NVIDIA's data-centre GPUs without ray-tracing units, by name.
 WITHOUT_RAY_UNITS = re.compile(r"\b(?:P100|G?V100|A30|A100|A800|G?H100|H20|G?H200|H800|G?B[123]00)[SX]?\b")
+#: Columns of Cycles' rows: name, kind and identity of a device, and whether OpenImageDenoise runs on it.
+NAME, KIND, IDENTITY, DENOISES = 0, 1, 2, 5
 
 
 @dataclass(frozen=True)
@@ -142,3 +145,38 @@ def gpus_are_possible() -> bool:
     if sys.platform != "linux":
         return True
     return any(any(DEVICES_OF_LINUX.glob(place)) for place in PLACES_OF_GPUS)
+
+
+def list_devices(preferences: Any, interface: str) -> dict[str, Any]:
+    """The devices of an interface: CPU, CUDA, OPTIX, HIP, ONEAPI or METAL; for the worker that is asked.
+
+    Cycles' identity of a device includes its bus address, so it does not depend on the order of the GPUs.
+    `preferences` are bpy.context.preferences.addons["cycles"].preferences, or those of a test.
+
+    Returns:
+        {"known": whether this build of Blender has the interface,
+        "devices": [{"title", "identity", "denoises"}, ...]} in Cycles' order.
+    """
+    known = interface == "CPU" or any(each[0] == interface for each in preferences.get_device_types(None))
+    rows = preferences.get_device_list(interface) if known else ()
+    return {
+        "known": known,
+        "devices": [
+            {"title": row[NAME], "identity": row[IDENTITY], "denoises": bool(row[DENOISES])}
+            for row in rows
+            if row[KIND] == interface
+        ],
+    }
+
+
+def use_device(preferences: Any, interface: str, identity: str) -> bool:
+    """Switches one GPU on, and all else off; returns whether it denoises. A RenderError if it is gone."""
+    preferences.compute_device_type = interface
+    preferences.get_device_list(interface)  # fills `devices`
+    found = False
+    for device in preferences.devices:
+        device.use = device.type == interface and device.id == identity
+        found = found or device.use
+    if not found:
+        raise RenderError(f"the {interface} device {identity} is gone; see clevrhope devices")
+    return bool(preferences.has_oidn_gpu_devices())

@@ -4,12 +4,11 @@ A frame consists of the lengths of header and payload (4 and 8 bytes, little end
 payload. Pixels are sent as payload, so they are neither quoted nor copied more than once.
 
 To a worker: first {"look", "properties", "settings", "threads", "gpu", "work_s", "allowance_s"}; then
-{"task": "image" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or {"ready":
-false, "problem"}; then for each task {"height", "width", "channels", "seconds", "sync_s", "memory_bytes"}
-with the pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory and has to be
-replaced.
+{"task": "image" or "passes", "scene"}. From a worker: first {"device"} or {"problem"}; then for each task
+{"height", "width", "channels", "seconds", "sync_s", "memory_bytes"} with the pixels, or {"problem"}, or
+{"unfit"} if the worker failed or ran out of memory and has to be replaced.
 
-A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see preferences.
+A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see devices.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from clevrhope.images.blender.devices import use_device
 from clevrhope.images.blender.passes import box_in_image, centre_rays, disjoint_groups
-from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.blender.shaders import add_shader, link_object_color
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement, place_inside
@@ -61,7 +61,6 @@ class BlenderScene:
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
-        self.version: str = bpy.app.version_string
         data = look.look
         _build_world(data["world"])
         _build_ground(data["ground"])

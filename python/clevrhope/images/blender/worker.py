@@ -43,9 +43,9 @@ def main(folder: Path) -> int:
     try:
         scene = _load(start, folder)
     except Exception as error:
-        write_frame(replies, {"ready": False, "problem": f"{type(error).__name__}: {error}"})
+        write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})
         return 1
-    write_frame(replies, {"ready": True, "device": scene.device, "bpy": scene.version})
+    write_frame(replies, {"device": scene.device})
     allowance_s = start["allowance_s"]
     while True:
         task = tasks.get()
@@ -96,7 +96,7 @@ def _load(start: dict[str, Any], folder: Path) -> Any:
 
 def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int:
     try:
-        from clevrhope.images.blender.preferences import list_devices
+        from clevrhope.images.blender.devices import list_devices
         from clevrhope.images.blender.scene import cycles_preferences
     except Exception as error:
         write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})

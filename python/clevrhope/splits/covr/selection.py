@@ -21,9 +21,6 @@ from clevrhope.splits.covr.expression import (
 )
 from clevrhope.splits.covr.lexical import LexicalDraw, draw_pairs
 
-SHOTS = (0, 50, 125, 250, 2500)
-"""Numbers of questions with the property that train may keep: none (zero-shot) or a few (few-shot)."""
-
 Rows = npt.NDArray[np.int64]
 
 
