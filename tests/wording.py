@@ -1,4 +1,4 @@
-"""What users read when something is refused: a test names the error's class, and a snapshot holds its words.
+"""What users read, as snapshots hold it: the words of an error of a class, and those of a whole output.
 
 The snapshots stand in `__snapshots__` beside the tests, a file a module. After a sentence has been reworded,
 `pytest --snapshot-update` over the tests that fail renews them; read the difference before you commit it.
@@ -32,7 +32,7 @@ _snapshots: list[Any] = []
 
 @contextlib.contextmanager
 def snapshots_of(test: Any) -> Iterator[None]:
-    """For as long as a test runs, `refused` compares with the snapshots of this test."""
+    """For as long as a test runs, texts are compared with its snapshots."""
     _snapshots.append(test)
     try:
         yield
@@ -52,14 +52,14 @@ class refused:
 
     def __exit__(self, *error: Any) -> bool:
         is_refused = self._raises.__exit__(*error)
-        assert without_places(str(self._raised.value)) == _snapshots[-1]
+        check_words(str(self._raised.value).partition("\n")[0])
         return bool(is_refused)
 
 
-def without_places(text: str) -> str:
-    """The first line of a text, with fixed names for what differs from machine to machine."""
-    text = _TEMPORARY.sub("TMP", text.partition("\n")[0])
+def check_words(text: str) -> None:
+    """Asserts that a text is that of the snapshot, but for what differs from machine to machine."""
+    text = _TEMPORARY.sub("TMP", text)
     for passing, name in _PASSING.items():
         text = passing.sub(name, text)
     data = os.environ.get("CLEVRHOPE_TEST_DATA", str(REPOSITORY.parent / "shared" / "data"))
-    return text.replace(data, "DATA").replace(str(REPOSITORY), "REPOSITORY")
+    assert text.replace(data, "DATA").replace(str(REPOSITORY), "REPOSITORY") == _snapshots[-1]

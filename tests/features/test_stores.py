@@ -25,7 +25,7 @@ from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
 from clevrhope.runtime.progress import Advance
-from wording import refused, without_places
+from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 
@@ -226,11 +226,9 @@ def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
         ["--kind", "pixels", "--pools", "trian"],
     ],
 )
-def test_what_cannot_be_made(
-    arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str], snapshot: Any
-) -> None:
+def test_what_cannot_be_made(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["features", str(folder), *arguments]) == 2
-    assert without_places(capsys.readouterr().err) == snapshot
+    check_words(capsys.readouterr().err)
     assert not (folder / "features").exists()
 
 

@@ -28,7 +28,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest, covr_part_name, default_out
 from clevrhope.training.train_sets import choose_covr_split
-from wording import refused, without_places
+from wording import check_words, refused
 
 SIZE = 2000
 PREDICATE = "compscope & has-quant-all"
@@ -172,12 +172,12 @@ def test_the_properties_are_those_of_the_page() -> None:
     ],
 )
 def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot: Any, arguments: str
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str
 ) -> None:
     options = f"--hop {HOP} --size 2k --seed 4 --split covr_train --device cpu --updates 2"
     command = f"train question_only {folder} --out {tmp_path / 'run'} {options} {arguments}"
     assert run_command(shlex.split(command)) == 2
-    assert without_places(capsys.readouterr().err) == snapshot
+    check_words(capsys.readouterr().err)
     assert not (tmp_path / "run").exists()
 
 
