@@ -74,11 +74,15 @@ def features(scene: Scene, passes: Passes) -> list[Feature]:
     return found
 
 
+def linear(image: Pixels) -> npt.NDArray[np.float64]:
+    """An sRGB image without its transfer function, from 0 to 1; (height, width, 3)."""
+    encoded = image / 255.0
+    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+
+
 def luminance(image: Pixels) -> npt.NDArray[np.float64]:
     """Linear luminance of an sRGB image, from 0 to 255; (height, width)."""
-    encoded = image / 255.0
-    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
-    found: npt.NDArray[np.float64] = 255.0 * (linear @ np.array(LUMINANCE))
+    found: npt.NDArray[np.float64] = 255.0 * (linear(image) @ np.array(LUMINANCE))
     return found
 
 

@@ -65,14 +65,7 @@ _core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, d
     assert process.returncode != 0
 
 
-@pytest.mark.parametrize(
-    "config",
-    [
-        '{"max_objects": 40}',
-        '{"max_object": 9}',
-        '{"min_objects": 3',
-    ],
-)
+@pytest.mark.parametrize("config", ['{"max_objects": 40}', '{"max_object": 9}', '{"min_objects": 3'])
 def test_impossible_constraints_are_named(config: str) -> None:
     with refused(SceneError):
         world_of(config)

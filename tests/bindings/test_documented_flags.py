@@ -53,11 +53,7 @@ def test_documented_flags_exist(page: Path) -> None:
 
 def test_the_scan_finds_flags() -> None:
     text = "`clevrhope build --hop x --out y`; python -m benchmarks render --images 3 # --quiet"
-    assert list(uses(text)) == [
-        ("build", "--hop"),
-        ("build", "--out"),
-        ("benchmarks render", "--images"),
-    ]
+    assert list(uses(text)) == [("build", "--hop"), ("build", "--out"), ("benchmarks render", "--images")]
     flags = flags_of("benchmarks render")
     assert flags is not None
     assert "--images" in flags

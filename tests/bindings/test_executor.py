@@ -201,9 +201,7 @@ def test_a_whole_scene_file_is_no_scene(scene: dict[str, Any], program: list[dic
             call(program, file)
         with refused(SceneError):
             call(program, {"scenes": []})
-        with refused(
-            SceneError,
-        ):
+        with refused(SceneError):
             call(program, [scene, scene])  # type: ignore[arg-type]
         with refused(SceneError):
             call(program, [])  # type: ignore[arg-type]

@@ -137,10 +137,7 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(errno.ENOSYS, "Function not implemented")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    with (
-        refused(DatasetError),
-        locked(tmp_path),
-    ):
+    with refused(DatasetError), locked(tmp_path):
         pass
 
 
@@ -174,10 +171,7 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
     with refused(DatasetError):
         read_manifest(path)
     assert read_manifest(path, repairs=True) == replace(written, files={})
-    for row in (
-        "vocab.json,3",
-        f"../x,3,{'33' * 32}",
-    ):
+    for row in ("vocab.json,3", f"../x,3,{'33' * 32}"):
         table.write_text(f"file,bytes,sha256\n{row}\n")
         raw = json.loads(path.read_text())
         raw["files_table"]["sha256"] = record(table).sha256
@@ -190,14 +184,7 @@ def test_thousands_of_files_are_in_a_table_of_their_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        '{"format": 2,\n "seed"}',
-        '{"format": 99}',
-        '{"format": 1}',
-        '{"format": 2}',
-        "[]",
-    ],
+    "text", ['{"format": 2,\n "seed"}', '{"format": 99}', '{"format": 1}', '{"format": 2}', "[]"]
 )
 def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)

@@ -65,15 +65,7 @@ def test_foreign_measurements_are_a_sentence(
         read_fitting(layout, existing_manifest(layout.manifest), HOP)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        b"",
-        b"[]",
-        b"\xff",
-    ],
-)
+@pytest.mark.parametrize("content", [None, b"", b"[]", b"\xff"])
 def test_broken_measurements_are_a_sentence(layout: Layout, content: bytes | None) -> None:
     for path, read in ((layout.hop_measured(HOP), read_measured), (layout.measured, read_measured_folder)):
         path.unlink()

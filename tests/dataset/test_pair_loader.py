@@ -75,12 +75,7 @@ def test_the_first_pairs_and_others(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("suite", "split", "limit"),
-    [
-        ("rat", SPLIT, None),
-        ("rad", "train", None),
-        ("rad", SPLIT, 10_000),
-        ("rad", SPLIT, 0),
-    ],
+    [("rat", SPLIT, None), ("rad", "train", None), ("rad", SPLIT, 10_000), ("rad", SPLIT, 0)],
 )
 def test_what_the_folder_does_not_have(folder: Path, suite: str, split: str, limit: int | None) -> None:
     with refused(ConfigError):

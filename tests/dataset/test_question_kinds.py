@@ -153,10 +153,7 @@ def test_they_are_audited_by_their_row(folder: Path) -> None:
         file["questions"][5, 1:3] = file["questions"][5, 1:3][::-1]
         file.attrs["hop"] = "metal_cube"
     found = faults(folder)
-    assert found["arrays"] == {
-        (name, "ranks is not one of 0 to 2"),
-        (name, f"attribute hop is not {HOP}"),
-    }
+    assert found["arrays"] == {(name, "ranks is not one of 0 to 2"), (name, f"attribute hop is not {HOP}")}
     assert {file for file, _ in found["text"]} == {name}
 
 

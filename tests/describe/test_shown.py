@@ -287,10 +287,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
     hop = HopCards(
-        HOP,
-        words,
-        frozenset({"red", "shiny"}.union(*words)),
-        [SplitCards("complex_ood", 4, 2, [card])],
+        HOP, words, frozenset({"red", "shiny"}.union(*words)), [SplitCards("complex_ood", 4, 2, [card])]
     )
     parser = _Page()
     parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))

@@ -13,13 +13,7 @@ from hypothesis import strategies as st
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.describe.measure import (
-    QuestionTally,
-    SceneTally,
-    answer_type,
-    read_scene_counts,
-    relation_of,
-)
+from clevrhope.describe.measure import QuestionTally, SceneTally, answer_type, read_scene_counts, relation_of
 from clevrhope.describe.measured import (
     by_values,
     guessed,
@@ -174,13 +168,7 @@ def test_chance_is_what_draws_show(seed: int) -> None:
 def test_what_functions_ask_for_and_name() -> None:
     assert [
         answer_type(name) for name in ("query_shape", "exist", "equal_integer", "less_than", "count")
-    ] == [
-        "shape",
-        "yes/no",
-        "yes/no",
-        "yes/no",
-        "count",
-    ]
+    ] == ["shape", "yes/no", "yes/no", "yes/no", "count"]
     for name in ("and", "or", "not", "verify_color[red]", "verify_relation[left]", "count_is[3]"):
         assert answer_type(name) == "yes/no"
     assert [relation_of(name) for name in ("relate[behind]", "same_color", "filter_color[red]")] == [

@@ -2,12 +2,14 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from typing import Any
 
+import h5py
 import pytest
 from building import stamps, tree
 from truth import HOP, Truth
@@ -176,8 +178,6 @@ def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) 
 def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: str) -> None:
     """Found when the export is under way already."""
     path = copy / "hops" / HOP / "complex_ood.h5"
-    import h5py
-
     with h5py.File(path) as file:
         chunk = file["questions"].id.get_chunk_info(0)
     with path.open("r+b") as raw:
@@ -207,8 +207,6 @@ def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: 
 
 @all_formats
 def test_an_image_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: str) -> None:
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)
     cut(copy / "images" / "train.h5")

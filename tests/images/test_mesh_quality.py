@@ -8,10 +8,10 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from colours import linear
 from knots import knot
 
 from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
+from benchmarks.render_measures import linear
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
 from clevrhope.look.definition import read_look

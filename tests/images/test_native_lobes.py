@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from colours import linear
 
 from benchmarks.reference_images import psnr, reference_image, reference_scenes
+from benchmarks.render_measures import linear
 from clevrhope._core import NativeStudio
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from colours import linear
 
 from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
-from benchmarks.render_measures import by_material, excess_light, features, grain, ssim
+from benchmarks.render_measures import by_material, excess_light, features, grain, linear, ssim
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
