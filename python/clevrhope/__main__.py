@@ -13,10 +13,11 @@ from clevrhope.cli.arguments import CommandGroup
 from clevrhope.cli.datasets import build, export, hops, merge, plan, render
 from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
 from clevrhope.cli.machine import blender, devices, doctor
-from clevrhope.cli.models import evaluate, experiment, features, train
+from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
+from clevrhope.experiments.command import experiment
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),

@@ -1,0 +1,57 @@
+"""The command that runs a grid of datasets and models: experiment."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import PATH, Command, options, shown_progress
+
+
+@click.command(cls=Command, short_help="Runs a grid of datasets and models, with a report.")
+@click.argument("file", metavar="FILE.toml", type=PATH)
+@options("""
+    --out DIR: Folder of the experiment.  [default: out/FILE]
+    --jobs N: Parallel runs; with --engine ray, per GPU.
+    --engine local|ray|together = local: Where runs are executed: on this machine, each in a process; in a Ray
+        cluster; or on one device, where one process trains all runs of a small model together.  [default:
+        local]
+    --address HOST:PORT: The head of the Ray cluster, or auto.
+    --plan -> only_plan: Print the commands; run and write nothing.
+    --quiet: Print nothing but errors.
+""")
+def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
+    """Runs an experiment: builds its datasets, trains and evaluates its models, and writes a report.
+
+    After an interruption, run the same command again to resume; finished steps are skipped. FILE.toml can
+    also name an experiment of the package: smoke, hour, hour-pixels, hour-gpu, covr, suites, first6,
+    diversity, paper. A run that fails does not stop the others; failures are listed at the end, and the exit
+    code is 1.
+    """
+    from clevrhope.experiments.checks import check_plan
+    from clevrhope.experiments.config import find_file, read_experiment
+    from clevrhope.experiments.plan import make_plan
+    from clevrhope.experiments.run import run_experiment
+
+    plan = make_plan(read_experiment(find_file(file), out=out))
+    if only_plan:
+        check_plan(plan, together=choices["engine"] == "together")
+        for chain in (*plan.datasets.values(), *plan.runs):
+            for step in chain.steps:
+                click.echo(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
+        click.echo(
+            f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html"
+        )
+        return 0
+    made = run_experiment(
+        plan,
+        **choices,
+        progress=shown_progress({"quiet": quiet}),
+        tell=lambda sentence: click.echo(f"failed: {sentence}", err=True),
+    )
+    if not quiet:
+        click.echo(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")
+        click.echo(f"Report: {made.report}" if made.report else "No report: no run has predictions yet")
+    if made.failures:
+        click.echo(f"{len(made.failures)} failed; run the same command to try them again", err=True)
+    return 1 if made.failures else 0
