@@ -22,7 +22,7 @@ from clevrhope.cli.arguments import (
 @click.argument("folder", metavar="DIR", type=PATH)
 @json_option
 def info(folder: Path, as_json: bool) -> None:
-    """Shows what a dataset's folder holds, how it was made, and what could be added, with the commands."""
+    """Shows what a dataset's folder holds, and the commands that made it."""
     from clevrhope.describe.info.overview import read_overview
 
     overview = read_overview(folder)

@@ -18,7 +18,7 @@ PALETTES_SHOWN = 8
 
 
 def show_overview(console: Console, overview: Overview) -> None:
-    """Shows the dataset's content, its size on disk, how it was made, and what could be added."""
+    """Shows the dataset's content, its size on disk, and how it was made."""
 
     def show(line: str = "", style: str = "") -> None:
         console.print(Text(line, style=style), soft_wrap=True)
@@ -50,11 +50,6 @@ def show_overview(console: Console, overview: Overview) -> None:
         for note in made.notes:
             show(note, "dim")
         show()
-    if overview.additions:
-        show("To add", "bold")
-        for each in overview.additions:
-            show(f"{each.what}:")
-            show(f"  {each.command}")
 
 
 def _headline(overview: Overview) -> str:

@@ -13,7 +13,7 @@ from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
-from clevrhope.describe.info.reproduction import Addition, Reproduction, additions, reproduction
+from clevrhope.describe.info.reproduction import Reproduction, reproduction
 from clevrhope.errors import ClevrhopeError
 from clevrhope.features.store import read_info, stores_in
 from clevrhope.runtime.json_text import read_object
@@ -64,7 +64,6 @@ class Overview:
         exports: the exports of this dataset in and beside the folder.
         bytes: kind of files -> bytes, for kinds that exist.
         reproduction: how to make the dataset again; None for a part, and for another dataset version.
-        additions: what could be added; empty for a part and for an unfinished dataset.
     """
 
     folder: Path
@@ -75,7 +74,6 @@ class Overview:
     exports: tuple[Export, ...]
     bytes: Mapping[str, int]
     reproduction: Reproduction | None
-    additions: tuple[Addition, ...]
 
     @property
     def n_questions(self) -> int:
@@ -115,7 +113,6 @@ class Overview:
             "exports": [{"folder": str(each.folder), "format": each.format} for each in self.exports],
             "bytes": dict(self.bytes),
             "reproduction": None if made is None else asdict(made),
-            "additions": [asdict(each) for each in self.additions],
         }
 
 
@@ -135,9 +132,6 @@ def read_overview(folder: Path) -> Overview:
     n_bytes[FEATURES] = sum(store.bytes for store in stores)
     is_of_this_version = manifest.version == DATASET_VERSION
     made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
-    added = []
-    if made is not None and manifest.complete:
-        added = additions(folder, manifest, made, features=[store.name for store in stores])
     return Overview(
         folder,
         manifest,
@@ -147,7 +141,6 @@ def read_overview(folder: Path) -> Overview:
         tuple(_exports(folder, manifest)),
         {kind: n for kind, n in n_bytes.items() if n},
         made,
-        tuple(added),
     )
 
 
