@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
+from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions
 from clevrhope.programs import answer_text
 from clevrhope.questions import read_templates
 from clevrhope.runtime.assets import question_templates
-from clevrhope.splits import MinimalPool, PoolScenes, QuestionStream
+from clevrhope.splits import PoolScenes, QuestionStream
 from wording import refused
 
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
