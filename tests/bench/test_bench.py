@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks import speeds as bench
 from benchmarks.__main__ import run_benchmark
-from benchmarks.pairs import SIZES, file_pairs_per_second, pairs_per_second
 
 LITTLE = bench.Work(windows=1, scenes=20, pairs=5_000, scored_pairs=1_000, images=0, repetitions=1)
 PROMISED = {
@@ -53,12 +52,3 @@ def test_no_pair_of_program_and_scene_comes_twice() -> None:
     programs, scenes = bench.distinct_pairs(30, 7, 1_000)
     assert len(programs) == 210
     assert len(np.unique(programs.astype(np.int64) * 7 + scenes)) == 210
-
-
-def test_a_rate_of_pairs_is_measured() -> None:
-    assert pairs_per_second(2_000, repetitions=1) > 0
-
-
-@pytest.mark.slow
-def test_rates_of_pairs_in_files_are_measured() -> None:
-    assert min(file_pairs_per_second(500, repetitions=1, sizes=dict.fromkeys(SIZES, 30))) > 0

@@ -68,17 +68,6 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
     assert read_png(curve).shape[0] > 300
 
 
-@pytest.mark.usefixtures("_quick")
-def test_without_blender_the_native_renderer_is_measured_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_benchmark(["render", "--images", "1", "--no-cycles", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["cycles"] is None
-    assert found["ratio"] is None
-    assert found["native"]["psnr_db_mean"] >= 38
-
-
 def test_a_device_without_blender_is_noted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

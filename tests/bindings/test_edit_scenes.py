@@ -8,16 +8,10 @@ import pytest
 
 from clevrhope import _core
 from clevrhope.questions import read_templates
-from clevrhope.scenes import read_world
 from wording import refused
 
 NO_CHANGE = np.full((2, 3), -1, dtype=np.int32)
 COLOR = 1
-
-
-@pytest.fixture(scope="module")
-def world() -> _core.World:
-    return read_world()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """The executor as an import, on dictionaries, files and arrays."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, trace
 from clevrhope.errors import VocabularyError
 from clevrhope.programs import (
-    ILL_FORMED,
-    INVALID,
     answer_text,
     default_vocabulary,
     read_scenes,
@@ -91,20 +88,15 @@ def test_faults_are_named(scene: dict[str, Any], program: list[dict[str, Any]]) 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_published_programs_give_the_published_answers(test_data: Path, part: str) -> None:
-    questions, scenes = _published(test_data, part)
+    files = {kind: _file(test_data, part, kind) for kind in ("questions", "scenes")}
+    questions, scenes = (json.loads(file.read_bytes())[kind] for kind, file in files.items())
     by_index = {scene["image_index"]: scene for scene in scenes}
-    assert questions
-    for question in questions:
-        answer = execute(question["program"], by_index[question["image_index"]])
-        assert answer_text(answer) == question["answer"]
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_files_give_the_published_answers(test_data: Path, part: str) -> None:
-    answers = execute_batch(_file(test_data, part, "questions"), _file(test_data, part, "scenes"))
-    questions, _ = _published(test_data, part)
+    published = [question["answer"] for question in questions]
+    assert published
+    by_one = [execute(question["program"], by_index[question["image_index"]]) for question in questions]
+    assert [answer_text(answer) for answer in by_one] == published
     texts = default_vocabulary().answers
-    assert [texts[number] for number in answers] == [question["answer"] for question in questions]
+    assert [texts[number] for number in execute_batch(*files.values())] == published
 
 
 def test_tokens_give_what_files_give(test_data: Path) -> None:
@@ -145,68 +137,17 @@ def test_tokens_of_a_suite_come_after_those_of_a_dataset(scene: dict[str, Any]) 
         own.extended(["verify_sizes"])
 
 
-def test_a_number_is_a_string_in_a_program(scene: dict[str, Any]) -> None:
-    nodes: list[dict[str, Any]] = [
-        {"function": "scene", "inputs": []},
-        {"function": "count", "inputs": [0]},
-        {"function": "count_is", "inputs": [1], "value_inputs": [str(len(scene["objects"]))]},
-    ]
-    assert execute(nodes, scene) is True
-    assert [(step.function, step.value, step.output) for step in trace(nodes, scene)][2] == (
-        "count_is",
-        nodes[2]["value_inputs"][0],
-        True,
-    )
-    assert Program(nodes).nodes()[2] == nodes[2]
-    nodes[2]["value_inputs"] = ["11"]
-    with refused(ProgramError):
-        execute(nodes, scene)
-
-
-def test_rows_that_have_no_answer_are_marked(scene: dict[str, Any]) -> None:
-    vocabulary = default_vocabulary()
-    scenes = _core.SceneGraphs.from_json(vocabulary, json.dumps([scene]).encode(), file="scene")
-    names = _core.ProgramTokens(vocabulary).names
-    row = lambda *functions: [1, *map(names.index, functions), 2, 0, 0]  # noqa: E731
-    rows = np.array([row("query_color", "unique", "scene")[:7], row("count", "scene", "scene")[:7]], np.int32)
-    tokens, where = _core.ProgramTokens(vocabulary), np.zeros(2, dtype=np.uint32)
-    answers = _core.execute_tokens(tokens, rows, scenes, where, mark_ill_formed=True)
-    assert answers.tolist() == [INVALID, ILL_FORMED]
-    with refused(ProgramError):
-        _core.execute_tokens(tokens, rows, scenes, where)
-
-
-def test_an_image_without_a_scene_is_named(test_data: Path) -> None:
-    with refused(SceneError):
-        execute_batch(
-            np.zeros((1, 9), dtype=np.int32), _file(test_data, "val", "scenes"), image_idxs=np.array([7000])
-        )
-
-
 def _file(test_data: Path, part: str, kind: str) -> Path:
     return test_data / "real_clevr" / f"CLEVR_{part}_{kind}.json"
 
 
-def _published(test_data: Path, part: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    questions, scenes = (
-        json.loads(_file(test_data, part, kind).read_bytes())[kind] for kind in ("questions", "scenes")
-    )
-    return questions, scenes
-
-
 def test_a_whole_scene_file_is_no_scene(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:
     file = {"info": {"split": "val"}, "scenes": [scene, scene]}
-    for call in (execute, trace):
+    for given in (file, {"scenes": []}, [scene, scene], [], {**scene, "scenes": [scene]}):
         with refused(SceneError):
-            call(program, file)
-        with refused(SceneError):
-            call(program, {"scenes": []})
-        with refused(SceneError):
-            call(program, [scene, scene])  # type: ignore[arg-type]
-        with refused(SceneError):
-            call(program, [])  # type: ignore[arg-type]
+            execute(program, given)  # type: ignore[arg-type]
     with refused(SceneError):
-        execute(program, {**scene, "scenes": [scene]})
+        trace(program, file)
 
 
 def test_values_of_any_length_are_shown_short(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:
@@ -228,33 +169,18 @@ def test_values_of_any_length_are_shown_short(scene: dict[str, Any], program: li
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    loop, pipe = tmp_path / "loop.json", tmp_path / "pipe.json"
-    loop.symlink_to(loop)
-    os.mkfifo(pipe)
-    scenes = tmp_path / "scenes.json"
+    scenes, missing = tmp_path / "scenes.json", tmp_path / "missing.json"
     scenes.write_text('{"scenes": []}')
-    for path in (tmp_path / "missing.json", tmp_path, loop, pipe):
-        with refused(VocabularyError):
-            read_vocabulary(path)
-        with refused(SceneError):
-            read_scenes(path)
-        with refused(ProgramError):
-            execute_batch(path, scenes)
-        with refused(SceneError):
-            execute_batch(path, path)
-        with refused(ProgramError):
-            execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=path)
-
-
-def test_no_scenes_answer_no_programs(tmp_path: Path) -> None:
-    scenes, questions = tmp_path / "scenes.json", tmp_path / "questions.json"
-    scenes.write_text('{"scenes": []}')
-    questions.write_text('{"questions": []}')
-    assert execute_batch(questions, scenes).shape == (0,)
-    rows = np.zeros((0, 5), np.int32)
-    assert execute_batch(rows, scenes, image_idxs=np.zeros(0, np.int64)).shape == (0,)
+    with refused(VocabularyError):
+        read_vocabulary(missing)
     with refused(SceneError):
-        execute_batch(np.zeros((1, 5), np.int32), scenes, image_idxs=np.array([4]))
+        read_scenes(missing)
+    with refused(ProgramError):
+        execute_batch(missing, scenes)
+    with refused(SceneError):
+        execute_batch(missing, missing)
+    with refused(ProgramError):
+        execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=missing)
 
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:

@@ -1,19 +1,17 @@
 """Questions through the binding: what a split promises, whatever batches it is made in."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
+from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions
 from clevrhope.programs import answer_text
 from clevrhope.questions import read_templates
 from clevrhope.runtime.assets import question_templates
-from clevrhope.splits import MinimalPool, PoolScenes, QuestionStream
+from clevrhope.splits import PoolScenes, QuestionStream
 from wording import refused
 
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
@@ -46,14 +44,6 @@ def rows(batch: _core.QuestionBatch) -> list[dict[str, Any]]:
     return questions
 
 
-def test_batches_do_not_show(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
-    at_once = stream(pool_scenes, templates).next(3)
-    one_by_one = stream(pool_scenes, templates)
-    parts = [one_by_one.next(1) for _ in range(3)]
-    assert sum(map(len, parts)) == len(at_once)
-    assert [row for part in parts for row in part.texts] == at_once.texts
-
-
 def test_scenes_that_are_kept_are_those_of_the_pool(world: _core.World) -> None:
     kept = PoolScenes(world, seed=7, pool="train")
     kept.scenes(np.arange(500, dtype=np.uint64))
@@ -70,53 +60,6 @@ def test_a_prepared_stream_gives_the_same_questions(
     prepared = stream(pool_scenes, templates)
     prepared.prepare(2)
     assert prepared.next(2).texts == stream(pool_scenes, templates).next(2).texts
-
-
-def test_threads_do_not_show(pool_scenes: PoolScenes, templates: _core.Templates) -> None:
-    script = """
-import sys
-from bindings.test_splits import PAIR, stream
-from clevrhope.questions import read_templates
-from clevrhope.scenes import read_world
-from clevrhope.splits import PoolScenes
-world = read_world()
-batch = stream(PoolScenes(world, seed=7, pool="train"), read_templates(world)).next(2)
-sys.stdout.buffer.write(batch.to_json(split="train"))
-"""
-    alone = subprocess.run(
-        [sys.executable, "-c", script],
-        check=True,
-        capture_output=True,
-        env={"RAYON_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)},
-    )
-    assert alone.stdout == stream(pool_scenes, templates).next(2).to_json(split="train")
-
-
-def test_a_shorter_split_is_a_prefix(
-    world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
-) -> None:
-    def texts(n: int) -> list[str]:
-        rules: Any = {"split": "train", "pool": "train", "scenes": "without", "questions": "without"}
-        own = {"world": world, "templates": templates, "pool_scenes": pool_scenes, "held_out": PAIR}
-        batches = select_split(n, seed=7, **own, **rules)
-        return [text for batch in batches for text in batch.texts]
-
-    long, short = texts(3_000), texts(1_234)
-    assert (len(long), len(short)) == (3_000, 1_234)
-    assert long[:1_234] == short
-
-
-def test_answers_are_those_of_the_executor(
-    world: _core.World, pool_scenes: PoolScenes, templates: _core.Templates
-) -> None:
-    batch = stream(pool_scenes, templates).next(1)
-    indices = np.unique(batch.column("image_idxs")).astype(np.uint64)
-    sampled = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
-    scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
-    for row, number in zip(rows(batch), batch.column("answers"), strict=True):
-        scene = scenes[row["image_index"]]
-        assert answer_text(execute(row, scene)) == row["answer"] == world.answers[number]
-        assert row["image_filename"] == scene["image_filename"]
 
 
 @pytest.mark.parametrize(
@@ -204,27 +147,6 @@ def test_a_question_of_four_relations_does_not_fit_a_row(
     batch = stream(pool_scenes, read_templates(world, tmp_path)).next(1)
     with pytest.raises(ValueError, match="has 4 relations, the row has room for 3"):
         batch.column("relation_needed")
-
-
-def test_minimal_sets_have_the_papers_numbers(world: _core.World, templates: _core.Templates) -> None:
-    pool = MinimalPool(world, held_out=PAIR)
-    places = np.arange(pool.n_places, dtype=np.uint64)
-    ood = pool.questions(templates, seed=1, kind="ood", places=places)
-    iid = pool.questions(templates, seed=1, kind="iid", places=places)
-    assert (len(ood), len(iid)) == (2_560, 10_880)
-    assert (len(set(ood.column("image_idxs"))), len(set(iid.column("image_idxs")))) == (2_560, 3_200)
-    assert (ood.column("answers") == 1).mean() == 0.75  # no
-    assert sum(map(pool.has_held_out, range(pool.n_places))) == 640
-
-
-def test_scenes_of_a_minimal_pool_have_names_like_any_other(world: _core.World) -> None:
-    pool = MinimalPool(world, held_out=PAIR)
-    indices = np.array([41, 42, 7], dtype=np.uint64)
-    scenes = _core.sample_scenes(world, seed=1, pool=pool.name, indices=indices)
-    assert scenes.indices.tolist() == [41, 42, 7]
-    assert scenes.n_objects.tolist() == [1, 1, 1]
-    with refused(SplitError):
-        _core.sample_scenes(world, seed=1, pool=pool.name, indices=np.array([99999], dtype=np.uint64))
 
 
 def test_questions_on_published_scenes(

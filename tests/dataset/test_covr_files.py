@@ -38,17 +38,6 @@ def write(path: Path, rows: QuestionTable, **attributes: Any) -> Path:
     return path
 
 
-def test_paths_are_those_of_a_folder_of_their_own(tmp_path: Path) -> None:
-    layout = Layout(tmp_path)
-    assert layout.questions_h5(HOP, "covr_test_ood") == tmp_path / "covr" / HOP / "test_ood.h5"
-    assert layout.questions_h5(HOP, "covr_dev") == tmp_path / "covr" / HOP / "dev.h5"
-    assert layout.questions_json("none", "covr_train") == tmp_path / "covr/none/train_questions.json"
-    assert layout.vocab_of("covr_test") == tmp_path / "covr/vocab.json"
-    assert layout.vocab_of("train") == layout.vocab
-    (layout.root / "covr" / HOP).mkdir(parents=True)
-    assert {tmp_path / "covr", tmp_path / "covr" / HOP} <= set(layout.folders())
-
-
 def test_what_was_written_is_read_whole_and_in_blocks(folder: Path, tmp_path: Path) -> None:
     path = Layout(folder).questions_h5(HOP, "covr_train")
     rows = read_table(path, SETS)

@@ -59,35 +59,6 @@ def test_bytes_do_not_depend_on_batches(tmp_path: Path, cuts: list[int]) -> None
     assert write(tmp_path / "a.h5", rows) == write(tmp_path / "b.h5", rows, cuts)
 
 
-def test_other_content_has_other_bytes(tmp_path: Path) -> None:
-    assert write(tmp_path / "a.h5", some_questions(70)) != write(
-        tmp_path / "b.h5", some_questions(70, seed=1)
-    )
-
-
-def test_a_shorter_file_is_a_prefix_of_a_longer_one(tmp_path: Path) -> None:
-    rows = some_questions(700)
-    first = {name: values[:300] for name, values in rows.arrays().items()}
-    write(tmp_path / "a.h5", QuestionTable(SINGLE, first))
-    write(tmp_path / "b.h5", rows)
-    short, long = read_table(tmp_path / "a.h5"), read_table(tmp_path / "b.h5")
-    for name, values in short.arrays().items():
-        np.testing.assert_array_equal(values, long.arrays()[name][:300])
-
-
-def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.h5"
-
-    def fail() -> None:
-        with QuestionWriter(path, hop="h", split="s", pool="p") as writer:
-            writer.append(some_questions(10).arrays())
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        fail()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
     rows = some_questions(50)
     write(tmp_path / "a.h5", rows)

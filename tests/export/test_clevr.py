@@ -48,13 +48,3 @@ def test_rows_have_the_published_keys(png_dataset: Path, test_data: Path, tmp_pa
         assert set(published) <= set(ours), kind
         for key in published:
             assert type(ours[key]) is type(published[key]), key
-
-
-def test_without_images_there_is_no_folder_of_them(bare_dataset: Path, tmp_path: Path) -> None:
-    assert not export(bare_dataset, tmp_path / "out", format="clevr", hops=[HOP]).images
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "README.md",
-        "questions",
-        "scenes",
-        "source.json",
-    ]

@@ -80,6 +80,7 @@ def test_sets_and_text_alone(set_dataset: Path, bare_dataset: Path, tmp_path: Pa
     export(bare_dataset, tmp_path / "bare", format="parquet", hops=[HOP])
     dataset = mlcroissant.Dataset(jsonld=tmp_path / "bare" / "croissant.json")
     assert "rendered" not in dataset.metadata.data_collection
+    assert "Text only" in (tmp_path / "bare" / "README.md").read_text()
     assert f"{HOP}/train/image" not in next(iter(dataset.records(f"{HOP}/train")))
 
 

@@ -12,13 +12,14 @@ from typing import Any
 import h5py
 import pytest
 from building import stamps, tree
-from truth import HOP, Truth
+from truth import HOP, Truth, items_of_sets
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 from clevrhope.runtime.lock import locked
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused
 
 Capture = pytest.CaptureFixture[str]
@@ -28,6 +29,7 @@ Patch = pytest.MonkeyPatch
 ONE_IMAGE = [name for name, each in FORMATS.items() if each.single]
 all_formats = pytest.mark.parametrize("name", ONE_IMAGE)
 #: Of images alone is coco.
+forms_of_sets = pytest.mark.parametrize("name", ["parquet", "webdataset"])
 text_formats = pytest.mark.parametrize("name", [name for name in ONE_IMAGE if name != "coco"])
 
 
@@ -57,6 +59,24 @@ def test_a_prefix_of_train_is_its_first_questions(
     assert (made.n_questions, made.n_images, made.n_copies) == (100, 12, 12)
 
 
+@forms_of_sets
+def test_a_prefix_of_questions_over_several_images(set_dataset: Path, tmp_path: Path, name: str) -> None:
+    made = export(set_dataset, tmp_path / "out", format=name, splits=["covr_train"], train_questions=31)
+    sets = [item["image_indices"] for item in items_of_sets(set_dataset, "covr_train")[:31]]
+    n_images = len({index for indices in sets for index in indices})
+    assert (made.n_questions, made.n_images, made.n_copies) == (31, n_images, sum(map(len, sets)))
+
+
+@forms_of_sets
+def test_sets_of_images_are_left_out_unless_they_are_named(
+    set_dataset: Path, tmp_path: Path, name: str
+) -> None:
+    made = export(set_dataset, tmp_path / "out", format=name, images=False)
+    assert not {split for _, split in made.splits} & set(COVR_SPLITS)
+    assert made.n_questions > 0
+    assert not list((tmp_path / "out").rglob("*covr*"))
+
+
 def test_images_are_counted_as_build_counts_them(png_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
     pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
     built = sum(pool["images"] for pool in pools.values())
@@ -84,6 +104,7 @@ def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Pa
     # The README says of both how the dataset was rendered, or that it was not.
     assert "not rendered" in (tmp_path / "bare" / "README.md").read_text()
     assert {**chosen, "README.md": bare["README.md"]} == bare
+    assert not [path for path in bare if "images" in str(path)]
 
 
 def test_the_command_line(png_dataset: Path, bare_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -142,17 +163,13 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path:
         {"format": "iep"},
         {"train_questions": 1000},
         {"train_questions": 0},
+        {"splits": ["train", "covr_test"]},
     ],
 )
 def test_what_the_folder_does_not_have(png_dataset: Path, tmp_path: Path, wrong: dict[str, Any]) -> None:
     with refused(ConfigError):
         export(png_dataset, tmp_path / "out", **{"format": "webdataset", **wrong})
     assert leftovers(tmp_path) == []
-
-
-def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
-    with refused(DatasetError):
-        export(tmp_path / "nowhere", tmp_path / "out", format="webdataset")
 
 
 def test_a_library_that_is_missing(png_dataset: Path, tmp_path: Path, monkeypatch: Patch) -> None:
@@ -279,7 +296,7 @@ def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_pat
     (left / "export/train").mkdir(parents=True)
     (left / "export/train/half").write_text("half")
     with locked(left):
-        with refused(DatasetError):
+        with pytest.raises(DatasetError, match="another run is writing here"):
             export(png_dataset, tmp_path / "out", format="webdataset")
         assert (left / "export/train/half").exists()
     export(png_dataset, tmp_path / "out", format="webdataset")

@@ -68,9 +68,3 @@ def test_families_can_be_chosen(png_dataset: Path, truth: Truth, tmp_path: Path)
     family = wanted[0]["question_family_index"]
     chosen = Loader(tmp_path / "out", "train", families=[family]).orig_idxs.tolist()
     assert chosen == [k for k, each in enumerate(wanted) if each["question_family_index"] == family]
-
-
-def test_without_images_there_are_only_questions(bare_dataset: Path, tmp_path: Path) -> None:
-    export(bare_dataset, tmp_path / "out", format="iep", hops=[HOP])
-    assert not list((tmp_path / "out").glob("*_images.h5"))
-    assert len(Loader(tmp_path / "out", "train").answers) == 162

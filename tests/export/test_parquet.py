@@ -1,13 +1,14 @@
 """The Parquet folder, read back by Hugging Face's datasets without a network."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from truth import HOP, SPLITS, Truth, prefix
+from truth import HOP, SPLITS, Truth, check_row_of_set, items_of_sets, prefix
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -19,7 +20,11 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import export, parquet
 from clevrhope.metrics.pairs import Relation
 from clevrhope.pipeline.suites import make_suite
-from wording import refused
+from clevrhope.splits.covr.kinds import COVR_SPLITS
+from wording import check_words, refused
+
+SETS = f"{HOP}.covr"
+"""The config of questions over several images."""
 
 
 def load(folder: Path, *arguments: Any, cache: Path, **keywords: Any) -> Any:
@@ -60,44 +65,102 @@ def test_each_hop_is_a_config_with_splits_of_its_own(png_dataset: Path, truth: T
     assert [row["question"] for row in rows] == [row["question"] for row in truth.questions("val", "none")]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("offline")
-def test_several_files_a_split_are_one_split_in_order(
-    png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_questions_over_several_images_come_with_them_in_order(set_dataset: Path, tmp_path: Path) -> None:
+    import datasets
+
+    assert export(set_dataset, tmp_path / "out", format="parquet", splits=COVR_SPLITS).images
+    assert datasets.get_dataset_config_names(str(tmp_path / "out")) == [SETS]
+    tables = load(tmp_path / "out", SETS, cache=tmp_path / "cache")
+    assert tuple(tables) == COVR_SPLITS
+    assert tables[COVR_SPLITS[0]].features["images"] == datasets.Sequence(datasets.Image())
+    for split in COVR_SPLITS:
+        wanted = items_of_sets(set_dataset, split)
+        named = tables[split].features["answer"].int2str
+        for row, item in zip(tables[split], wanted, strict=True):
+            assert row["answer"] == item["answer"]
+            check_row_of_set({**row, "answer": named(row["answer"])}, item)
+            for image, pixels in zip(row["images"], item["images"], strict=True):
+                np.testing.assert_array_equal(np.asarray(image), pixels)
+        sizes = {len(item["images"]) for item in wanted}
+        assert max(sizes) == 5
+        assert len(sizes) > 1
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize(
+    ("split", "config", "images_a_file", "n_questions"),
+    [("train", HOP, 5, 162), ("covr_dev", SETS, 20, 30)],
+)
+def test_several_files_are_one_split_in_order(
+    set_dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    split: str,
+    config: str,
+    images_a_file: int,
+    n_questions: int,
 ) -> None:
-    monkeypatch.setattr(parquet, "IMAGES_A_FILE", 5)
+    monkeypatch.setattr(parquet, "IMAGES_A_FILE", images_a_file)
     monkeypatch.setattr(parquet, "IMAGES_A_GROUP", 2)
-    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP])
-    names = sorted(path.name for path in (tmp_path / "out" / HOP).glob("train-*"))
-    assert names == [f"train-{k:05d}-of-00004.parquet" for k in range(4)]
-    for split in ("train", "minimal_iid"):
-        rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split=split)
-        assert list(rows["question_index"]) == list(range(len(truth.questions(split))))
+    monkeypatch.setattr(parquet, "SETS_A_GROUP", 3)
+    made = export(set_dataset, tmp_path / "out", format="parquet", hops=[HOP], splits=[split])
+    n_files = -(-made.n_copies // images_a_file)
+    assert n_files > 1
+    paths = sorted((tmp_path / "out" / config).iterdir())
+    assert [path.name for path in paths] == [
+        f"{split}-{k:05d}-of-{n_files:05d}.parquet" for k in range(n_files)
+    ]
+    assert all(pq.ParquetFile(path).metadata.num_rows for path in paths)
+    rows = load(tmp_path / "out", config, cache=tmp_path / "cache", split=split)
+    assert list(rows["question_index"]) == list(range(n_questions))
 
 
-def test_an_image_of_nine_questions_is_in_the_file_once(png_dataset: Path, tmp_path: Path) -> None:
-    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP], splits=["train"])
-    (path,) = (tmp_path / "out" / HOP).iterdir()
+@pytest.mark.parametrize(
+    ("split", "config", "column"),
+    [("train", HOP, "image.bytes"), ("covr_test_ood", SETS, "images.list.element.bytes")],
+)
+def test_an_image_of_several_questions_is_in_a_group_once(
+    set_dataset: Path, tmp_path: Path, split: str, config: str, column: str
+) -> None:
+    export(set_dataset, tmp_path / "out", format="parquet", splits=[split], hops=[HOP])
+    (path,) = (tmp_path / "out" / config).iterdir()
     group = pq.ParquetFile(path).metadata.row_group(0)
-    (column,) = (
-        group.column(k) for k in range(group.num_columns) if group.column(k).path_in_schema == "image.bytes"
-    )
-    images = {row["image"]["path"]: row["image"]["bytes"] for row in pq.read_table(path).to_pylist()}
-    once = sum(map(len, images.values()))
-    assert len(images) == 18
-    assert group.num_rows == 9 * len(images)
-    assert once < column.total_uncompressed_size < 2 * once
+    columns = {each.path_in_schema: each for each in map(group.column, range(group.num_columns))}
+    rows = pq.read_table(path).to_pylist()
+    copies = [image for row in rows for image in row.get("images", [row.get("image")])]
+    once = sum(len(content) for content in {image["path"]: image["bytes"] for image in copies}.values())
+    size = columns[column].total_uncompressed_size
+    assert once < size < min(2 * once, sum(len(image["bytes"]) for image in copies))
 
 
 @pytest.mark.usefixtures("offline")
-def test_without_images_there_is_no_column_of_them_and_the_card_says_so(
-    bare_dataset: Path, truth: Truth, tmp_path: Path
-) -> None:
-    assert not export(bare_dataset, tmp_path / "out", format="parquet").images
-    rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split="train")
-    assert "image" not in rows.features
-    answers = rows.features["answer"].int2str(rows["answer"])
-    assert answers == [row["answer"] for row in truth.questions("train")]
-    assert "Text only" in (tmp_path / "out" / "README.md").read_text()
+def test_splits_over_several_images_are_another_config(set_dataset: Path, tmp_path: Path) -> None:
+    import datasets
+
+    out = tmp_path / "out"
+    made = export(set_dataset, out, format="parquet", splits=["covr_train", "train", "covr_test"])
+    assert made.splits == ((HOP, "train"), (HOP, "covr_train"), (HOP, "covr_test"))
+    assert datasets.get_dataset_config_names(str(out)) == [HOP, SETS]
+    assert tuple(load(out, SETS, cache=tmp_path / "cache")) == ("covr_train", "covr_test")
+    alone = export(set_dataset, tmp_path / "train", format="parquet", splits=["train"])
+    assert made.n_questions == alone.n_questions + 150 + 30
+    name = f"{HOP}/train-00000-of-00001.parquet"
+    assert (out / name).read_bytes() == (tmp_path / "train" / name).read_bytes()
+    card = (out / "README.md").read_text()
+    assert "| `image` |" in card
+    assert "| `images` |" in card
+    listed = json.loads((out / "source.json").read_text())["splits"][HOP]
+    assert list(listed) == ["train", "covr_train", "covr_test"]
+
+
+def test_the_card_of_sets_alone_has_their_columns(set_dataset: Path, tmp_path: Path) -> None:
+    export(set_dataset, tmp_path / "out", format="parquet", splits=["covr_test"])
+    card = (tmp_path / "out" / "README.md").read_text()
+    (path,) = (tmp_path / "out" / SETS).iterdir()
+    assert re.findall(r"^\| `(\w+)` \|", card, re.MULTILINE) == pq.read_schema(path).names
+    assert f'load_dataset("THIS_FOLDER", "{SETS}", split="covr_test"' in card
 
 
 # Suites of paired tests
@@ -256,18 +319,14 @@ def test_masks_are_those_of_the_folder(dataset: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        (["--format", "clevr"], "--masks goes with --format parquet, not clevr"),
-        (["--format", "parquet", "--no-images"], "--masks: masks are of images, and the export has none"),
-    ],
+    "options", ["--format clevr", "--format parquet --no-images"], ids=["format", "images"]
 )
 def test_masks_that_cannot_be(
-    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], sentence: str
+    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
 ) -> None:
-    asked = ["export", str(png_dataset), "--hop", HOP, "--masks", "--out", str(tmp_path / "out")]
-    assert run_command([*asked, *more]) == 2
-    assert sentence in capsys.readouterr().err
+    command = ["export", str(png_dataset), "--hop", HOP, "--masks", "--out", str(tmp_path / "out")]
+    assert run_command([*command, *options.split()]) == 2
+    check_words(capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
 
 

@@ -1,14 +1,19 @@
 """The tar shards, read back by the webdataset library."""
 
 import json
+import re
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import webdataset as wds
-from truth import HOP, SPLITS, Truth, prefix
+from truth import HOP, SPLITS, Truth, check_row_of_set, items_of_sets, prefix
 
+from clevrhope.__main__ import run_command
 from clevrhope.export import export, webdataset
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 
 # The library leaves it to the garbage collector to close the shards that it has read.
 pytestmark = [
@@ -17,7 +22,7 @@ pytestmark = [
 ]
 
 
-def samples(folder: Path, split: str) -> list[dict[str, object]]:
+def samples(folder: Path, split: str) -> list[dict[str, Any]]:
     shards = json.loads((folder / "shards.json").read_text())[HOP][split]["shards"]
     return list(wds.WebDataset(str(folder / shards), shardshuffle=False).decode("rgb8"))
 
@@ -27,7 +32,7 @@ def test_each_image_comes_once_with_all_of_its_questions(dataset: Path, truth: T
     listed = json.loads((tmp_path / "out" / "shards.json").read_text())[HOP]
     for split in SPLITS:
         wanted = truth.questions(split)
-        by_image: dict[str, list[dict[str, object]]] = {}
+        by_image: dict[str, list[dict[str, Any]]] = {}
         for question in wanted:
             by_image.setdefault(question["image_filename"], []).append(question)
         read = samples(tmp_path / "out", split)
@@ -35,44 +40,65 @@ def test_each_image_comes_once_with_all_of_its_questions(dataset: Path, truth: T
         assert (listed[split]["samples"], listed[split]["questions"]) == (len(read), len(wanted))
         for sample, (name, questions) in zip(read, by_image.items(), strict=True):
             np.testing.assert_array_equal(sample["png"], truth.pixels(name))
-            said = sample["json"]["questions"]  # type: ignore[index]
-            assert sample["json"]["image_index"] == questions[0]["image_index"]  # type: ignore[index]
-            for one, other in zip(said, questions, strict=True):
-                assert one["program"] == prefix(other["program"])  # type: ignore[arg-type]
+            assert sample["json"]["image_index"] == questions[0]["image_index"]
+            for written, question in zip(sample["json"]["questions"], questions, strict=True):
+                assert written["program"] == prefix(question["program"])
                 for key in ("question", "answer", "question_index", "question_family_index"):
-                    assert one[key] == other[key]
+                    assert written[key] == question[key]
 
 
-def test_questions_one_by_one_as_the_docs_say(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
-    export(png_dataset, tmp_path / "out", format="webdataset", splits=["train"], hops=[HOP])
-    shards = str(tmp_path / "out" / HOP / "train-000000.tar")
+@pytest.mark.slow
+def test_a_question_over_several_images_is_a_sample_with_them(set_dataset: Path, tmp_path: Path) -> None:
+    export(set_dataset, tmp_path / "out", format="webdataset", splits=COVR_SPLITS)
+    listed = json.loads((tmp_path / "out" / "shards.json").read_text())[HOP]
+    for split in COVR_SPLITS:
+        wanted, read = items_of_sets(set_dataset, split), samples(tmp_path / "out", split)
+        assert (listed[split]["samples"], listed[split]["questions"]) == (len(wanted), len(wanted))
+        for k, (sample, item) in enumerate(zip(read, wanted, strict=True)):
+            assert sample["__key__"] == f"HOPE_{split}_{k:06d}"
+            check_row_of_set(sample["json"], item)
+            images = [name for name in sample if name.endswith("png")]
+            assert images == [f"{place}.png" for place in range(len(item["images"]))]
+            for name, pixels in zip(images, item["images"], strict=True):
+                np.testing.assert_array_equal(sample[name], pixels)
 
-    def one_by_one(source):  # type: ignore[no-untyped-def]
-        for image, about in source:
-            for each in about["questions"]:
-                yield image, each["question"], each["answer"]
 
-    rows = list(
-        wds.WebDataset(shards, shardshuffle=False).decode("pil").to_tuple("png", "json").compose(one_by_one)
-    )
-    wanted = truth.questions("train")
-    assert [row[1:] for row in rows] == [(each["question"], each["answer"]) for each in wanted]
-    assert rows[0][0].size == (48, 32)
-
-
+@pytest.mark.parametrize(("split", "n_shards", "n_questions"), [("train", 3, 162), ("covr_dev", 5, 30)])
 def test_many_shards_are_one_split_in_order(
-    png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    set_dataset: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    split: str,
+    n_shards: int,
+    n_questions: int,
 ) -> None:
     monkeypatch.setattr(webdataset, "IMAGES_A_SHARD", 7)
-    export(png_dataset, tmp_path / "out", format="webdataset", hops=[HOP])
-    assert len(list((tmp_path / "out" / HOP).glob("train-*.tar"))) == 3
-    read = samples(tmp_path / "out", "train")
-    numbers = [each["question_index"] for sample in read for each in sample["json"]["questions"]]  # type: ignore[index]
-    assert numbers == list(range(len(truth.questions("train"))))
+    monkeypatch.setattr(webdataset, "SETS_A_SHARD", 7)
+    export(set_dataset, tmp_path / "out", format="webdataset", splits=[split], hops=[HOP])
+    assert len(list((tmp_path / "out" / HOP).glob(f"{split}-*.tar"))) == n_shards
+    contents = [sample["json"] for sample in samples(tmp_path / "out", split)]
+    questions = [question for content in contents for question in content.get("questions", [content])]
+    assert [question["question_index"] for question in questions] == list(range(n_questions))
 
 
-def test_without_images_a_sample_is_its_questions(bare_dataset: Path, tmp_path: Path) -> None:
-    export(bare_dataset, tmp_path / "out", format="webdataset", hops=[HOP])
-    read = samples(tmp_path / "out", "complex_ood")
-    assert len(read) == 12
-    assert all("png" not in sample and "json" in sample for sample in read)
+def test_vocabularies_are_those_of_the_splits(set_dataset: Path, tmp_path: Path) -> None:
+    wanted = {"covr_test": {"covr_vocab.json"}, "train": {"vocab.json"}}
+    both = wanted["covr_test"] | wanted["train"]
+    for number, (splits, names) in enumerate([*wanted.items(), ("train,covr_test", both)]):
+        out = tmp_path / str(number)
+        export(set_dataset, out, format="webdataset", splits=splits.split(","), images=False)
+        assert {path.name for path in out.glob("*vocab.json")} == names
+    assert (out / "vocab.json").read_bytes() == (set_dataset / "vocab.json").read_bytes()
+    assert (out / "covr_vocab.json").read_bytes() == (set_dataset / "covr" / "vocab.json").read_bytes()
+
+
+def test_copies_are_counted(set_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--format", "webdataset", "--splits", "train,covr_test", "--out", str(tmp_path / "out")]
+    assert run_command(["export", str(set_dataset), *options]) == 0
+    pattern = r"out: 192 questions, (\d+) images \((\d+) copies, one for each split or set that uses it\)"
+    ((n_images, n_copies),) = re.findall(pattern, capsys.readouterr().out)
+    n_files = 0
+    for path in (tmp_path / "out").rglob("*.tar"):
+        with tarfile.open(path) as tar:
+            n_files += sum(name.endswith("png") for name in tar.getnames())
+    assert int(n_images) < int(n_copies) == n_files

@@ -20,7 +20,6 @@ from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
-from wording import refused
 
 HOP = "rubber_cylinder"
 
@@ -163,15 +162,3 @@ def test_nothing_is_imported_for_weights_that_are_not_given(folder: Path) -> Non
     )
     command = [sys.executable, "-c", code, "features", str(folder)]
     assert subprocess.run(command, check=False).returncode == 0
-
-
-def test_other_weights_are_another_store(folder: Path, tmp_path: Path, weights: Path) -> None:
-    usual = {"kind": "resnet101", "size": (32, 32), "pools": ["test_ood"], "device": "cpu"}
-    make_features(folder, weights=weights, **usual)  # type: ignore[arg-type]
-    changed = torch.load(weights, weights_only=True)
-    changed["fc.bias"] += 1
-    torch.save(changed, tmp_path / "other.pth")
-    from clevrhope.errors import DatasetError
-
-    with refused(DatasetError):
-        make_features(folder, weights=tmp_path / "other.pth", **usual)  # type: ignore[arg-type]

@@ -83,36 +83,6 @@ class NoWeights(Extractor):
     arrays = Colors.arrays
 
 
-class NoDtype(Colors):
-    """Has an array of no dtype that a file can have."""
-
-    arrays: ClassVar[Mapping[str, ArraySpec]] = {"mean": ArraySpec("float31", (3,))}
-
-
-class Indices(Colors):
-    """Has an array with the name of one of the store's own."""
-
-    arrays: ClassVar[Mapping[str, ArraySpec]] = {"indices": ArraySpec("float32", (3,))}
-
-
-class NoJson(Colors):
-    """Has options that no JSON can hold."""
-
-    options: ClassVar[Mapping[str, Any]] = {"names": {1, 2}}
-
-
-class NoSize(Colors):
-    """Has one number where width and height belong."""
-
-    size: Any = 224
-
-
-class NoBatch(Colors):
-    """Wants no images at a time."""
-
-    batch_size = 0
-
-
 class NoBase:
     """Is not derived from `Extractor`."""
 
@@ -153,30 +123,41 @@ def test_features_of_other_weights_or_options_never_share_a_store(
         make_features(folder, weights="a", **usual)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "nowhere:Colors",
-        f"{HERE}:Nothing",
-        f"{HERE}:NoBase",
-        f"{HERE}:HERE",
-        f"{HERE}:NoArrays",
-        f"{HERE}:NoWeights",
-        f"{HERE}:NoDtype",
-        f"{HERE}:Indices",
-        f"{HERE}:NoSize",
-        f"{HERE}:NoBatch",
-        f"{HERE}:NoJson",
-        "pixel",
-        ":Colors",
-    ],
-)
+NO_CLASSES = ("nowhere:Colors", "pixel", ":Colors")
+NO_EXTRACTORS = ("Nothing", "NoBase", "HERE", "NoArrays", "NoWeights")
+
+
+@pytest.mark.parametrize("kind", [*NO_CLASSES, *(f"{HERE}:{name}" for name in NO_EXTRACTORS)])
 def test_a_class_that_makes_no_features_gets_one_sentence(
-    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(["features", str(folder), "--kind", name, "--quiet"]) == 2
+    check_refused(folder, kind, capsys)
+    assert not (folder / "features").exists()
+
+
+def check_refused(folder: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Checks that the command refuses the kind in one sentence, which a snapshot holds."""
+    assert run_command(["features", str(folder), "--kind", kind, "--quiet"]) == 2
     (sentence,) = capsys.readouterr().err.splitlines()
     check_words(sentence)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("arrays", {"mean": ArraySpec("float31", (3,))}),  # a dtype that no file can have
+        ("arrays", {"indices": ArraySpec("float32", (3,))}),  # the name of one of the store's own
+        ("options", {"names": {1, 2}}),  # which no JSON can hold
+        ("size", 224),
+        ("batch_size", 0),
+    ],
+    ids=["dtype", "name", "options", "size", "batch_size"],
+)
+def test_a_wrong_declaration_gets_one_sentence(
+    name: str, value: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Colors, name, value)
+    check_refused(folder, f"{HERE}:Colors", capsys)
     assert not (folder / "features").exists()
 
 
@@ -200,15 +181,10 @@ def test_options_that_a_class_does_not_take_are_refused(folder: Path) -> None:
 )
 @pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
 def test_rows_of_another_form_get_one_sentence(
-    given: Any,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    given: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Wrong, "given", staticmethod(given))
-    assert run_command(["features", str(folder), "--kind", f"{HERE}:Wrong", "--quiet"]) == 2
-    (sentence,) = capsys.readouterr().err.splitlines()
-    check_words(sentence)
+    check_refused(folder, f"{HERE}:Wrong", capsys)
 
 
 class Numbers(Extractor):

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from building import Make, build_demo, request
-from PIL import Image
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -71,15 +70,6 @@ def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.Captu
     assert made.folder.name == f"pixels-{config.image_width}x{config.image_height}" == "pixels-224x224"
     assert run_command(f"features {folder} --kind pixels --size image --pools test_ood --json".split()) == 0
     assert json.loads(capsys.readouterr().out)["folder"] == str(folder / "features/pixels-48x32")
-
-
-def test_another_size_is_pillows_bicubic(folder: Path) -> None:
-    make_features(folder, kind="pixels", size=(20, 10), pools=["train"])
-    pool = open_store(folder, kind="pixels", name="pixels-20x10").pool("train")
-    image = clevrhope.load(folder, HOP, "train")[0]
-    resized = Image.fromarray(image["image"]).resize((20, 10), Image.Resampling.BICUBIC)
-    row = pool.rows(np.asarray([image["image_index"]]))[0]
-    np.testing.assert_array_equal(pool.arrays["pixels"][row], np.asarray(resized).transpose(2, 0, 1))
 
 
 def test_attributes_are_those_of_the_scenes(folder: Path) -> None:

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure
@@ -112,17 +111,3 @@ def test_baselines_answer_what_is_frequent_in_train() -> None:
     assert maj_templ(counts, asked, offered).tolist() == [2, 0, 5, 3]
     tied = answer_counts(np.asarray([4, 3]), np.asarray([0, 0]), n_templates=1, n_answers=5)
     assert (maj(tied), maj_templ(tied, asked[1:2], none[:1]).tolist()) == (3, [3])
-
-
-def test_what_a_question_of_choice_offers_is_read_off_its_program() -> None:
-    functions = [
-        "<NULL>",
-        "choose_color[red]",
-        "option_color[blue]",
-        "choose_relation[left]",
-        "unique",
-        "exist",
-    ]
-    answers = {"red": 4, "blue": 5, "left": 6, "right": 7}
-    programs = np.asarray([[1, 4, 5, 2, 0], [3, 4, 5, 0, 0], [4, 5, 0, 0, 0]])
-    assert offered_answers(programs, functions, answers).tolist() == [[4, 5], [6, 7], [-1, -1]]

@@ -10,7 +10,6 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
-from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.request_files import asked_answers, write_answers, write_requests
 from clevrhope.pipeline import build
 from clevrhope.programs import default_vocabulary
@@ -85,29 +84,3 @@ def test_the_program_says_what_is_asked_for(program: list[str], asked: list[str]
     vocabulary = default_vocabulary()
     found = asked_answers(program, sorted(vocabulary.set_answers), dict(vocabulary.attribute_types))
     assert found == asked
-
-
-@pytest.mark.parametrize(
-    ("question", "reply", "asked", "answer"),
-    [
-        (
-            "Where is the cube, left of or right of the sphere?",
-            "It is left of the sphere.",
-            "left right",
-            "left",
-        ),
-        (
-            "Is it behind or in front of the cube?",
-            "It's not behind, it is in front of it",
-            "behind front",
-            "front",
-        ),
-        ("Is the thing a cube or a sphere?", "The thing is a large cube", "cube sphere", "cube"),
-        ("Across the images, is every cube red?", "No, one cube is blue", "yes no", "no"),
-        ("Is it left of or right of the cube?", "left or right", "left right", None),
-    ],
-)
-def test_only_what_is_asked_for_counts(question: str, reply: str, asked: str, answer: str | None) -> None:
-    vocabulary = default_vocabulary()
-    reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
-    assert reader.read(question, reply, asked=asked.split()) == answer

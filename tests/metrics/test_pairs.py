@@ -1,5 +1,7 @@
 """Scores of pairs of questions against tables worked out by hand, and the identities between them."""
 
+from math import sqrt
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -56,7 +58,8 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
     assert scores["rad_backward"] == Measure(0.0, 2)
     assert table(0, 3, 0, 1)["rad_backward"] == Measure(None, 0)
     missing = ints([MISSING, MISSING])
-    nothing = score_run(make_pairs([YES, NO], Relation.SAME), missing, missing)
+    pairs = make_pairs([YES, NO], Relation.SAME)
+    nothing = score_pairs(pairs, sides(missing, missing), ANSWERS, seed=1, bootstrap=20)[""][0].mean
     assert [*nothing.measures.values()] == [Measure(None, 0)] * 9
     assert (nothing.counts["n_pairs"], nothing.counts["n_missing"]) == (0, 2)
 
@@ -126,6 +129,25 @@ def test_missing_and_unread_answers_are_counted() -> None:
     assert scores["consistency"] == Measure(pytest.approx(100 / 3), 3)
     # A number beyond the vocabulary is no answer either.
     assert score_run(make_pairs([YES], Relation.SAME), ints([999]), ints([YES])).counts["n_unread"] == 1
+
+
+@pytest.mark.parametrize(("relation", "consistency"), [(Relation.SAME, 25), (Relation.FLIP, 75)])
+def test_four_answers_at_random(relation: Relation, consistency: float) -> None:
+    """The example of CARETS's README: two of the four answers are yes and no."""
+    n = 40_000
+
+    def near(percent: float) -> object:
+        """Within five standard errors."""
+        p = percent / 100
+        return pytest.approx(percent, abs=500 * sqrt(p * (1 - p) / n))
+
+    guesses = ints(np.random.default_rng(2).choice([NO, YES, NUMBERS["red"], NUMBERS["cube"]], (2, n)))
+    scores = score_run(make_pairs(coins(n, 1), relation), *guesses)
+    assert scores["accuracy"].value == near(25)
+    assert scores["consistency"].value == near(consistency)
+    assert scores["both_right"].value == near(6.25)
+    # Of the sixteen pairs of answers two are yes and no in the right relation.
+    assert scores["strict_consistency"].value == near(12.5)
 
 
 YES_NO_PAIRS = st.lists(
@@ -263,12 +285,6 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
     assert interval.high - interval.low > 10
 
 
-def test_without_answers_there_is_no_interval() -> None:
-    pairs, missing = make_pairs([YES, NO], Relation.SAME), ints([[MISSING] * 4])
-    scored = score_pairs(pairs, missing, ANSWERS, seed=1, bootstrap=20)
-    assert scored[""][0].mean["accuracy"] == Measure(None, 0)
-
-
 def test_pairs_need_yes_and_no() -> None:
     with refused(PredictionsError):
         type(ANSWERS).from_numbers({"no": 4})
@@ -308,10 +324,3 @@ def test_one_yes_and_the_one_that_is_named() -> None:
     assert [*found.counts.values()] == [4, 1, 2]
     assert one_yes.interval is not None
     assert one_yes.interval.low < 75 <= one_yes.interval.high
-    # With a run that answers no throughout.
-    originals, all_partners = np.stack([original, np.full(5, NO)]), np.stack([partners, np.full(15, NO)])
-    flags = value_flags(*questions, originals, all_partners, ANSWERS)
-    two = score_groups(flags, GROUPS, np.arange(5), seed=1)[""][0]
-    assert [run["one_yes"].value for run in two.runs] == [75.0, 0.0]
-    assert two.mean["one_yes"] == Measure(37.5, 9, deviation=pytest.approx(37.5 * 2**0.5))
-    assert [*two.mean.counts.values()] == [9, 1, 2]

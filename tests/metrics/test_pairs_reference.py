@@ -67,13 +67,3 @@ def test_printing_errors_keep_their_figures_and_have_notes() -> None:
         if (row.model, row.measure) == ("LXMERT", "CONS")
     }
     assert right == {"ANTONYM-DIR": 71.12, "NEGATION-DIR": 28.11}
-
-
-def test_the_regression_of_rad_has_its_deviations() -> None:
-    assert {row.measure: (row.value, row.deviation) for row in of_table("rad", 4)} == {
-        "R2 of Accuracy(D), RAD(D,D'), RAD(D',D)": (0.917, 0.117),
-        "R2 of Accuracy(D)": (0.829, 0.237),
-        "R2 of RAD(D,D')": (0.899, 0.133),
-        "R2 of RAD(D',D)": (0.849, 0.213),
-    }
-    assert [(row.model, row.value) for row in of_table("rad", None)] == [("BUTD", 0.995)]

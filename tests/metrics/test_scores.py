@@ -15,7 +15,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Condition, Interval, Measure, Part, Results, Scores, score
 from clevrhope.metrics.score_tables import scores_lines
-from wording import refused
+from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 
@@ -79,24 +79,6 @@ def accuracy(value: float, n: int, n_images: int) -> Scores:
     """The scores of one run, whose interval is as narrow as can be."""
     counts = {"n_questions": n, "n_images": n_images}
     return Scores({"accuracy": Measure(value, n, Interval(value, value))}, counts)
-
-
-def test_an_oracle_is_always_right_and_has_no_gap(scored: Score) -> None:
-    (condition,) = scored(right_answers(QUESTIONS)).conditions
-    assert {split: each.mean for split, each in condition.splits.items()} == {
-        "complex_iid": accuracy(100.0, 8, 3),
-        "complex_ood": accuracy(100.0, 4, 4),
-        "minimal_iid": accuracy(100.0, 5, 3),
-        "minimal_ood": accuracy(100.0, 4, 4),
-    }
-    nothing = Interval(0.0, 0.0)
-    assert gaps(condition) == {"complex": Measure(0.0, 4, nothing), "minimal": Measure(0.0, 4, nothing)}
-    for each in (*condition.splits.values(), *condition.gaps.values()):
-        assert each.runs == (each.mean,)
-    assert {(row.measure, row.value) for row in scored(right_answers(QUESTIONS)).rows()} == {
-        ("accuracy", 100.0),
-        ("gap", 0.0),
-    }
 
 
 def test_accuracies_and_gaps(scored: Score) -> None:
@@ -193,15 +175,6 @@ def test_means_over_runs_and_train_sizes(scored: Score) -> None:
         scores.condition(HOP, 560_000)
 
 
-def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
-    questions = {"none": {"val": [(0, 0, "yes"), (0, 1, "2")], "test": [(3, 0, "no"), (4, 0, "no")]}}
-    folder = make_folder(tmp_path / "data", questions)
-    rows = wrong(right_answers(questions), ("val", 1))
-    scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=["answer"])
-    assert scores.condition("none").accuracies == {"val": 50.0, "test": 100.0}
-    assert scores.condition("none").gaps == {}
-
-
 def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: Path) -> None:
     """As from condition A of CoGenT to B; a gap needs both of its splits."""
     asked = [(k, 0, "yes") for k in range(4)]
@@ -265,48 +238,21 @@ def test_families_have_numbers_without_measurements(tmp_path: Path) -> None:
     assert names(condition, "family") == [f"family {k}" for k in (0, 1, 2, 10, 11)]
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A real folder: two pairs and none."""
-    out = tmp_path_factory.mktemp("built") / "data"
+def test_an_oracle_on_a_built_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
     hops = ["--hop", HOP, "--hop", "cyan_cylinder", "--hop", "none"]
-    assert run_command(["build", *hops, "--seed", "4", "--no-render", "--quiet", "--out", str(out)]) == 0
-    return out
-
-
-def answers_of(folder: Path, answer: Callable[[str], str]) -> Rows:
-    """Predictions for a whole folder, each made from the right answer."""
-    names = read_vocab(folder / "vocab.json").answers()
-    rows: Rows = []
-    for path in sorted(folder.glob("hops/*/*.h5")):
-        if path.stem != "train":
-            right = read_table(path).answers.tolist()
-            rows += [
-                {
-                    "hop": path.parent.name,
-                    "split": path.stem,
-                    "question_index": k,
-                    "answer": answer(names[number]),
-                }
-                for k, number in enumerate(right)
-            ]
-    return rows
-
-
-def test_always_no_is_right_on_exactly_three_quarters_of_minimal_ood(built: Path, tmp_path: Path) -> None:
-    given = write_lines(tmp_path / "no.jsonl", answers_of(built, lambda _: "no"))
-    scores = score(built, given, seed=1)
-    for hop in (HOP, "cyan_cylinder"):
-        accuracies = scores.condition(hop).accuracies
-        assert accuracies["minimal_ood"] == 75.0
-        assert 60 < (accuracies["minimal_iid"] or 0) < 80
-    assert list(scores.condition("none").splits) == ["val", "test"]
-
-
-def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path) -> None:
-    given = write_lines(tmp_path / "right.jsonl", answers_of(built, lambda right: right))
-    scores = score(built, given, seed=1)
+    assert run_command(["build", *hops, "--seed", "4", "--no-render", "--quiet", "--out", str(folder)]) == 0
+    names_of_answers = read_vocab(folder / "vocab.json").answers()
+    rows = [
+        {"hop": path.parent.name, "split": path.stem, "question_index": k, "answer": names_of_answers[number]}
+        for path in sorted(folder.glob("hops/*/*.h5"))
+        if path.stem != "train"
+        for k, number in enumerate(read_table(path).answers.tolist())
+    ]
+    scores = score(folder, write_lines(tmp_path / "right.jsonl", rows), seed=1)
     assert [each.hop for each in scores.conditions] == ["cyan_cylinder", "none", HOP]
+    assert list(scores.condition("none").splits) == ["val", "test"]
+    assert scores.condition("none").gaps == {}
     for condition in scores.conditions:
         assert set(condition.accuracies.values()) == {100.0}
         assert {gap.value for gap in gaps(condition).values()} <= {0.0}
@@ -321,43 +267,32 @@ def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_prints_tables_or_one_json_object(
-    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scored: Score, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = write_lines(tmp_path / "no.jsonl", answers_of(built, lambda _: "no"))
-    ask = ["score", str(built), str(given), "--hop", HOP, "--seed", "9", "--bootstrap", "100"]
-    assert run_command([*ask, "--json", "--quiet"]) == 0
-    seen = capsys.readouterr()
-    assert seen.err == ""
-    told = json.loads(seen.out)
-    assert (told["seed"], told["bootstrap"], told["hops_missing"]) == (9, 100, [])
-    assert told["n_left_aside"] > 0
-    (condition,) = told["conditions"]
+    always_no = [{**row, "answer": "no"} for row in right_answers(QUESTIONS)]
+    expected = scored(always_no, seed=9, bootstrap=100).condition(HOP)
+
+    def shown(*more: str) -> str:
+        ask = ["score", str(tmp_path / "data"), str(tmp_path / "given.jsonl"), "--hop", HOP, "--seed", "9"]
+        assert run_command([*ask, *more]) == 0
+        seen = capsys.readouterr()
+        assert ("Reading predictions" in seen.err) == ("--quiet" not in more)
+        return seen.out
+
+    found = json.loads(shown("--bootstrap", "100", "--json", "--quiet"))
+    assert (found["seed"], found["bootstrap"], found["hops_missing"]) == (9, 100, [])
+    (condition,) = found["conditions"]
     assert condition["mean"]["splits"]["minimal_ood"]["percent"] == 75.0
     assert set(condition["breakdowns"]) == {"family", "answer", "objects"}
-    (expected,) = score(built, given, seed=9, bootstrap=100, hops=[HOP]).conditions
-    low = condition["mean"]["gaps"]["complex"]["interval"]["low"]
     interval = gaps(expected)["complex"].interval
     assert interval is not None
-    assert low == interval.low
+    assert condition["mean"]["gaps"]["complex"]["interval"] == {"low": interval.low, "high": interval.high}
 
-    assert run_command([*ask, "--by", "answer"]) == 0
-    seen = capsys.readouterr()
-    lines = seen.out.splitlines()
-    heads, accuracies = (next(line for line in lines if word in line) for word in ("complex gap", "accuracy"))
-    assert accuracies.split()[1:][heads.split().index("minimal_ood")] == "75.0"
-    assert "  by answer" in seen.out
-    assert "  by family" not in seen.out
-    # The minimal sets ask for existence alone, so there is nothing to break down.
-    (heads,) = (line for line in lines if line.startswith("  by answer"))
-    assert heads.split() == ["by", "answer", "val_iid", "complex_iid", "complex_ood", "complex", "gap"]
-    assert "seed 9" in seen.out
-    assert "Reading predictions" in seen.err
-    assert run_command([*ask, "--by", "none", "--quiet"]) == 0
-    assert "  by " not in capsys.readouterr().out
-    assert run_command([*ask, "--quiet"]) == 0
-    told_in_short = capsys.readouterr().out
-    assert "  by family" not in told_in_short
-    assert "add --families" in told_in_short
-    for more in (["--families"], ["--families", "--by", "none"], ["--by", "family"]):
-        assert run_command([*ask, "--quiet", *more]) == 0
-        assert "  by family" in capsys.readouterr().out
+    check_words(shown("--bootstrap", "0", "--families"))
+    assert "  by " not in shown("--by", "none", "--quiet")
+    in_short = shown("--quiet")
+    assert "  by family" not in in_short
+    assert "add --families" in in_short
+    assert "seed 9" in in_short
+    for more in (["--families", "--by", "none"], ["--by", "family"]):
+        assert "  by family" in shown(*more, "--quiet")

@@ -36,22 +36,6 @@ def test_a_group_is_scored_in_the_mean_over_runs_and_drawn_by_units() -> None:
     assert found[3].mean["accuracy"] == Measure(100.0, 2, Interval(100, 100), 0.0)
 
 
-def test_questions_of_a_unit_are_drawn_together() -> None:
-    """Ten questions an image with one fate are as good as one: the interval is as wide as with one each."""
-    alone = np.random.default_rng(7).random((1, 300)) < 0.5
-    ten = np.repeat(alone, 10, axis=1)
-
-    def interval(right: Flags, images: np.ndarray) -> Interval:
-        found = accuracy(right, images)[0].scores()["accuracy"].interval
-        assert found is not None
-        return found
-
-    one = interval(alone, np.arange(300))
-    assert interval(ten, np.repeat(np.arange(300), 10)) == one
-    narrow = interval(ten, np.arange(3_000))
-    assert narrow.high - narrow.low < (one.high - one.low) / 2
-
-
 def test_a_new_measure_is_one_row_of_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

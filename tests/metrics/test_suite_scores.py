@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from made_folder import Rows, make_folder, right_answers, write_lines
 from made_suite import MadePair, n_pairs, percents, write_suite
@@ -19,7 +17,7 @@ from clevrhope.metrics.pairs import AnswerSet, Relation
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.suite_groups import ASKS, asked_for
 from clevrhope.metrics.suites import score_suite
-from wording import refused
+from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 
@@ -145,7 +143,9 @@ def test_shares_of_a_model_that_errs(scored: Score) -> None:
     """
     rows = changed(all_right(), None, "complex_iid", 0, answer="no")
     rows = changed(rows, "mine", "complex_iid", 5, answer="yes")
-    split = scored(rows).condition(HOP).splits["complex_iid"]
+    scores = scored(rows)
+    check_words("\n".join(scores_lines(scores)))
+    split = scores.condition(HOP).splits["complex_iid"]
     mean = split.mean
     assert percents(mean) == pytest.approx(
         {
@@ -176,10 +176,7 @@ def test_means_over_runs_and_train_sizes(scored: Score) -> None:
     ]
     overall = scores.condition(HOP, 25_000).splits["complex_ood"].parts[Part()]
     assert [each["both_right"].value for each in overall.runs] == [100.0, 50.0]
-    assert (overall.mean["both_right"].value, overall.mean["both_right"].deviation) == (
-        75.0,
-        pytest.approx(25 * 2**0.5),
-    )
+    assert overall.mean["both_right"].value == 75.0
     assert (overall.mean.counts["n_pairs"], overall.runs[0].counts["n_pairs"]) == (4, 2)
     assert scores.condition(HOP, 200_000).splits["complex_ood"].mean["both_right"].value == 100.0
     with pytest.raises(KeyError):
@@ -247,13 +244,6 @@ def test_what_is_wrong_with_rows_is_counted_by_kind(scored: Score) -> None:
     assert caught.value.counts == {"hop": 1, "split": 2, "question": 1, "doubled": 1, "answer": 1}
 
 
-def test_no_answer_is_a_wrong_one_and_counted(scored: Score) -> None:
-    rows = changed(all_right(), "mine", "complex_ood", 1, answer="<UNK>")
-    mean = scored(rows).condition(HOP).splits["complex_ood"].mean
-    counts = mean.counts["n_pairs"], mean.counts["n_unread"]
-    assert (*counts, mean["both_right"].value, mean["consistency"].value) == (2, 1, 50.0, 50.0)
-
-
 def test_rows_of_suites_are_nothing_to_the_scores_of_splits(folder: Path, tmp_path: Path) -> None:
     given = write_lines(tmp_path / "p.jsonl", all_right())
     alone = write_lines(tmp_path / "alone.jsonl", [row for row in all_right() if "suite" not in row])
@@ -282,13 +272,7 @@ def test_other_suites_and_other_hops_are_left_aside(scored: Score) -> None:
     assert scored(rows + more, hops=[HOP]).n_left_aside == 2
 
 
-def test_both_formats_say_the_same(folder: Path, tmp_path: Path, scored: Score) -> None:
-    rows = changed(all_right(run=1), "mine", "complex_iid", 1, answer="no")
-    path = tmp_path / "p.parquet"
-    pq.write_table(pa.Table.from_pylist(rows, schema=pa.schema(
-        [("hop", pa.string()), ("split", pa.string()), ("suite", pa.string()), ("run", pa.int64()),
-         ("question_index", pa.int64()), ("answer", pa.string())])), path)  # fmt: skip
-    assert score_suite(folder, "mine", path, seed=3, bootstrap=0) == scored(rows)
+def test_a_suite_is_a_name(scored: Score) -> None:
     with refused(PredictionsError):
         scored([{**made_answers()[0], "suite": 7}])
     with refused(PredictionsError):
@@ -353,6 +337,5 @@ def test_replies_to_questions_for_yes_or_no(scored: Score) -> None:
     (condition,) = scored(silent, bootstrap=0).conditions
     assert replies(condition) == right | {"no": 0, "other": right["no"]}
     numbers = [{**row, "answer": "3"} for row in all_right()]
-    scores = scored(numbers, bootstrap=0)
-    assert replies(scores.conditions[0]) == right | {"yes": 0, "no": 0, "other": 100}
-    assert any("to 8 questions for yes or no: yes 0.0" in line for line in scores_lines(scores))
+    (condition,) = scored(numbers, bootstrap=0).conditions
+    assert replies(condition) == right | {"yes": 0, "no": 0, "other": 100}

@@ -61,24 +61,6 @@ def with_images(batch: Batch, images: Tensor) -> Batch:
     return replace(batch, images=images)
 
 
-def test_single_images_are_each_image_with_its_question() -> None:
-    batch = sets_of("attributes", 7)
-    assert batch.images is not None
-    expected = [(k, image) for k, row in enumerate(batch.images.tolist()) for image in row if image >= 0]
-    assert batch.image_rows() is batch.images
-    single = batch.single_images()
-    assert len(single) == len(expected) == 5 + 3 + 1 + 4 + 2 + 5 + 3
-    assert single.images is None
-    assert single.single_images() is single
-    assert single.image_rows().tolist() == [[row] for row in range(len(single))]
-    for row, (k, image) in enumerate(expected):
-        assert torch.equal(single.questions[row], batch.questions[k])
-        assert torch.equal(single.features["places"][row], batch.features["places"][image])
-    first = batch.first(2)
-    assert torch.equal(first.images, batch.images[:2])
-    assert len(first.features["places"]) == N_SHARED
-
-
 @pytest.mark.parametrize(("name", "config", "kind"), KINDS)
 def test_shapes_and_gradients(name: str, config: dict[str, Any], kind: str) -> None:
     model, batch = made(name, config), sets_of(kind)
@@ -224,9 +206,7 @@ class WritesPrograms(nn.Module):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted({*MODELS} - {*SET_MODELS}))
 def test_other_models_refuse_sets_of_images(name: str) -> None:
-    with refused(
-        ConfigError,
-    ):
+    with refused(ConfigError):
         made(name, {"features": "pixels"})
 
 

@@ -1,6 +1,5 @@
 """Programs as models run them: plans of levels and of runs against slow and obvious claims, and answers."""
 
-from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
@@ -15,9 +14,6 @@ from wording import refused
 
 torch = pytest.importorskip("torch")
 
-from small_batches import clevr_vocab, small_batch, small_scenes
-
-from clevrhope import programs as executor
 
 ARITIES = np.array([-1, -1, -1, -1, 0, 1, 2, 1, 2], dtype=np.int8)
 NULL, START, END = 0, 1, 2
@@ -169,39 +165,3 @@ def test_arities_are_read_off_names() -> None:
     assert _core.program_arities(names).tolist() == [1, 1, 1, 1, 2, 2]
     with refused(ProgramError):
         _core.program_arities([*names[:4], "uniqe"])
-
-
-def test_true_programs_give_the_true_answers() -> None:
-    batch, scenes = small_batch(8, 8), small_scenes(8)
-    # Questions of a scene stand together, eight of each.
-    idxs = np.repeat(scenes.indices, 8)
-    answers = executor.execute_batch(
-        batch.programs.numpy(), scenes, image_idxs=idxs, vocab=asdict(clevr_vocab()), mark_ill_formed=True
-    )
-    assert answers.tolist() == batch.answers.tolist()
-
-
-def test_programs_without_an_answer_are_told_from_rows_that_are_none() -> None:
-    vocab, scenes = clevr_vocab(), small_scenes(8)
-    assert scenes.n_objects[0] > 1
-
-    def row(text: str) -> list[int]:
-        tokens = [vocab.program_token_to_idx[name] for name in text.split()]
-        return [*tokens, *[0] * (6 - len(tokens))]
-
-    rows = [
-        row("<START> count scene <END>"),
-        row("<START> query_color unique scene <END>"),  # several objects
-        row("<START> exist count scene <END>"),  # a tree, but of functions that do not fit
-        row("<START> count <END>"),
-        row("<START> count scene"),
-    ]
-    answers = executor.execute_batch(
-        np.array(rows, dtype=np.int32),
-        scenes,
-        image_idxs=np.repeat(scenes.indices[:1], len(rows)),
-        vocab=asdict(vocab),
-        mark_ill_formed=True,
-    )
-    count = vocab.answer_token_to_idx[str(scenes.n_objects[0])]
-    assert answers.tolist() == [count, executor.INVALID, *[executor.ILL_FORMED] * 3]

@@ -52,16 +52,6 @@ def test_the_order_of_objects_does_not_count_but_their_places_do() -> None:
     assert (differs > 1e-5).all()
 
 
-def test_distances_count_for_what_objects_attend_to_and_for_what_they_read() -> None:
-    batch = small_batch(8, 8, kind="attributes")
-    expected = scores(blind_to_coordinates(), batch)
-    for half in (slice(0, 32), slice(32, 64)):  # of keys, of values
-        model = blind_to_coordinates()
-        for layer in model.object_layers:
-            torch.nn.init.zeros_(layer.to_objects.project_distances.weight[half])
-        assert ((scores(model, batch) - expected).abs().amax(dim=1) > 1e-6).all()
-
-
 def test_attention_is_over_keys_and_values_with_their_distances() -> None:
     layer = blind_to_coordinates().object_layers[0].to_objects
     torch.manual_seed(1)

@@ -141,34 +141,25 @@ def test_a_stacked_gru_computes_in_float32_under_autocast_on_a_cpu() -> None:
             torch.testing.assert_close(states[number * PART : (number + 1) * PART], last[-1])
 
 
-def test_an_lstm_stays_in_float32_on_a_cpu() -> None:
+@pytest.mark.parametrize("layer", [Lstm, Gru])
+def test_lstms_and_grus_stay_in_float32_on_a_cpu(layer: type[nn.RNNBase]) -> None:
     torch.manual_seed(0)
-    lstm, words = Lstm(6, 5, 2, batch_first=True, bidirectional=True), torch.randn(3, 4, 6)
-    state = torch.randn(4, 3, 5), torch.randn(4, 3, 5)
+    reader, words = layer(6, 5, 2, batch_first=True, bidirectional=True), torch.randn(3, 4, 6)
+    values = torch.randn(4, 3, 5)
+    state, state_of_bfloat16 = (
+        (each, each) if layer is Lstm else each for each in (values, values.bfloat16())
+    )
     packed = pack_padded_sequence(words, torch.tensor([4, 1, 3]), batch_first=True, enforce_sorted=False)
-    expected, expected_packed = lstm(words, state)[0], pad_packed_sequence(lstm(packed)[0])[0]
+    expected, expected_packed = reader(words, state)[0], pad_packed_sequence(reader(packed)[0])[0]
     with torch.autocast("cpu", torch.bfloat16):
-        made = lstm(words.bfloat16().float(), state)[0]
-        made_packed = pad_packed_sequence(lstm(packed)[0])[0]
-        of_bfloat16 = lstm(words.bfloat16(), (state[0].bfloat16(), state[1].bfloat16()))[0]
-    assert made.dtype == of_bfloat16.dtype == torch.float32
-    assert torch.equal(made_packed, expected_packed)
-    torch.testing.assert_close(made, lstm(words.bfloat16().float(), state)[0], rtol=0, atol=0)
-    torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)
-    of_bfloat16.sum().backward()
-    assert all(each.grad is not None for each in lstm.parameters())
-
-
-def test_a_gru_stays_in_float32_on_a_cpu() -> None:
-    torch.manual_seed(0)
-    gru, words, state = Gru(6, 5, batch_first=True), torch.randn(3, 4, 6), torch.randn(1, 3, 5)
-    expected = gru(words, state)[0]
-    with torch.autocast("cpu", torch.bfloat16):
-        made = gru(words, state)[0]
-        of_bfloat16 = gru(words.bfloat16(), state.bfloat16())[0]
+        made, made_packed = reader(words, state)[0], pad_packed_sequence(reader(packed)[0])[0]
+        of_bfloat16 = reader(words.bfloat16(), state_of_bfloat16)[0]
     assert made.dtype == of_bfloat16.dtype == torch.float32
     assert torch.equal(made, expected)
+    assert torch.equal(made_packed, expected_packed)
     torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)
+    of_bfloat16.sum().backward()
+    assert all(weight.grad is not None for weight in reader.parameters())
 
 
 def test_a_stacked_gru_is_never_laid_out_for_cudnn(monkeypatch: pytest.MonkeyPatch) -> None:

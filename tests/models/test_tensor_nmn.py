@@ -4,12 +4,10 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.nn.functional as F
 from small_batches import PIXELS, clevr_vocab, learn_by_heart, share_right, short_questions, small_batch
 
 from clevrhope import _core
@@ -21,7 +19,7 @@ from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import END, START, ProgramGenerator
 from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
-from clevrhope.models.tensor_nmn.modules import Kernels, ModuleBank, columns, kernels_of_levels
+from clevrhope.models.tensor_nmn.modules import ModuleBank
 from wording import refused
 
 SMALL = {
@@ -125,33 +123,6 @@ def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> N
         torch.testing.assert_close(other[name], gradient, atol=1e-12, rtol=1e-10, msg=name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("side", [3, 5])
-def test_columns_are_those_of_unfold(side: int) -> None:
-    torch.manual_seed(0)
-    x = torch.randn(4, 3, 7, 5, dtype=torch.float64, requires_grad=True)
-    made, expected = columns(x, side), F.unfold(x, side, padding=side // 2)
-    assert torch.equal(made, expected)
-    weights = torch.randn_like(expected)
-    ours, theirs = (torch.autograd.grad((each * weights).sum(), x)[0] for each in (made, expected))
-    torch.testing.assert_close(ours, theirs)
-    assert torch.autograd.gradcheck(lambda x: columns(x, side), (x[:2, :2].detach().requires_grad_(),))
-
-
-def test_kernels_are_gathered_at_once_for_gradients_alone() -> None:
-    kernels = Kernels(torch.randn(6, 2, 2, 3, 3), torch.randn(6, 2))
-    numbers, sizes = torch.tensor([5, 0, 0, 3, 1]), [2, 0, 3]
-    made = [list(kernels_of_levels(kernels, numbers, sizes))]
-    with torch.no_grad():
-        made.append(list(kernels_of_levels(kernels, numbers, sizes)))
-    for levels in made:
-        assert [len(each.weights) for each in levels] == sizes
-        assert torch.equal(torch.cat([each.weights for each in levels]), kernels.weights[numbers])
-        assert torch.equal(torch.cat([each.biases for each in levels]), kernels.biases[numbers])
-    storages = [{each.weights.untyped_storage().data_ptr() for each in levels} for levels in made]
-    assert [len(each) for each in storages] == [1, 3]
-
-
 @pytest.mark.parametrize("form", ["module", "bucketed", "gathered"])
 def test_an_ill_formed_program_has_no_answer_and_no_part_in_the_loss(form: str) -> None:
     model, batch = small(form=form), small_batch(2, 4)
@@ -169,28 +140,6 @@ def test_an_ill_formed_program_has_no_answer_and_no_part_in_the_loss(form: str) 
     nothing = replace(batch, programs=torch.zeros_like(programs))
     assert model.predict_true_programs(nothing).isnan().all()
     assert model.engine_loss(nothing).item() == 0.0
-
-
-def test_scores_do_not_depend_on_what_else_is_in_the_batch() -> None:
-    model, batch = small().eval(), small_batch(4, 4)
-    together = model.predict_true_programs(batch)
-    alone = replace(batch, programs=batch.programs[5:6], features={"pixels": batch.features["pixels"][5:6]})
-    torch.testing.assert_close(
-        model._predict(replace(alone, answers=batch.answers[5:6]), model.engine.plan(alone.programs)),
-        together[5:6],
-    )
-
-
-@pytest.mark.parametrize("kind", list(GENERATORS))
-def test_the_generator_learns_nothing_behind_the_end(kind: str) -> None:
-    model, batch = small(generator=kind), small_batch(4, 4)
-    wider = torch.cat([batch.programs, torch.zeros_like(batch.programs)], dim=1)
-    torch.testing.assert_close(
-        model.generator_loss(replace(batch, programs=wider)), model.generator_loss(batch)
-    )
-    n_tokens = float(batch.program_lengths.float().mean()) - 1  # all but <START>
-    untrained = n_tokens * np.log(len(clevr_vocab().programs()))
-    assert model.generator_loss(batch).item() == pytest.approx(untrained, rel=0.1)
 
 
 @pytest.mark.parametrize("kind", list(GENERATORS))
@@ -366,31 +315,9 @@ def test_stages_name_losses_and_parts_that_there_are() -> None:
         model.zero_grad(set_to_none=True)
 
 
-@pytest.mark.slow
-def test_full_size_goes_forward_and_back() -> None:
-    torch.manual_seed(0)
-    model = TensorNmn.build({}, clevr_vocab())
-    batch = small_batch(2, 2, kind="resnet101")
-    loss = model.loss(batch) + model.generator_loss(batch)
-    loss.backward()
-    assert loss.isfinite()
-    assert model.engine.stem.first.weight.grad.abs().sum() > 0
-
-
 @pytest.mark.parametrize(
-    "config",
-    [
-        {"channels": 0},
-        {"form": "fast"},
-        {"features": "pixels", "image_width": 20},
-    ],
+    "config", [{"channels": 0}, {"form": "fast"}, {"features": "pixels", "image_width": 20}]
 )
 def test_a_wrong_setting_gets_one_sentence(config: dict[str, object]) -> None:
     with refused(ConfigError):
         TensorNmn.build(config, clevr_vocab())
-
-
-def test_images_of_another_size_get_one_sentence() -> None:
-    batch = small_batch(2, 2, height=16)
-    with refused(ConfigError):
-        small().loss(batch)

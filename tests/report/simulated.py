@@ -18,6 +18,27 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.models.recipe import Recipe
+from clevrhope.report import Report
+
+HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
+"""The pairs of `dataset`, plain and at diversity 4."""
+
+
+def text_of(made: Report) -> str:
+    """The page without Markdown's marks before letters that it would take for its own."""
+    text = made.markdown.read_text()
+    return text.replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a row of a table."""
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def table_below(text: str, title: str) -> list[list[str]]:
+    """The head and the rows of the table with this title."""
+    head, _, *rows = text.split(f"**{title}**\n\n")[1].split("\n\n")[0].splitlines()
+    return [cells_of(line) for line in (head, *rows)]
 
 
 def exactly(value: float) -> Estimate:

@@ -56,7 +56,6 @@ OF_MODELS = {
     "truth": (CHANNELS, "channels = true"),
     "range": (CHANNELS, "channels = 0"),
     "images": (CHANNELS, "halvings = 40"),
-    "memory": (CHANNELS, "hidden = 2147483647"),
     "recipe": (CHANNELS, '"recipe.halvings" = 0.5'),
     "recipe's type": (CHANNELS, '"recipe.batch_size" = 0.5'),
     "recipe's stage": (CHANNELS, '"recipe.x.rate" = 0.5'),
@@ -131,6 +130,14 @@ def test_the_command_refuses_what_cannot_run(
         assert shown.out == ""
         assert shown.err == (f"clevrhope: {grid}: model[0]: film: halvings is 0.5; expected a whole number\n")
     assert not out.exists()
+
+
+@pytest.mark.slow
+def test_a_model_too_large_for_any_memory_is_refused(grid: Path) -> None:
+    grid.write_text(GRID.replace(CHANNELS, "hidden = 2147483647"))
+    # What follows in brackets are torch's own words.
+    with pytest.raises(ConfigError, match=r"model\[0\]: film: cannot be made with these settings \("):
+        check_plan(make_plan(read_experiment(grid)))
 
 
 @pytest.mark.slow

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from building import request
-from simulated import write_run, write_suite_predictions
+from simulated import HOP, table_below, text_of, write_run, write_suite_predictions
 
 from clevrhope.dataset.question_kinds import PAIRS, SINGLE, TIERS
 from clevrhope.dataset.question_table import QuestionTable
@@ -16,8 +15,6 @@ from clevrhope.metrics.pairs import Booleans, coverage
 from clevrhope.metrics.regression import least_squares
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.suites import Rights, rights, score_suite
-from clevrhope.pipeline import build
-from clevrhope.pipeline.suites import make_suite
 from clevrhope.report import report
 from clevrhope.report.instances import FEATURES, HALVES, Instance, measure_instances, regressions
 from clevrhope.report.page import Figure
@@ -25,7 +22,6 @@ from clevrhope.report.results import Result, measure
 from clevrhope.report.runs import Source, find_sources
 from clevrhope.splits.kinds import IID, OOD
 
-HOP = "rubber_cylinder"
 TESTS = ("is_there_color", "any", "is_there_shape", "rephrase")
 N = 2000
 """Questions of each half of a split, and pairs of each test in each half."""
@@ -207,13 +203,9 @@ def test_features_and_targets_are_of_different_images() -> None:
     assert one.accuracy(IID, half=HALVES[1]) == 0
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("instances") / "data"
-    sizes = {"train": 200, "complex_iid": 300, "complex_ood": 200}
-    build(request(out, sizes=sizes, render=False, question_json=False))
-    make_suite(out, "rad")
-    return out
+@pytest.fixture
+def dataset(dataset_with_suites: Path) -> Path:
+    return dataset_with_suites
 
 
 def written(out: Path, dataset: Path, wrong: Mapping[int, float], size: int = 200) -> Path:
@@ -263,10 +255,7 @@ def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path)
     written(tmp_path / "runs", dataset, {1: 0.2, 2: 0.4})
     written(tmp_path / "runs", dataset, {3: 0.6}, size=100)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    text = made.markdown.read_text().replace("\\", "")
-    title = f"**Coverage on the pairs of rad on {IID}, per cent**"
-    head, _, *rows = text.split(f"{title}\n\n")[1].split("\n\n")[0].splitlines()
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in (head, *rows)]
+    cells = table_below(text_of(made), f"Coverage on the pairs of rad on {IID}, per cent")
     assert cells[0][1:] == [row[0] for row in cells[1:]]
     shown = {(row[0][-3:], name[-3:]): row[k] for row in cells[1:] for k, name in enumerate(cells[0]) if k}
     files = sorted((tmp_path / "runs").glob("*/predictions/*"))

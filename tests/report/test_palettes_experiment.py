@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
 
+from simulated import cells_of
+
 from clevrhope.__main__ import run_command
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import read_experiment
@@ -122,7 +124,7 @@ def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixt
     for diversity in (4, 8):
         begin = f"| object_transformer | cyan_cylinder-d{diversity} | {diversity} | 900 | 2, 2 |"
         (row,) = [line for line in table.splitlines() if line.startswith(begin)]
-        cells = [cell.strip(" *()") for cell in row.strip("|").split("|")]
+        cells = [cell.strip("*()") for cell in cells_of(row)]
         assert all("[" in cell for cell in cells[5:10]), "each figure has its interval"
         assert cells[10], "there is a transfer, as the question alone gives less than the model"
     assert "are not seeds of each other" not in text, "palettes are replicates"

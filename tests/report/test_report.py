@@ -1,42 +1,24 @@
 """Reports of simulated runs: their numbers, the paper's beside them, figures, and what bad runs come to."""
 
 import csv
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
-from simulated import write_predictions, write_run
+from simulated import HOP, LIMITED, cells_of, table_below, text_of, write_predictions, write_run
 
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched_gap import MatchedGap
-from clevrhope.metrics.results import Interval
-from clevrhope.pipeline import Limits, build
-from clevrhope.report import Report, Result, Source, find_sources, measure, report
+from clevrhope.report import Result, Source, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
-from clevrhope.report.summary import groups_of
 from clevrhope.report.tables import unmatched_cells
 from wording import refused
 
-HOP = "rubber_cylinder"
-LIMITED = "cyan_cylinder-d4-grid"
 IID_WRONG, OOD_WRONG = 0.1, 0.3
 WRONG = {"complex_iid": IID_WRONG, "complex_ood": OOD_WRONG, "minimal_iid": 0.0, "minimal_ood": 0.25}
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plain pair, and another one at diversity 4."""
-    out = tmp_path_factory.mktemp("reported") / "data"
-    sizes = {"train": 200, "complex_iid": 200, "complex_ood": 100}
-    asked = request(out, sizes=sizes, render=False, question_json=False)
-    build(asked)
-    build(replace(asked, hops=("cyan_cylinder",), limits=Limits(diversities=(4,), mode="grid")))
-    return out
 
 
 @pytest.fixture
@@ -49,15 +31,9 @@ def runs(dataset: Path, tmp_path: Path) -> Path:
     return tmp_path / "runs"
 
 
-def plain_text(made: Report) -> str:
-    """The page without Markdown's marks before letters that it would take for its own."""
-    text = made.markdown.read_text()
-    return text.replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ")
-
-
 def row_of(text: str, *first: str) -> list[str]:
     """The cells of the only row that begins with these."""
-    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line[:1] == "|"]
+    rows = [cells_of(line) for line in text.splitlines() if line[:1] == "|"]
     (row,) = [row for row in rows if tuple(row[: len(first)]) == first]
     return row
 
@@ -86,7 +62,7 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     (row,) = [
         line for line in text.split("Table 16.")[1].split("Table 17.")[0].splitlines() if line[:4] == "| 6 "
     ]
-    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    cells = cells_of(row)
     assert cells[1] == cells[4] == gap
     assert cells[2:4] == ["", ""]  # the paper has no size 200
     # Of the paper the same pair, one of ten of this diversity: 63.26 - 66.62 in its tables 5 and 4.
@@ -106,7 +82,7 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
 ) -> None:
     question = "Does it compose?"
     made = report([runs], tmp_path / "out", title="Once more", question=question)
-    lines = [line for line in plain_text(made).splitlines() if line]
+    lines = [line for line in text_of(made).splitlines() if line]
     assert lines[:2] == ["# Once more", question]
     assert lines[2].startswith(
         "lxmert_p, 25k: the gap (accuracy on complex_ood minus that on complex_iid, in points) is -25.0 ["
@@ -115,10 +91,10 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
     assert lines[3] == "![All models, in and out of distribution](figures/overview.png)"
     headings = [line.removeprefix("## ") for line in lines if line.startswith("## ")]
     assert headings == ["lxmert_p", "Wrong answers about held-out pairs", "Runs", "Provenance"]
-    told = plain_text(made).split("Wrong answers about")[1].split("## Runs")[0]
+    told = text_of(made).split("Wrong answers about")[1].split("## Runs")[0]
     assert len([line for line in told.splitlines() if line.endswith(f"| {HOP} |")]) == 12
     predictions = next((tmp_path / "runs").glob("*/predictions/*.jsonl"))
-    assert sha256(predictions.read_bytes()).hexdigest()[:12] in plain_text(made)
+    assert sha256(predictions.read_bytes()).hexdigest()[:12] in text_of(made)
     # The same failures are drawn again.
     again = report([runs], tmp_path / "again", title="Once more", question=question)
     assert again.markdown.read_text() == made.markdown.read_text()
@@ -174,7 +150,7 @@ def test_no_gap_is_given_where_no_run_beats_the_question_alone(
     every = dict.fromkeys(WRONG, 1.0 if is_silent else 0.0)
     wrong = dict.fromkeys(WRONG, 0.8)
     write_run(tmp_path / "runs", dataset, model="film", **plain, wrong=wrong, unanswered=every)
-    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     why = (
         "the model gave no answer to any question"
         if is_silent
@@ -190,7 +166,7 @@ def test_no_gap_is_given_where_no_run_beats_the_question_alone(
 def test_minimal_sets_stand_beside_a_constant_answer(dataset: Path, tmp_path: Path) -> None:
     plain = {"model": "film", "hop": LIMITED, "size": 200, "seed": 1}
     write_run(tmp_path / "runs", dataset, **plain, wrong={"minimal_ood": 0.5})
-    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     cells = row_of(text.split("**Minimal sets, per cent**")[1].split("\n\n")[1], "film", LIMITED)
     assert cells[4].startswith("100.0 [")
     assert cells[6].startswith("50.0 [")
@@ -223,7 +199,7 @@ def test_controlled_diversity_has_means_over_palettes_with_intervals(dataset: Pa
     blind = {**plain, "model": "question_only", "size": 100}
     write_run(tmp_path / "runs", dataset, **blind, seed=1, wrong={"complex_iid": 0.5, "complex_ood": 0.6})
     made = report([tmp_path / "runs"], tmp_path / "out")
-    text = plain_text(made)
+    text = text_of(made)
     cells = row_of(text, "film", LIMITED, "4", "200", "1, 2")
     numbers = [cell.partition(" [")[0] for cell in cells[5:]]
     # One that is always right has (100 - 40) / (100 - 50).
@@ -255,7 +231,7 @@ def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_p
     write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong=fallen)
     reader = {**plain, "model": "question_only"}
     write_run(tmp_path / "runs", dataset, **reader, seed=1, wrong={"complex_iid": 0.32, **ood})
-    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     place = ("film", LIMITED, "4", "200")
     assert "is -20.0 [" in text.split("\n![")[0]
     assert "at diversity 4 (1 palette, without 1 collapsed run)." in text
@@ -267,40 +243,6 @@ def test_groups_with_collapsed_runs_have_a_row_without_them(dataset: Path, tmp_p
     runs = text.split("Every run")[1]
     assert row_of(runs, "film", LIMITED, "4", "200", "2, collapsed")[5].startswith("*(40.0")
     assert row_of(runs, "film", LIMITED, "4", "200", "1")[5].startswith("90.0")
-
-
-def test_an_oracle_has_no_gap_and_blind_against_itself_gains_nothing(dataset: Path, tmp_path: Path) -> None:
-    plain = {"hop": HOP, "size": 200, "seed": 1}
-    write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={})
-    half = {"complex_iid": 0.5, "complex_ood": 0.5}
-    write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=half)
-    results, _ = measure(find_sources([tmp_path / "runs"])[0])
-    oracle, blind = groups_of(results)
-    assert oracle.first.model == "film"
-    gap = oracle.estimate("gap", "complex")
-    assert gap is not None
-    assert (gap.value, gap.interval) == (0, Interval(0, 0))
-    transfer = oracle.estimate("transfer")
-    assert transfer is not None
-    assert transfer.value == 1
-    interval = transfer.interval
-    assert interval is not None
-    assert interval.low < 1 < interval.high, "what the question alone gives is uncertain"
-    # Its OOD accuracy exceeds its own by nothing; there is nothing to divide it by.
-    assert blind.estimate("transfer") is None
-
-
-def test_a_model_that_composes_no_better_than_the_question_has_a_transfer_of_0(
-    dataset: Path, tmp_path: Path
-) -> None:
-    plain = {"hop": HOP, "size": 200, "seed": 1}
-    blind = {"complex_iid": 0.4, "complex_ood": 0.6}
-    write_run(tmp_path / "runs", dataset, model="question_only", **plain, wrong=blind)
-    write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={**blind, "complex_iid": 0.0})
-    groups = groups_of(measure(find_sources([tmp_path / "runs"])[0])[0])
-    (transfer,) = (each.estimate("transfer") for each in groups if each.first.model == "film")
-    assert transfer is not None
-    assert (transfer.value, transfer.interval) == (0, Interval(0, 0))
 
 
 def test_cells_without_a_match_count_once_for_each_pair() -> None:
@@ -325,7 +267,7 @@ def test_notes_are_told_of_controlled_diversity_too(dataset: Path, tmp_path: Pat
     write_run(tmp_path / "runs", dataset, model="lxmert_s", **plain, note=note)
     write_run(tmp_path / "runs", dataset, model="film", **plain)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    assert "The predictions of lxmert_s come with this note: true boxes, not the paper's." in plain_text(made)
+    assert "The predictions of lxmert_s come with this note: true boxes, not the paper's." in text_of(made)
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     assert {(row["model"], row["note"]) for row in rows} == {("lxmert_s", note), ("film", "")}
 
@@ -336,8 +278,7 @@ def test_questions_without_an_answer_are_counted_by_run_and_test_set(dataset: Pa
     write_run(tmp_path / "runs", dataset, **plain, seed=1, unanswered=silent)
     write_run(tmp_path / "runs", dataset, **plain, seed=2)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    table = plain_text(made).split("**Questions without an answer**")[1].split("\n\n")[1]
-    assert [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[::2]] == [
+    assert table_below(text_of(made), "Questions without an answer") == [
         ["model", "held-out pair", "train size", "run", "complex_iid", "complex_ood"],
         ["tensor_nmn", HOP, "200", "1", "10 of 200 (5.0%)", "25 of 100 (25.0%)"],
     ]

@@ -6,30 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
-from simulated import identity_of, trained, write_predictions, write_run
+from simulated import HOP, LIMITED, identity_of, text_of, trained, write_predictions, write_run
 
 from clevrhope.errors import PredictionsError
 from clevrhope.models.lxmert.config import PRETRAINED, SCRATCH
 from clevrhope.models.tensor_nmn.config import ENGINE_ALONE, THREE_STAGES
-from clevrhope.pipeline import Limits, build
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import differences, differences_from_paper, distinct_names
 from wording import refused
-
-HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A plain pair, and another one at diversity 4."""
-    out = tmp_path_factory.mktemp("trained_on") / "data"
-    sizes = {"train": 60, "complex_iid": 20, "complex_ood": 20}
-    asked = request(out, sizes=sizes, render=False, question_json=False)
-    build(asked)
-    build(replace(asked, hops=("cyan_cylinder",), limits=Limits(diversities=(4,), mode="grid")))
-    return out
 
 
 def names(folder: Path, **more: Any) -> list[str]:
@@ -92,7 +77,7 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
             )  # fmt: skip
         assert len(names(tmp_path / "runs")) == 2 * (k + 1)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    text = made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\xa0", " ")
+    text = text_of(made)
     assert "| 6 | +0.0 (1) |" in text.split("Complex gap of film (channels=32)")[1]
     assert "| 6 | -20.0 (1) |" in text.split("Complex gap of film (channels=128)")[1]
     (row,) = [line for line in text.splitlines() if f"| film (channels=128) | {LIMITED} |" in line][:1]
@@ -242,7 +227,7 @@ def test_the_note_is_beside_the_papers_numbers_and_there_alone(dataset: Path, tm
     write_run(tmp_path / "runs", dataset, model="lxmert_p", **plain, trained=trained())
     told = write_predictions(tmp_path / "theirs.jsonl", dataset, HOP, {}, train_size=60, model="lxmert_s")
     made = report([tmp_path / "runs", told], tmp_path / "out", dataset=dataset)
-    sections = made.markdown.read_text().replace("\\", "").split("\n## ")
+    sections = text_of(made).split("\n## ")
     by_model = {each.splitlines()[0]: each for each in sections}
     # Four tables of accuracies, two of gaps.
     note = "Not trained as in the paper: "

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
-from simulated import write_run, write_suite_predictions
+from simulated import HOP, table_below, text_of, write_run, write_suite_predictions
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
@@ -17,26 +16,17 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Scored, Scores
 from clevrhope.metrics.suites import score_suite
-from clevrhope.pipeline import build
-from clevrhope.pipeline.suites import make_suite
 from clevrhope.questions.suites import suite_folder
-from clevrhope.report import Report, report
+from clevrhope.report import report
 
 pytestmark = pytest.mark.slow
 
-HOP = "rubber_cylinder"
 SPLITS = ("complex_iid", "complex_ood")
-SIZES = {"train": 200, "complex_iid": 300, "complex_ood": 200}
 
 
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("paired") / "data"
-    build(request(out, sizes=SIZES, render=False, question_json=False))
-    make_suite(out, "carets")
-    make_suite(out, "rad")
-    make_suite(out, "holdout")
-    return out
+@pytest.fixture
+def dataset(dataset_with_suites: Path) -> Path:
+    return dataset_with_suites
 
 
 def runs(dataset: Path, out: Path, *suites: str, size: int = 200, **more: Any) -> Path:
@@ -49,14 +39,9 @@ def runs(dataset: Path, out: Path, *suites: str, size: int = 200, **more: Any) -
     return out
 
 
-def text_of(made: Report) -> str:
-    return made.markdown.read_text().replace("\\", "")
-
-
 def rows_below(text: str, title: str) -> list[list[str]]:
     """The rows of the table with this title, without its head."""
-    table = text.split(f"**{title}**\n\n")[1].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
+    return table_below(text, title)[1:]
 
 
 def rows_of(part: Scored, cells: Mapping[str, Scored]) -> list[tuple[str, Scored]]:
@@ -147,17 +132,6 @@ def test_crossings_and_groups_have_tables(dataset: Path, tmp_path: Path) -> None
         }
         assert tests_of_split["values_color"][7] == "87.5 (no)"
     assert "are yes, so RAD is how often a model that says yes to the original" in text
-
-
-def test_cells_stand_below_each_other_for_each_test(dataset: Path, tmp_path: Path) -> None:
-    text = text_of(report([runs(dataset, tmp_path / "runs", "carets")], tmp_path / "out"))
-    rows = rows_below(text, "Pairs of carets on complex_ood by test and cell, per cent")
-    pairs = read_table(Layout(dataset).suite_h5(HOP, "carets", "complex_ood"), PAIRS)
-    cells = pairs.cell[::2][pairs.test[::2] == pairs.tests.index("antonym_verify_material")]
-    wanted = [(f"{cell:02b}", f"{(cells == cell).sum():,}") for cell in range(4) if (cells == cell).any()]
-    shown = [(row[4], row[5]) for row in rows if row[0] == "antonym_verify_material"]
-    assert shown == [("all", f"{len(cells):,}"), *wanted]
-    assert len(wanted) > 2
 
 
 def test_published_results_stand_below(dataset: Path, tmp_path: Path) -> None:

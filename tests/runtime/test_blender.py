@@ -18,57 +18,40 @@ from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.settings import RenderSettings
 from clevrhope.runtime import blender as libraries
-from wording import refused
+from wording import check_words, refused
 
 
 @pytest.mark.parametrize(
-    ("found", "absent", "words"),
-    [
-        (None, (), ("not installed", 'pip install "clevrhope[render]"')),
-        ("4.2.1", (), ("needs Blender 4.5", "bpy 4.2.1 is installed", 'pip install "clevrhope[render]"')),
-        (
-            "4.5.3",
-            ("libXrender.so.1", "libXi.so.6", "libXi.so.6"),
-            ("libraries libXi.so.6, libXrender.so.1", "apt-get install libxi6 libxrender1 (Debian, Ubuntu)"),
-        ),
-    ],
+    ("version", "absent"),
+    [(None, ()), ("4.2.1", ()), ("4.5.3", ("libXrender.so.1", "libXi.so.6", "libXi.so.6"))],
+    ids=["all of it", "its version", "libraries"],
 )
 def test_what_is_missing_is_named_with_what_installs_it(
-    found: str | None,
-    absent: tuple[str, ...],
-    words: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
+    version: str | None, absent: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "__init__.so").touch()
     lines = ["libm.so.6 => /lib/libm.so.6 (0x00007f00)", *(f"{name} => not found" for name in absent)]
     ldd = program(tmp_path / "ldd", "\n".join(f"echo '\t{line}'" for line in lines))
-    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path if found else None)
+    monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path if version else None)
     monkeypatch.setattr(libraries, "own_environment", lambda: tmp_path / "none")
-    monkeypatch.setattr(libraries, "version", lambda _: found)
+    monkeypatch.setattr(libraries, "version", lambda _: version)
     monkeypatch.setattr(libraries.shutil, "which", lambda _: str(ldd))
     with pytest.raises(RenderError) as error:
         CyclesRenderer()
-    assert all(part in str(error.value) for part in (*words, "or use --renderer native"))
+    check_words(str(error.value))
 
 
 @pytest.mark.parametrize(
-    ("problem", "sentence"),
+    "problem",
     [
-        (
-            "ImportError: libSM.so.6: cannot open shared object file: No such file or directory",
-            "Blender needs the system library libSM.so.6: apt-get install libsm6",
-        ),
-        ("ModuleNotFoundError: No module named 'bpy'", "rendering needs Blender's module bpy, which is not"),
-        (
-            "ImportError: undefined symbol: x",
-            "Blender's module bpy cannot be imported (ImportError: undefined",
-        ),
-        ("KeyError: 'lights'", "a render worker could not be set up: KeyError: 'lights'"),
+        "ImportError: libSM.so.6: cannot open shared object file: No such file or directory",
+        "ModuleNotFoundError: No module named 'bpy'",
+        "ImportError: undefined symbol: x",
+        "KeyError: 'lights'",
     ],
 )
-def test_what_a_worker_said_becomes_a_sentence(problem: str, sentence: str) -> None:
-    assert libraries.explain_start(problem).startswith(sentence)
+def test_what_a_worker_said_becomes_a_sentence(problem: str) -> None:
+    check_words(libraries.explain_start(problem))
 
 
 def test_checking_blender_does_not_load_blender() -> None:
@@ -149,24 +132,17 @@ def test_a_name_on_the_path_and_a_relative_path_are_found(
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        (None, "this Python cannot be run (No such file or directory)"),
-        (
-            "echo 'Unknown option: -P' >&2; exit 2",
-            "not a Python that Blender can run in (Unknown option: -P)",
-        ),
-        ("echo '[null, null]'", "this Python has no module bpy; name one that has, or run clevrhope blender"),
-    ],
+    "text",
+    [None, "echo 'Unknown option: -P' >&2; exit 2", "echo '[null, null]'"],
+    ids=["none", "old", "bare"],
 )
 def test_an_interpreter_without_blender_is_named(
-    text: str | None, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = tmp_path / "python" if text is None else program(tmp_path / "python", text)
     before = dict(os.environ)
     assert run_command(["devices", "--blender-python", str(named)]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith(f"clevrhope: {libraries.VARIABLE} or --blender-python: {named}: {sentence}")
+    check_words(capsys.readouterr().err)
     assert dict(os.environ) == before
 
 
@@ -242,16 +218,16 @@ def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
     other = program(tmp_path / "python", "echo 3.13")
     before = sorted(tmp_path.rglob("*"))
     new = tmp_path / "new"
-    for options, code, words in (
-        (["--into", tmp_path / "mine"], 2, "did not make; choose another folder with --into"),
-        (["--into", tmp_path / "file" / "made"], 1, "choose another folder with --into\n"),
-        (["--into", new, "--python", other], 2, f"--python: {other}: 3.13; it should be a Python 3.11"),
-        (["--into", new], 2, "none was found: apt-get install python3.11-venv"),
+    for code, *options in (
+        (2, "--into", tmp_path / "mine"),
+        (1, "--into", tmp_path / "file" / "made"),
+        (2, "--into", new, "--python", other),
+        (2, "--into", new),
     ):
-        if len(options) == 2 and options[1] == new:
+        if options == ["--into", new]:
             monkeypatch.setattr(libraries, "_output", lambda _: "")
         assert run_command(["blender", "install", *map(str, options)]) == code
-        assert words in capsys.readouterr().err
+        check_words(capsys.readouterr().err)
         assert sorted(tmp_path.rglob("*")) == before
 
 

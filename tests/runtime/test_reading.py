@@ -13,38 +13,32 @@ from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, os_reason, read_bytes, reading
 from wording import refused
 
-FAILURES: dict[str, tuple[Exception, str]] = {
-    "missing": (FileNotFoundError(errno.ENOENT, "x"), "a.bin: no such file; make it again"),
-    "forbidden": (PermissionError(errno.EACCES, "x"), "cannot be read (permission denied)"),
-    "a broken disk": (OSError(errno.EIO, "x"), "cannot be read (input/output error)"),
-    "a loop": (OSError(errno.ELOOP, "x"), "cannot be read (a link that leads back to itself)"),
-    "a library's": (OSError("unknown codec 7. Ask them\nand us"), "not a list of words (unknown codec 7)"),
-    "a key": (KeyError("size"), 'not a list of words ("size" is missing)'),
-    "text": (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"), "not a list of words (not text in UTF-8)"),
-    "depth": (RecursionError(), "not a list of words (nested too deeply)"),
-    "memory": (MemoryError(), "reading it takes more memory than there is"),
-    "a value": (ValueError("a\x1b[2J" + "b" * 1_000), "not a list of words ("),
-    "an index": (IndexError("list index out of range"), "not a list of words (list index out of range)"),
-    "compression": (zlib.error("Error -3: incorrect header"), "not a list of words (Error -3: incorrect"),
-    "nothing said": (ArithmeticError(), "not a list of words (ArithmeticError)"),
+FAILURES: dict[str, Exception] = {
+    "missing": FileNotFoundError(errno.ENOENT, "x"),
+    "forbidden": PermissionError(errno.EACCES, "x"),
+    "a broken disk": OSError(errno.EIO, "x"),
+    "a loop": OSError(errno.ELOOP, "x"),
+    "a library's": OSError("unknown codec 7. Ask them\nand us"),
+    "a key": KeyError("size"),
+    "text": UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"),
+    "depth": RecursionError(),
+    "memory": MemoryError(),
+    "a value": ValueError("a\x1b[2J" + "b" * 1_000),
+    "an index": IndexError("list index out of range"),
+    "compression": zlib.error("Error -3: incorrect header"),
+    "nothing said": ArithmeticError(),
 }
 
 
-@pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
-def test_a_failure_becomes_one_sentence_with_its_cause(failure: Exception, words: str) -> None:
-    path = Path("folder/a.bin")
+@pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
+def test_a_failure_becomes_one_sentence_with_its_cause(failure: Exception) -> None:
     with (
-        pytest.raises(ConfigError) as told,
-        reading(path, "a list of words", error=ConfigError, remedy="make it again"),
+        refused(ConfigError) as caught,
+        reading("folder/a.bin", "a list of words", error=ConfigError, remedy="make it again"),
     ):
         raise failure
-    said = str(told.value)
-    assert said.startswith(f"{path}: ")
-    assert words in said
-    assert said.endswith("; make it again")
-    assert said.isprintable()
-    assert len(said) < 300
-    assert told.value.__cause__ is failure
+    assert str(caught.value).isprintable()
+    assert caught.value.__cause__ is failure
 
 
 def test_errors_of_this_package_and_interrupts_pass_as_they_are() -> None:
@@ -69,20 +63,14 @@ def test_links_to_a_file_are_followed(tmp_path: Path) -> None:
     assert read_bytes(tmp_path / "link", "a letter") == b"a"
 
 
-IN_ITS_PLACE: dict[str, tuple[Callable[[Path], object], str]] = {
-    "nothing": (lambda path: None, "no such file"),
-    "a folder": (Path.mkdir, "a folder; expected a file"),
-    "a pipe": (os.mkfifo, "a pipe, socket or device; expected a file"),
-    "a device": (lambda path: path.symlink_to("/dev/zero"), "a pipe, socket or device; expected a file"),
-    "a link to itself": (
-        lambda path: path.symlink_to(path),
-        "cannot be read (a link that leads back to itself)",
-    ),
-    "a file for a folder": (
-        lambda path: path.parent.rmdir() or path.parent.write_text(""),
-        "cannot be read (not a directory)",
-    ),
-    "a terabyte without content": (lambda path: made_sparse(path, 1 << 40), "over 1 MiB, too large for JSON"),
+IN_ITS_PLACE: dict[str, Callable[[Path], object]] = {
+    "nothing": lambda path: None,
+    "a folder": Path.mkdir,
+    "a pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a file for a folder": lambda path: path.parent.rmdir() or path.parent.write_text(""),
+    "a terabyte without content": lambda path: made_sparse(path, 1 << 40),
 }
 
 
@@ -91,14 +79,13 @@ def made_sparse(path: Path, n_bytes: int) -> None:
         file.truncate(n_bytes)
 
 
-@pytest.mark.parametrize(("make", "words"), IN_ITS_PLACE.values(), ids=IN_ITS_PLACE)
-def test_what_is_no_file_is_not_read(make: Callable[[Path], object], words: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", IN_ITS_PLACE.values(), ids=IN_ITS_PLACE)
+def test_what_is_no_file_is_not_read(make: Callable[[Path], object], tmp_path: Path) -> None:
     path = tmp_path / "folder" / "a.bin"
     path.parent.mkdir()
     make(path)
-    with pytest.raises(ConfigError) as told:
+    with refused(ConfigError):
         read_bytes(path, "JSON", error=ConfigError, remedy="write one", max_bytes=1 << 20)
-    assert str(told.value).removesuffix("; write one") == f"{path}: {words}"
 
 
 @pytest.mark.parametrize("name", ["a\0b", "a" * 300])

@@ -12,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from building import build_demo
-from short_runs import HOP, OBJECTS, Train, check_resumes, info
+from short_runs import HOP, Train, info
 
 from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
@@ -115,13 +115,6 @@ def test_a_run_of_the_same_size_has_the_property_among_its_questions(
     first = read_table(Layout(folder).questions_h5(HOP, "covr_train"), SETS).answers[: len(trained)]
     np.testing.assert_array_equal(trained.answers, first)
     assert info(tmp_path / "run")["covr"]["role"] == "iid_size"
-
-
-def test_a_run_that_was_stopped_has_the_weights_of_one_that_was_not(
-    run: Train, folder: Path, tmp_path: Path
-) -> None:
-    changes = {"covr_split": PREDICATE, "model": "object_transformer", "settings": OBJECTS}
-    check_resumes(run, tmp_path, 2, **of_sets(folder, updates=6, **changes))
 
 
 def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: Path) -> None:

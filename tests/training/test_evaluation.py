@@ -231,23 +231,6 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
         evaluate(folder, checkpoints=["last"])
 
 
-@pytest.mark.slow
-def test_a_moved_dataset_is_the_runs_own_whatever_took_its_place(run: Train, tmp_path: Path) -> None:
-    place = tmp_path / "place"
-
-    def build_there(**changes: Any) -> None:
-        build_demo(place, images="h5", **changes)
-        make_features(place, kind="pixels", size=(24, 16))
-
-    build_there()
-    run(dataset=place)
-    place.rename(tmp_path / "moved")
-    build_there(seed=6)
-    assert len(evaluate(tmp_path / "run", dataset=tmp_path / "moved", device="cpu")) == 2
-    with refused(ConfigError):
-        evaluate(tmp_path / "run", device="cpu")
-
-
 def test_scores_of_another_number_of_answers(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,14 +306,7 @@ def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: 
     assert len(evaluate(tmp_path / "run", device="cpu")) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"seed": 6},
-        {"samples": 2},
-        {"minimal_pool": "shared"},
-    ],
-)
+@pytest.mark.parametrize("change", [{"seed": 6}, {"samples": 2}, {"minimal_pool": "shared"}])
 @pytest.mark.slow
 def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     change: dict[str, Any], run: Train, tmp_path: Path
@@ -350,6 +326,7 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     build_there()
     run(dataset=place)
     evaluate(tmp_path / "run", device="cpu")
+    place.rename(tmp_path / "moved")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     build_there(**change)
     with refused(BindingError):
@@ -360,7 +337,8 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     assert len(skipped) == 1
     assert "trained on another dataset than the one that is in" in skipped[0]
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
-    # What grows is the same dataset.
+    # The run's own is known wherever it was moved, and also after it has grown.
+    assert len(evaluate(tmp_path / "run", dataset=tmp_path / "moved", device="cpu")) == 2
     build_there()
     build_demo(place, images="h5", sizes={"train": 200, "test": 80})
     make_features(place, kind="pixels", size=(24, 16))

@@ -123,11 +123,7 @@ def test_what_the_other_run_may_have_seen_is_said(run: Train, folder: Path, tmp_
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"model": "question_only", "settings": {"hidden": 16}},
-        {"settings": {**OBJECTS, "heads": 4}},
-    ],
+    "changes", [{"model": "question_only", "settings": {"hidden": 16}}, {"settings": {**OBJECTS, "heads": 4}}]
 )
 def test_another_model_is_refused(run: Train, folder: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     run("first", model=MODEL, dataset=folder, settings=OBJECTS, updates=1)

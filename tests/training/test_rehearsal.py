@@ -17,7 +17,6 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.answers import check_programs
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.run_folder import RunFolder
 from wording import refused
 
 
@@ -47,15 +46,7 @@ def test_images_of_another_size_are_told_before_the_generators_stage(run: Train,
     assert made.updates == 3
 
 
-@pytest.mark.parametrize(
-    "gives",
-    [
-        None,
-        1.5,
-        torch.ones(8),
-        torch.ones(()),
-    ],
-)
+@pytest.mark.parametrize("gives", [None, 1.5, torch.ones(8), torch.ones(())])
 def test_a_later_stages_loss_is_tried_first(
     gives: Any, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,26 +137,6 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
     assert weights(tmp_path / "rehearsed") == weights(tmp_path / "not")
 
 
-def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    places = {"dataset": "data", "features": "data/features"}
-    asked = {
-        **{"model": "tiny", "hop": "none", "size": 1, "settings": {}, "recipe": {"stages": []}},
-        **{"precision": "float32", "deterministic": False, "keep": {}, "dataset": {}},
-        **{"features": {"kind": "pixels", "note": None}, "places": places},
-    }
-    folder.bind({**asked, "seed": 1})
-    folder.vocab.write_text("another vocabulary")
-    folder.weights.mkdir()
-    folder.checkpoint("words").write_bytes(b"weights")
-    with refused(BindingError):
-        folder.bind({**asked, "seed": 2})
-    folder.checkpoint("words").unlink()
-    assert not folder.bind({**asked, "seed": 2})
-    assert folder.read()["seed"] == 2
-    assert not folder.vocab.exists(), "the run that takes over writes its own"
-
-
 def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: Path, tmp_path: Path) -> None:
     with refused(TrainingError):
         run(model="tiny_models:Explodes")
@@ -182,12 +153,6 @@ def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: P
         run("kept", model="tiny_models:Explodes", save_every=10)
     with refused(BindingError):
         run("kept")
-
-
-def test_stages_that_differ_are_told_by_name(run: Train) -> None:
-    run()
-    with refused(BindingError):
-        run(settings={"recipe.all.updates": 30})
 
 
 def test_a_model_that_cannot_be_copied_is_trained_all_the_same(

@@ -17,16 +17,13 @@ torch = pytest.importorskip("torch")
 
 from building import build_demo
 from safetensors.torch import load_file, save_file
-from short_runs import HOP, StopsAt, Train, check_resumes, log, rows, stopped_states, weights
+from short_runs import HOP, StopsAt, Train, check_resumes, info, log, rows, stopped_states, weights
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import open_split
 from clevrhope.errors import ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
 from clevrhope.runtime.lock import locked
-from clevrhope.training import prepared_run
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.run_folder import FORMAT
@@ -219,29 +216,12 @@ def test_late_checkpoints_and_the_best_one_are_kept(run: Train, whole: Path, tmp
     assert read_about(tmp_path / "kept/weights/best.safetensors")["update"] == best["update"]
 
 
-@pytest.mark.parametrize(
-    ("tune_on", "hop", "split", "recorded"),
-    [("val", HOP, "val_iid", "val_iid"), ("none:val", "none", "val", "none:val")],
-)
+@pytest.mark.parametrize(("tune_on", "recorded"), [("val", "val_iid"), ("none:val", "none:val")])
 def test_val_is_the_split_of_the_pair_and_that_of_none_only_by_name(
-    tune_on: str,
-    hop: str,
-    split: str,
-    recorded: str,
-    run: Train,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tune_on: str, recorded: str, run: Train, tmp_path: Path
 ) -> None:
-    opened = []
-
-    def recording(layout: Layout, hop: str, split: str, **keywords: Any) -> Any:
-        opened.append((hop, split))
-        return open_split(layout, hop, split, **keywords)
-
-    monkeypatch.setattr(prepared_run, "open_split", recording)
-    run(tune_on=tune_on, tune_every=30)
-    assert opened == [(hop, split)]
-    assert json.loads((tmp_path / "run/run.json").read_text())["tune"]["on"] == recorded
+    run(tune_on=tune_on, updates=2)
+    assert info(tmp_path / "run")["tune"]["on"] == recorded
 
 
 def test_where_a_split_for_tuning_is_missing_the_message_says_how_to_build_it(
@@ -265,10 +245,9 @@ def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> N
 
 
 def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) -> None:
-    with refused(BindingError):
-        run("whole", seed=4)
-    with refused(BindingError):
-        run("whole", settings={"width": 9})
+    for changes in ({"seed": 4}, {"settings": {"width": 9}}, {"settings": {"recipe.all.updates": 30}}):
+        with refused(BindingError):
+            run("whole", **changes)
     strange = tmp_path / "strange"
     strange.mkdir()
     (strange / "thesis.tex").write_text("")

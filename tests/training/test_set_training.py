@@ -1,7 +1,5 @@
 """Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -94,13 +92,6 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
         run(model="object_transformer", settings=OBJECTS, dataset=folder, size=96, updates=40)
 
 
-def test_the_text_floor(run: Train, folder: Path, tmp_path: Path) -> None:
-    settings = {"hidden": 16, "recipe.batch_size": 16}
-    run(model="question_only", settings=settings, updates=5, dataset=folder, split="covr_train", size=96)
-    (made,) = evaluate(tmp_path / "run", device="cpu")
-    assert tuple(made.percent) == TESTED
-
-
 def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_path: Path) -> None:
     run(dataset=folder)
     (made,) = evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")
@@ -113,22 +104,6 @@ def command(folder: Path, *arguments: str) -> list[str]:
     options = f"--hop {HOP} --size 96 --seed 4 --split covr_train --device cpu --updates 20"
     sets = [f"--set {name}={value}" for name, value in OBJECTS.items()]
     return " ".join(["train object_transformer", str(folder), options, *sets, *arguments]).split()
-
-
-@pytest.mark.slow
-def test_the_commands_and_a_fresh_process(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run"
-    assert run_command([*command(folder), "--out", str(out)]) == 0
-    assert run_command(["evaluate", str(out), "--device", "cpu"]) == 0
-    shown = capsys.readouterr().out
-    for split in TESTED:
-        assert split in shown
-    predictions = out / "predictions" / "last.predict.jsonl"
-    again = ["-m", "clevrhope", "evaluate", str(out), "--device", "cpu", "--out", str(tmp_path / "again")]
-    subprocess.run([sys.executable, *again], check=True, capture_output=True)
-    assert (tmp_path / "again/predictions/last.predict.jsonl").read_bytes() == predictions.read_bytes()
 
 
 @pytest.mark.parametrize(

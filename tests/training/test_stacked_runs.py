@@ -225,15 +225,6 @@ def test_runs_that_differ_in_more_than_data_and_seeds_are_refused(dataset: Path,
         train_together([one, other])
 
 
-def test_a_wrong_request_has_its_error_and_the_others_are_trained(dataset: Path, tmp_path: Path) -> None:
-    good, wrong, _ = requests(dataset, tmp_path)
-    (tmp_path / "1").mkdir()
-    (tmp_path / "1/letter.txt").touch()
-    made = train_together([good, wrong])
-    assert isinstance(made[0], TrainSummary)
-    assert "letter.txt is in it" in str(made[1])
-
-
 def test_batches_cross_the_ends_of_epochs_and_of_what_is_ordered_at_once(
     dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,37 +25,31 @@ def printed(block: str, folder: Path) -> list[str]:
 
 
 def block_with(words: str) -> str:
-    (found,) = (each for each in BLOCKS if words in each)
-    return str(found)
+    (block,) = (block for block in BLOCKS if words in block)
+    return str(block)
 
 
-def test_the_page_has_the_blocks_that_are_run_here() -> None:
-    assert len(BLOCKS) == 4
-
-
+@pytest.mark.parametrize(
+    ("words", "line", "n_lines"),
+    [
+        ("limit=25_000", r"\(64, 96, 3\) \w+", 1),
+        ("load_state_dict", "", 0),
+        ("images a second two", r"\(\d+, \d+\), \w+: \d+ images a second", 4),
+    ],
+    ids=["the first question", "resuming", "the rate"],
+)
 @pytest.mark.slow
-def test_the_first_question(tmp_path: Path) -> None:
-    block = block_with("limit=25_000") + "print(item['image'].shape, train.vocab.answers()[item['answer']])\n"
-    (line,) = printed(block, tmp_path)
-    assert re.fullmatch(r"\(64, 96, 3\) \w+", line)
+def test_a_block_runs(words: str, line: str, n_lines: int, tmp_path: Path) -> None:
+    shown = "print(item['image'].shape, train.vocab.answers()[item['answer']])\n" if n_lines == 1 else ""
+    lines = printed(block_with(words) + shown, tmp_path)
+    assert len(lines) == n_lines
+    assert all(re.fullmatch(line, each) for each in lines)
 
 
 @pytest.mark.slow
 def test_the_network_learns(tmp_path: Path) -> None:
     lines = printed(block_with("class Network"), tmp_path)
-    assert len(lines) == 2
+    assert len(BLOCKS) == 4, "and each is run here"
     first, second = (float(line.partition("loss ")[2]) for line in lines)
     assert second < first - 0.2
     assert second < 2.5  # a uniform guess has 3.3
-
-
-@pytest.mark.slow
-def test_resuming(tmp_path: Path) -> None:
-    assert printed(block_with("load_state_dict"), tmp_path) == []
-
-
-@pytest.mark.slow
-def test_the_rate(tmp_path: Path) -> None:
-    lines = printed(block_with("images a second two"), tmp_path)
-    assert len(lines) == 4
-    assert all(re.fullmatch(r"\(\d+, \d+\), \w+: \d+ images a second", line) for line in lines)
