@@ -1,4 +1,4 @@
-"""`clevrhope info`: what a folder holds, commands that make it again with its bytes, and what to add."""
+"""`clevrhope info`: what a folder holds, and commands that make it again with its bytes."""
 
 import json
 import shlex
@@ -55,8 +55,6 @@ def test_text_says_what_json_says(mixed: Path, cli: Cli) -> None:
     text = cli("info", mixed).out
     for command in found["reproduction"]["commands"]:
         assert command in text
-    for each in found["additions"]:
-        assert f"{each['what']}:\n  {each['command']}" in text
     assert f"{found['questions']:,} questions in 3 sub-datasets, {found['images']:,} images; complete" in text
     assert "3 to 6 objects in a scene" in text
     assert "96 x 64 pixels, by clevrhope's native renderer (quality draft), revision" in text
@@ -99,42 +97,6 @@ def test_a_folder_by_a_design_is_made_again_by_naming_it(
     words = made.commands[0].replace("made_by_all_rules", "again").split()[1:]
     assert run_command([*words, "--quiet"]) == 0
     assert tree(Path("again")) == tree(Path("made_by_all_rules"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["mixed", "limited", "only_h5"])
-def test_what_could_be_added_can_be_planned(
-    name: str,
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    cli: Cli,
-) -> None:
-    """Each build that is proposed is one that `plan` accepts; that of the paper's size takes long to plan."""
-    folder: Path = request.getfixturevalue(name)
-    overview = read_overview(folder)
-    assert overview.reproduction is not None
-    monkeypatch.chdir(tmp_path)
-    for file, text in overview.reproduction.settings.items():
-        Path(file).write_text(text)
-    builds = [shlex.split(each.command) for each in overview.additions if " build " in each.command]
-    assert len(builds) >= 2
-    for _, _, *words in builds:
-        if "paper" not in words:
-            unrendered = [] if "--passes" in words or "--no-render" in words else ["--no-render"]
-            cli("plan", *words, *unrendered, "--quiet")
-
-
-def test_what_is_there_is_not_proposed(mixed: Path, limited: Path) -> None:
-    said = {each.what for each in read_overview(mixed).additions}
-    assert "28 of the paper's 29 pairs" in said
-    assert "passes (depth, normal)" in said
-    assert "paired tests (rad)" not in said
-    assert not any("COVR" in what or "single values" in what or "nothing held out" in what for what in said)
-    said = {each.what for each in read_overview(limited).additions}
-    assert "JSON question files" in said
-    assert any(what.startswith("images") for what in said)
-    assert not any("passes" in what for what in said)
 
 
 @pytest.mark.slow
@@ -186,7 +148,7 @@ def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli
     assert info(cli, folder)["reproduction"] is not None
     (folder / "manifest.json").write_text(json.dumps({**manifest, "version": "1"}))
     found = info(cli, folder)
-    assert (found["dataset_version"], found["reproduction"], found["additions"]) == ("1", None, [])
+    assert (found["dataset_version"], found["reproduction"]) == ("1", None)
     assert "which makes version 2 and reads others" in cli("info", folder).out
 
 
@@ -208,20 +170,18 @@ def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli)
         "iep": str(folder / "inside"),
         "clevr": str(tmp_path / "beside"),
     }
-    assert not any(each["what"].startswith("features") for each in found["additions"])
 
 
 def test_an_unfinished_folder_and_a_part_say_so(limited: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(limited, tmp_path / "set"))
     manifest = folder / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
-    assert info(cli, folder)["additions"] == []
     assert "not finished; run the dataset's build again to finish it" in cli("info", folder).out
     part = tmp_path / "part"
     words = ["build", "--hop", "red_cube", "--no-render", "--seed", "1", "--quiet", "--shard", "1/2"]
     cli(*words, "--out", part)
     found = info(cli, part)
-    assert (found["part"], found["reproduction"], found["additions"]) == ("1/2", None, [])
+    assert (found["part"], found["reproduction"]) == ("1/2", None)
     assert "part 1/2 of a dataset; clevrhope merge joins the parts" in cli("info", part).out
 
 
