@@ -253,7 +253,7 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
     (strange / "thesis.tex").write_text("")
     with refused(DatasetError):
         run("strange")
-    with locked(tmp_path / "busy"), refused(DatasetError):
+    with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
         run("busy")
 
 
