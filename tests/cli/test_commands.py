@@ -43,14 +43,41 @@ def test_build_prints_one_json_object_and_nothing_else(tmp_path: Path, cli: Cli)
     assert Path(summary["contact_sheet"]).is_file()
 
 
+@pytest.mark.parametrize(
+    ("words", "stages"),
+    [
+        ("plan --no-render --hop rubber_cylinder --out {0}", "Looking at scenes, Timing this machine"),
+        (
+            "build --no-render --hop rubber_cylinder --out {0}",
+            "Generating rubber_cylinder train, Measuring splits, Writing pages",
+        ),
+        ("baseline {0} --kind majority --out {1}/answers.jsonl", "Answering"),
+    ],
+    ids=["plan", "build", "baseline"],
+)
+def test_the_stages_are_shown_in_order_unless_quiet(
+    words: str, stages: str, tmp_path: Path, cli: Cli
+) -> None:
+    folder = tmp_path / "data"
+    asked = words.format(folder, tmp_path).split()
+    if asked[0] == "baseline":
+        cli("build", *QUICK, "--out", folder, "--quiet")
+    shown = cli(*asked).err
+    places = [shown.find(f"{stage}: ") for stage in stages.split(", ")]
+    assert -1 not in places, shown
+    assert places == sorted(places)
+    assert cli(*asked, "--quiet").err == ""
+
+
 def test_the_summary_says_where_to_look(tmp_path: Path, cli: Cli) -> None:
-    out, err = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
+    out = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 3).out
     assert str(tmp_path / "a" / "index.html") in out
     assert "DATASHEET.md" in out
-    assert "Generating rubber_cylinder train: 162 questions" in err
 
 
 def test_a_seed_is_drawn_printed_recorded_and_kept(tmp_path: Path, cli: Cli) -> None:
+    refused = cli("build", *QUICK, "--out", tmp_path / "a", "--splits", "trian", code=2)
+    assert "seed" not in "".join(refused)
     out, _ = cli("build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
     seed = json.loads((tmp_path / "a" / "manifest.json").read_text())["seed"]
     assert f"--seed {seed}" in out
@@ -85,16 +112,11 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
 
 
 def test_the_number_of_questions_can_be_chosen(tmp_path: Path, cli: Cli) -> None:
-    out, _ = cli("build", *QUICK, "--out", tmp_path / "a", "--seed", 1, "--json",
-        "--train-questions", 25, "--test-questions", 20,
-        "--splits", "train,complex_iid", "--splits", "complex_ood",
-    )  # fmt: skip
+    few = ["--train-questions", 25, "--test-questions", 20, "--splits", "train,complex_iid"]
+    out = cli("build", *QUICK, *few, "--splits", "complex_ood", "--out", tmp_path / "a", "--json").out
     splits = json.loads(out)["splits"]["rubber_cylinder"]
-    assert {name: entry["questions"] for name, entry in splits.items()} == {
-        "train": 25,
-        "complex_iid": 20,
-        "complex_ood": 20,
-    }
+    numbers = {name: entry["questions"] for name, entry in splits.items()}
+    assert numbers == {"train": 25, "complex_iid": 20, "complex_ood": 20}
 
 
 def test_plan_counts_what_build_makes_and_writes_nothing(tmp_path: Path, cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """Folders with masks, depths and normals: made, resumed, grown, joined, loaded, planned and audited."""
 
 import json
+import pickle
 import re
 import shutil
 from collections.abc import Callable
@@ -14,13 +15,13 @@ import pytest
 from building import Cli, request
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, Summary, build
+from clevrhope.runtime.atomic import record
 from wording import refused
 
 #: A quarter of an image's sides: objects of some hundred pixels, in milliseconds.
@@ -41,25 +42,13 @@ def make(out: Path, passes: tuple[str, ...] = ALL, **changes: Any) -> Summary:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small folder with all passes, not to be changed."""
-    out = tmp_path_factory.mktemp("passes") / "whole"
-    make(out)
-    return out
-
-
-@pytest.fixture(scope="module")
-def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with masks alone."""
-    out = tmp_path_factory.mktemp("passes") / "masked"
-    make(out, ("mask",))
-    return out
+    return make(tmp_path_factory.mktemp("passes") / "whole").folder
 
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without passes."""
-    out = tmp_path_factory.mktemp("passes") / "bare"
-    make(out, ())
-    return out
+    return make(tmp_path_factory.mktemp("passes") / "bare", ()).folder
 
 
 @pytest.fixture
@@ -117,14 +106,10 @@ def test_arrays_are_as_the_documentation_says(whole: Path) -> None:
                     assert fraction == pytest.approx(each["visible_fraction"], abs=0.15)
 
 
-def test_datasheet_and_manifest_name_them(whole: Path) -> None:
+def test_datasheets_name_them_where_they_are(whole: Path, bare: Path) -> None:
     sheet = (whole / "DATASHEET.md").read_text()
     assert "- passes/&lt;pool&gt;.h5: of each pixel of an image" in sheet
-    assert "| masks, depths and normals |" in sheet
     assert "`mask`, `depth` and `normal`" in sheet
-
-
-def test_a_folder_without_them_says_nothing_of_them(bare: Path) -> None:
     assert "passes" not in (bare / "manifest.json").read_text()
     assert not (bare / "passes").exists()
     assert "mask" not in (bare / "DATASHEET.md").read_text()
@@ -144,27 +129,13 @@ def test_loaded_beside_the_images(whole: Path) -> None:
     for fraction, each in zip(item["visible_fraction"], scene["objects"], strict=True):
         assert fraction == pytest.approx(each["visible_fraction"], abs=0.15)
     assert "mask" not in clevrhope.load(whole, "rubber_cylinder", "train")[3]
-    import pickle
-
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(split))[3]["mask"], item["mask"])
 
 
-def test_what_cannot_be_loaded_is_said(whole: Path, masked: Path, bare: Path) -> None:
-    with refused(ConfigError):
-        clevrhope.load(masked, "rubber_cylinder", "train", passes=("depth",))
-    with refused(ConfigError):
-        clevrhope.load(bare, "rubber_cylinder", "train", passes=("mask",))
-    with refused(ConfigError):
-        clevrhope.load(whole, "rubber_cylinder", "train", passes=("masks",))
-
-
-def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    few = ["build", "--hop", "none", "--seed", "1", "--out", str(tmp_path / "x")]
-    assert run_command([*few, "--passes", "masks"]) != 0
-    assert 'unknown pass "masks" (did you mean "mask"?)' in capsys.readouterr().err
-    assert run_command([*few, "--passes", "mask", "--no-render"]) != 0
-    assert "made with the images; leave --no-render out" in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
+def test_what_cannot_be_loaded_or_made_is_said(whole: Path, bare: Path, tmp_path: Path) -> None:
+    for folder, kind in ((bare, "mask"), (whole, "masks")):
+        with refused(ConfigError):
+            clevrhope.load(folder, "rubber_cylinder", "train", passes=(kind,))
     with refused(ConfigError):
         make(tmp_path / "x", clevr=tmp_path)
     with refused(ConfigError):
@@ -182,14 +153,11 @@ def test_text_alone_can_still_be_added(spoilt: Path) -> None:
 def test_plan_counts_their_bytes_and_time(tmp_path: Path, cli: Cli) -> None:
     plan = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
     plan += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none"), "--json"]
-    found = []
-    for more in ([], ["--passes", "mask"], ["--passes", "mask,depth,normal"]):
-        found.append(json.loads(cli(*plan, *more).out))
-    without, mask, every = found
+    choices = ([], ["--passes", "mask"], ["--passes", "mask,depth,normal"])
+    without, mask, every = (json.loads(cli(*plan, *more).out) for more in choices)
     assert without["images_to_annotate"] == 0
     assert every["images_to_annotate"] == every["images_to_render"] == 1
     assert without["bytes"] < mask["bytes"] < without["bytes"] + 20_000 < every["bytes"]
-    assert "1 images to annotate: depth" in cli(*plan[:-1], "--passes", "depth").out
 
 
 class _ImagesAlone:
@@ -201,8 +169,6 @@ class _ImagesAlone:
 
 def of_pool(folder: Path, change: Callable[[h5py.File], None], pool: str = "train") -> None:
     """Changes a file of annotations, and what the manifest says of its bytes."""
-    from clevrhope.runtime.atomic import record
-
     path = folder / "passes" / f"{pool}.h5"
     with h5py.File(path, "r+") as file:
         change(file)
@@ -237,42 +203,37 @@ def _strange(file: h5py.File) -> None:
     file["mask"][file["indices"][0]] = mask
 
 
+def _one_missing(file: h5py.File) -> None:
+    rows = file["indices"][:]
+    del file["indices"]
+    file["indices"] = rows[1:]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (_renumbered, "mask: does not show object 0 where its scene has it"),
         (_strange, "mask: a number that is neither one of the"),
+        (_one_missing, "no annotations of the image"),
     ],
-    ids=["renumbered", "strange"],
+    ids=["renumbered", "strange", "one missing"],
 )
 def test_the_audit_finds(change: Callable[[h5py.File], None], words: str, spoilt: Path) -> None:
     of_pool(spoilt, change)
-    found = problems(spoilt)
-    assert found
-    assert all(words in each for each in found)
-
-
-def test_the_audit_finds_what_is_missing(spoilt: Path) -> None:
-    def change(file: h5py.File) -> None:
-        rows = file["indices"][:]
-        del file["indices"]
-        file["indices"] = rows[1:]
-
-    of_pool(spoilt, change)
-    assert problems(spoilt) == ["no annotations of the image"]
+    faults = problems(spoilt)
+    assert faults
+    assert all(words in each for each in faults)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("said", [["mask"], []])
-def test_a_manifest_that_promises_other_passes_is_found(said: list[str], spoilt: Path) -> None:
+def test_a_manifest_that_promises_other_passes_is_found(spoilt: Path) -> None:
     path = spoilt / "manifest.json"
     manifest = existing_manifest(path)
-    write_manifest(path, replace(manifest, config={**manifest.config, "passes": said}))
-    found = problems(spoilt)
-    assert len(found) == len(manifest.pools)
-    told = said[0] if said else "none"
-    assert all(re.fullmatch(rf"config\.passes is {told}, but pools\.\w+\.passes is", each) for each in found)
+    write_manifest(path, replace(manifest, config={**manifest.config, "passes": ["mask"]}))
+    faults = problems(spoilt)
+    assert len(faults) == len(manifest.pools)
+    assert all(re.match(r"config\.passes is mask, but pools\.\w+\.passes is", each) for each in faults)
 
 
 def test_a_file_that_is_cut_off_is_named(spoilt: Path) -> None:

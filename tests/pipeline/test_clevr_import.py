@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, Make, request, stamps, tree
+from building import Cli, Make, request, tree
 from clevr_making import MadeClevr, Row, make_clevr
 from painting import PaintedRenderer
 from PIL import Image
@@ -24,7 +24,7 @@ from clevrhope.pipeline import Request, Shard, build, build_part, merge, run
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
-from wording import refused
+from wording import check_words, refused
 
 SHARE = 0.3
 
@@ -83,11 +83,8 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     assert manifest["world"]["constraints"]["directions"] == "clevr"
     assert (manifest["world"]["clevr"]["scenes"], manifest["world"]["clevr"]["share"]) == (3_000, SHARE)
     page = html.unescape(layout.contact_sheet.read_text())
-    assert made.n_published == len(ours)
-    assert made.n_copied == 0
+    assert (made.n_published, made.n_copied) == (len(ours), 0)
     assert f"{len(ours):,} of the scenes are CLEVR's own" in page
-    shown = [name for name in theirs if f'<b title="{name}">' in page]
-    assert set(shown) <= {row["source"] for row in ours}
     mine = len(set(without.tolist()) & {row["image_index"] for row in ours})
     sheet = layout.hop_datasheet("cyan_cylinder").read_text()
     assert f"{mine} of the {len(without):,} images of `train` are CLEVR's own." in sheet
@@ -142,20 +139,14 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
         merge(part, request(tmp_path / "joined", **asked(clevr)))
 
 
-@pytest.mark.slow
 def test_a_folder_keeps_its_share_where_none_is_asked_for(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:
-    large = {"hops": ("rubber_cylinder", "metal_cube"), "sizes": {"train": 900}}
-    make(tmp_path / "once", **asked(clevr, **large))
     make(tmp_path / "out", **asked(clevr))
-    made = make(tmp_path / "out", **asked(clevr, clevr_share=None, **large))
-    assert set(made.splits) == {"rubber_cylinder", "metal_cube"}
-    assert tree(tmp_path / "out") == tree(tmp_path / "once")
-    planned = make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None)))
-    assert planned.images_to_copy > 0
-    make(tmp_path / "new", **asked(clevr, clevr_share=None))
-    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.06
+    whole = tree(tmp_path / "out")
+    make(tmp_path / "out", **asked(clevr, clevr_share=None))
+    assert tree(tmp_path / "out") == whole
+    assert make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None))).images_to_copy > 0
 
 
 def test_a_palette_beside_clevrs_scenes_is_sent_to_another_folder_at_once(
@@ -192,9 +183,8 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     out = tmp_path / "out"
 
     def import_refused(kind: type[ClevrhopeError], **changes: Any) -> None:
-        with refused(kind) as error:
+        with refused(kind):
             make(out, **{**asked(clevr), **changes})
-        assert "\n" not in str(error.value)
         assert not out.exists()
 
     import_refused(DatasetError, clevr=tmp_path / "nowhere")
@@ -211,23 +201,18 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     copied.change(lambda rows: rows[2]["objects"][1].update(shape="cone"))
     import_refused(SceneError, clevr=copied.root)
     command = ["build", "--hop", "rubber_cylinder", "--no-render", "--out", str(out)]
-    command += ["--clevr", str(clevr.root)]
     config = tmp_path / "c.toml"
-    for text, options, message in (
-        (
-            '[world]\ndirections = "camera"',
-            [],
-            'directions is "camera", but with --clevr it has to be "clevr"',
-        ),
-        ("", ["--clevr-share", "0"], "--clevr-share is 0.0; expected a number above 0 and at most 1"),
-        ('clevr_share = "much"', [], 'clevr_share is "much"; expected a number'),
+    for text, options in (
+        ('[world]\ndirections = "camera"', ["--clevr", clevr.root]),
+        ("", ["--clevr", clevr.root, "--clevr-share", "0"]),
+        ('clevr_share = "much"', ["--clevr", clevr.root]),
+        ("", ["--clevr-share", "0.5"]),
     ):
         config.write_text(text)
-        assert message in cli(*command, "--config", config, *options, code=2).err
+        check_words(cli(*command, "--config", config, *options, code=2).err)
         assert not out.exists()
-    assert "give --clevr too" in cli(*command[:-2], "--clevr-share", "0.5", code=2).err
     config.write_text(f'clevr = "{clevr.root}"\nclevr_share = 0.5')
-    cli(*command[:-2], "--seed", "1", "--quiet", "--config", config)
+    cli(*command, "--seed", "1", "--quiet", "--config", config)
     assert json.loads((out / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.5
 
 
@@ -240,9 +225,7 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
     assert not large.exact
     assert large.images_to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
-    said = "\n".join(plan_lines(large))
-    assert f"{large.images_to_copy:,} scenes of {clevr.root}" in said
-    assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in said
+    assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in "\n".join(plan_lines(large))
     assert plan_json(large)["clevr_by_number"]["10"] == 0.3
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.images_to_copy == pytest.approx(3_000, rel=0.1)
@@ -275,18 +258,16 @@ def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None
     text = tree(out)
 
     def import_refused() -> None:
-        with refused(DatasetError) as error:
+        with refused(DatasetError):
             make(out, **{**choices, "render": True})
-        assert "\n" not in str(error.value)
 
     clevr.paint(names[3:])
     import_refused()
     assert not list(out.glob("images/*/*"))
     clevr.paint(names)
-    Image.new("RGB", (240, 160)).save(clevr.image(names[5]))
-    import_refused()
-    Image.new("L", (480, 320)).save(clevr.image(names[5]))
-    import_refused()
+    for wrong in (Image.new("RGB", (240, 160)), Image.new("L", (480, 320))):
+        wrong.save(clevr.image(names[5]))
+        import_refused()
     clevr.image(names[5]).write_bytes(b"PNG")
     import_refused()
     clevr.paint([names[5]])
@@ -298,26 +279,19 @@ def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None
         pixels = clevr.pixels(row["source"])
         assert np.array_equal(read_png(layout.image("train", row["image_index"])), pixels)
         assert np.array_equal(packed[row["image_index"]], pixels)
-    with Image.open(layout.image("train", rows[0]["image_index"])) as image:
-        assert image.mode == "RGB"
-    assert {
-        name: hash_ for name, hash_ in text.items() if name.startswith(("scenes", "hops/none/train"))
-    }.items() <= (tree(out).items())
+    after = tree(out)
+    texts = [name for name in text if name.startswith(("scenes", "hops/none/train"))]
+    assert texts
+    assert all(after[name] == text[name] for name in texts)
     alone = Layout(tmp_path / "h5")
     assert make(alone.root, **{**choices, "render": True, "images": "h5"}).n_copied == len(rows)
     assert not list(alone.root.rglob("*.png"))
     for index, pixels in read_images(alone.images_h5("train"), packed):
         assert np.array_equal(packed[index], pixels)
+    # Once the images are copied, text can be made without them.
     shutil.rmtree(clevr.root / "images")
-    again = stamps(out)
     make(out, **choices)
-    assert {name for name in again if stamps(out)[name] != again[name]} <= {
-        "manifest.json",
-        "index.html",
-        "vocab.json",
-        "DATASHEET.md",
-        "hops/none/DATASHEET.md",
-    }
+    assert tree(out) == after
 
 
 @pytest.mark.slow
@@ -335,23 +309,16 @@ def test_parts_with_images_of_clevr_are_joined_into_those_of_one_machine(tmp_pat
     whole = build(request(tmp_path / "whole", **choices), make_renderer=painted)
     assert 20 < whole.n_copied < whole.n_rendered
     parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
-    copied = []
     for number, part in enumerate(parts, 1):
         build_part(request(part, **choices), Shard(number, 3), make_renderer=painted)
-        rows = {row["image_index"]: row for row in train_scenes(part)}
-        there = {int(path.stem.rpartition("_")[2]) for path in part.glob("images/train/*.png")}
-        assert there == set(rows)
-        copied.append({index for index in there if "source" in rows[index]})
-    assert all(copied), "some of CLEVR's images in each part"
-    assert not copied[0] & copied[1] | copied[0] & copied[2] | copied[1] & copied[2]
+        images = {int(path.stem.rpartition("_")[2]) for path in part.glob("images/train/*.png")}
+        of_clevr = {row["image_index"]: "source" in row for row in train_scenes(part)}
+        assert images == of_clevr.keys()
+        assert any(of_clevr.values()), "some of CLEVR's images in each part"
     made = merge(parts, request(tmp_path / "joined", **choices), make_renderer=painted)
     assert made.n_copied + made.n_rendered <= 3, "nearly all images were in the parts"
     assert made.n_published == whole.n_copied
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
-    for row in train_scenes(tmp_path / "joined"):
-        if "source" in row:
-            image = read_png(Layout(tmp_path / "joined").image("train", row["image_index"]))
-            assert np.array_equal(image, clevr.pixels(row["source"]))
 
 
 def test_real_train_scenes_go_in_and_real_val_scenes_do_not(

@@ -1,12 +1,13 @@
 """Questions over several images: their files, and folders that get them, grow, and are made in parts."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, request, tree
+from building import Cli, request
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
@@ -121,27 +122,6 @@ def test_dev_and_test_share_no_text_and_paraphrases_change_words_alone(folder: P
 
 
 @pytest.mark.slow
-def test_a_folder_gets_them_later_and_keeps_its_files(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    build(request(out, render=False))
-    before = tree(out)
-    build(request(out, render=False, covr=True))
-    after = tree(out)
-    same = [
-        name
-        for name in before
-        if name.startswith(("hops/", "vocab")) and not name.endswith((".md", "measured.json"))
-    ]
-    assert len(same) > 8
-    assert all(before[name] == after[name] for name in same)
-    assert any(name.startswith("covr/") for name in after)
-    # A build without them leaves them as they are, and makes anew what is missing.
-    Layout(out).questions_h5(HOP, "covr_dev").unlink()
-    build(request(out, render=False))
-    assert tree(out) == after
-
-
-@pytest.mark.slow
 def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Path) -> None:
     with refused(BindingError):
         build(request(folder, covr=True, render=False, covr_hold="words"))
@@ -158,27 +138,21 @@ def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Pat
     assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
 
 
-DEMO = ("build", "--covr", "--preset", "demo", "--no-render", "--seed", "5", "--out")
-
-
-def test_they_need_a_world_with_room_for_them(tmp_path: Path, cli: Cli) -> None:
+def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
     properties = json.loads((assets.blender_assets() / "properties.json").read_text())
     properties["shapes"] = {"cube": properties["shapes"]["cube"]}
     path = tmp_path / "properties.json"
     path.write_text(json.dumps(properties))
-    error = cli(*DEMO, tmp_path / "out", "--properties", path, code=2).err
-    assert "no question of template query_object can be asked in this world: it has one shape" in error
+    asked = request(tmp_path / "out", hops=("none",), covr=True, render=False)
+    with refused(ClevrhopeError):
+        build(replace(asked, config=replace(asked.config, properties=path)))
     assert not (tmp_path / "out" / "covr").exists()
-
-
-def test_their_settings_need_them(tmp_path: Path, cli: Cli) -> None:
-    error = cli("build", "--hop", "none", "--covr-hold", "words", "--out", tmp_path / "out", code=2).err
-    assert "--covr-hold: this is a setting of questions over several images; add --covr" in error
 
 
 @pytest.mark.slow
 def test_without_a_pair_they_are_made_of_none(tmp_path: Path, cli: Cli) -> None:
-    cli(*DEMO, tmp_path / "out", "--quiet")
+    demo = ["build", "--covr", "--preset", "demo", "--no-render", "--seed", "5", "--quiet"]
+    cli(*demo, "--out", tmp_path / "out")
     assert list(existing_manifest(Layout(tmp_path / "out").manifest).covr) == ["none"]
     with refused(ClevrhopeError):
         build(request(tmp_path / "prelim", covr=True, render=False, hops=(), prelim=("cyan",)))

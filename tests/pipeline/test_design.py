@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from building import Cli, Make, request
+from building import Make, request
 from clevr_making import make_clevr
 
 from clevrhope.audit import audit
 from clevrhope.config.presets import CLEVR_SHARE, PRESETS
-from clevrhope.config.sources import DESIGNS, resolve_config
+from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
@@ -44,17 +44,7 @@ def test_a_file_and_an_option_override_it(tmp_path: Path) -> None:
     assert config.world == {"directions": "clevr", "min_pixels": 100}
 
 
-def test_an_unknown_design_gets_a_sentence(cli: Cli, tmp_path: Path) -> None:
-    asked = ["build", "--hop", "rubber_cylinder", "--design", "offical", "--out", str(tmp_path / "out")]
-    assert '--design is "offical" (did you mean "official"?); expected "official"' in cli(*asked, code=2).err
-    assert list(DESIGNS) == ["official"]
-
-
-def test_orders_of_clevrs_scenes_get_a_sentence(cli: Cli, tmp_path: Path) -> None:
-    asked = ["build", "--hop", "rubber_cylinder", "--out", str(tmp_path / "out")]
-    error = cli(*asked, "--clevr-order", "first", code=2).err
-    assert "--clevr-order" in error
-    assert "give --clevr too" in error
+def test_orders_of_clevrs_scenes_get_a_sentence(tmp_path: Path) -> None:
     with refused(ConfigError):
         resolve_config(clevr=tmp_path, clevr_share=0.5, clevr_order="first")
     with refused(ConfigError):
@@ -110,14 +100,6 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
         make(layout.root, config=even, render=False)
     # The order need not be given again.
     make(layout.root, config=replace(config, clevr_order=None), render=False)
-
-
-def test_shared_places_and_fewer_combinations_get_a_sentence(cli: Cli, tmp_path: Path) -> None:
-    asked = ["build", "--hop", "rubber_cylinder", "--diversity", "4", "--no-render", "--quiet"]
-    out = ["--out", str(tmp_path / "out")]
-    said = cli(*asked, "--design", "official", *out, code=2).err
-    assert "--design official has, shows all of them; give --minimal-pool own" in said
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_pair_that_leaves_too_few_scenes_of_a_number_gets_a_sentence(tmp_path: Path, make: Make) -> None:

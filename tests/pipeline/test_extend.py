@@ -7,10 +7,8 @@ import h5py
 import numpy as np
 import pytest
 from building import Make, stamps, tree
-from PIL import Image
 
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
@@ -73,15 +71,6 @@ def test_kinds_of_images_can_be_added_without_rendering_again(
     assert all(after[name] == stamp for name, stamp in before.items() if name.startswith("images/"))
     make(tmp_path / "both", images="both")
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
-
-
-def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
-    layout = Layout(tmp_path / "out")
-    make(layout.root)
-    rows = read_table(layout.questions_h5("rubber_cylinder", "complex_ood")).image_idxs
-    assert set(rows) == set(images_in(layout.images_h5("test_ood")).tolist())
-    for index, pixels in read_images(layout.images_h5("test_ood"), rows.tolist()):
-        np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.image("test_ood", index))))
 
 
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:

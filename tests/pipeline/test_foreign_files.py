@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -248,43 +247,28 @@ def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-# Something in the place of a working file or folder
-
-Get = Callable[[str], Any]
-Run = Callable[[], object]
+# Something in the place of a working folder
 
 
-def of_render(get: Get, root: Path) -> tuple[Path, Run]:
-    return root / "rendered/.clevrhope-s_passes", partial(render, get("scenes"), root / "rendered")
-
-
-def of_build(get: Get, root: Path) -> tuple[Path, Run]:
-    asked = request(get("text"), images="h5", passes=("mask",))
-    return asked.out / "passes/train", partial(build, asked, make_renderer=Never)
-
-
-def of_features(get: Get, root: Path) -> tuple[Path, Run]:
-    data = get("data")
-    place = data / "features/pixels-6x4/.clevrhope-train.work"
-    return place, partial(make_features, data, kind="pixels", size=(6, 4))
-
-
-def of_export(get: Get, root: Path) -> tuple[Path, Run]:
-    run = partial(export, get("whole"), root / "exported", format="webdataset")
-    return root / ".clevrhope-exported.partial", run
-
-
-# The command line
-
-
-@pytest.mark.parametrize("of", [of_render, of_build, of_features, of_export])
-@pytest.mark.parametrize("name", ["mine.txt", "00.passes/mine.txt"])
+@pytest.mark.parametrize("command", ["render", "build", "features", "export"])
 def test_a_users_file_in_a_working_folder_is_named_before_anything_starts_and_stays(
-    of: Callable[[Get, Path], tuple[Path, Run]], name: str, tmp_path: Path, request: pytest.FixtureRequest
+    command: str, scenes: Path, text: Path, data: Path, whole: Path, tmp_path: Path
 ) -> None:
     """`tests/runtime/test_working_folders.py` has what else can be in the place of such a folder."""
-    place, run = of(request.getfixturevalue, tmp_path)
-    files = put(place, name)
+    asked = request(text, images="h5", passes=("mask",))
+    place, run = {
+        "render": (tmp_path / "r/.clevrhope-s_passes", partial(render, scenes, tmp_path / "r")),
+        "build": (text / "passes/train", partial(build, asked, make_renderer=Never)),
+        "features": (
+            data / "features/pixels-6x4/.clevrhope-train.work",
+            partial(make_features, data, kind="pixels", size=(6, 4)),
+        ),
+        "export": (
+            tmp_path / ".clevrhope-exported.partial",
+            partial(export, whole, tmp_path / "exported", format="webdataset"),
+        ),
+    }[command]
+    files = put(place, "mine.txt", "00.passes/mine.txt")
     before = tree(tmp_path)
     with refused(DatasetError):
         run()

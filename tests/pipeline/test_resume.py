@@ -3,6 +3,7 @@
 import json
 import random
 import shutil
+import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator
@@ -14,11 +15,14 @@ from building import Cli, Make, command, request, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.dataset.image_store import stored_images
+from clevrhope.dataset.layout import Layout
 from clevrhope.describe.info.overview import read_overview
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.pipeline import build
+from clevrhope.pipeline.engine import Engine
+from clevrhope.pipeline.text import write_vocabularies
 from waiting import wait_until
 from wording import refused
 
@@ -78,6 +82,38 @@ def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) 
     make(tmp_path / "failed")
     make(tmp_path / "whole")
     assert tree(tmp_path / "failed") == tree(tmp_path / "whole")
+
+
+def first_file_written(layout: Layout, engine: Engine, *, of_sets: bool) -> None:
+    write_vocabularies(layout, engine, of_sets=of_sets)
+    signal.raise_signal(signal.SIGINT)
+
+
+class Interrupted(FakeRenderer):
+    """Renders seven images before somebody presses Ctrl-C."""
+
+    def render(self, scenes: Iterable[tuple[Any, Scene]]) -> Iterator[tuple[Any, Pixels]]:
+        for number, image in enumerate(super().render(scenes)):
+            if number == 7:
+                signal.raise_signal(signal.SIGINT)
+            yield image
+
+
+def test_stopped_by_ctrl_c_and_started_again_equals_uninterrupted(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after its first file, and among its images."""
+    out = tmp_path / "stopped"
+    with monkeypatch.context() as patched:
+        patched.setattr("clevrhope.pipeline.run.write_vocabularies", first_file_written)
+        with pytest.raises(KeyboardInterrupt):
+            make(out)
+    with pytest.raises(KeyboardInterrupt):
+        build(request(out), make_renderer=lambda settings, workers: Interrupted(settings=settings, workers=1))
+    assert len(list((out / "images").rglob("*.png"))) == 7
+    make(out)
+    make(tmp_path / "whole")
+    assert tree(out) == tree(tmp_path / "whole")
 
 
 @pytest.mark.slow

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request, tree
-from suite_folders import ASKED, ENTRY, HOP
+from building import Cli, request, tree
+from suite_folders import ASKED, ENTRY
 
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.pipeline import build
+from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
+from wording import check_words
 
 
 @pytest.fixture
@@ -23,47 +24,43 @@ def folder(plain_suites: Path, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def suite_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    assert run_command(["suite", *arguments]) in (1, 2)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "Traceback" not in err
-    return err
+@pytest.fixture
+def suite_refused(cli: Cli) -> Callable[..., None]:
+    """Runs `clevrhope suite`, which has to end with a code and one sentence."""
+
+    def run(*words: object, code: int = 2) -> None:
+        seen = cli("suite", *words, code=code)
+        assert seen.out == ""
+        check_words(seen.err)
+
+    return run
 
 
-def unfinished(out: Path) -> list[str]:
-    path = Layout(out).manifest
-    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    return ["rad", str(out)]
-
-
-BAD_INPUT: dict[str, tuple[Callable[[Path], list[str]], str]] = {
-    "a near name": (lambda out: ["caret", str(out)], 'no suite "caret" (did you mean "carets"?)'),
-    "the name of other questions": (lambda out: ["covr", str(out)], 'a suite cannot be called "covr"'),
-    "no name": (lambda out: ["../carets", str(out)], "cannot be the name of a suite; use letters, digits"),
-    "no such pair": (
-        lambda out: ["rad", str(out), "--hop", "rubber_cylinders"],
-        f'no HOP "rubber_cylinders" (did you mean "{HOP}"?); there are: ',
-    ),
-    "not a dataset": (
-        lambda out: ["rad", str(out / "hops")],
-        "not a dataset of clevrhope (it has no manifest.json)",
-    ),
-    "no folder": (lambda out: ["rad", str(out / "none")], "no such folder"),
-    "no entries": (lambda out: ["mine", str(out), "--templates", str(out / "hops")], "no JSON files"),
-    "unfinished": (unfinished, "not finished yet; run the dataset's build again"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_INPUT)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "caret {0}",
+        "covr {0}",
+        "../carets {0}",
+        "rad {0} --hop rubber_cylinders",
+        "mine {0} --templates {0}/hops",
+        "carets {0} --visual 3",
+    ],
+)
 def test_bad_input_is_an_error_in_a_sentence(
-    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+    words: str, folder: Path, suite_refused: Callable[..., None]
 ) -> None:
-    make_arguments, said = BAD_INPUT[name]
-    arguments = make_arguments(folder)
     before = tree(folder)
-    assert said in suite_refused(arguments, capsys)
+    suite_refused(*words.format(folder).split())
     assert tree(folder) == before
+
+
+def test_a_folder_that_is_not_finished_gets_no_suites(
+    folder: Path, suite_refused: Callable[..., None]
+) -> None:
+    path = Layout(folder).manifest
+    path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
+    suite_refused("rad", folder, code=1)
 
 
 def own_templates(to: Path) -> Path:
@@ -78,51 +75,46 @@ def own_templates(to: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, suite_refused: Callable[..., None]
 ) -> None:
     own = own_templates(tmp_path / "own")
     out = tmp_path / "out"
     build(request(out, **ASKED, templates=own))
-    err = suite_refused(["rad", str(out)], capsys)
-    assert "the dataset was made with other templates (own, fingerprint " in err
-    assert "such as own/suites/rad" in err
-    assert run_command(["suite", "rad", str(out), "--templates", str(own / "suites" / "rad"), "--quiet"]) == 0
+    suite_refused("rad", out)
+    make_suite(out, "rad", suite_files=own / "suites" / "rad")
     assert audit(out, templates=own).ok
 
 
 def test_a_suite_of_ones_own_does_not_take_the_name_of_another(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, tmp_path: Path, suite_refused: Callable[..., None]
 ) -> None:
     (tmp_path / "mine.json").write_text(json.dumps([ENTRY]))
-    err = suite_refused(["carets", str(folder), "--templates", str(tmp_path)], capsys)
-    assert f"carets is a suite of the package; give the one in {tmp_path} another name" in err
+    suite_refused("carets", folder, "--templates", tmp_path)
 
 
-EXIST = [{"type": "exist", "inputs": [0]}]
-
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "source": ({"source": ["zero_hops 0"]}, 'mine.json[0]: source: unknown family "zero_hops 0"'),
-    "family": ({"family": "zero_hop 11"}, 'mine.json[0]: family: unknown family "zero_hop 11"'),
-    "change": ({"change": {"<C>": "foils"}}, 'mine.json[0].change.<C>: "foils" is not an expression'),
-    "relation": ({"relation": {"is": "<Q>"}}, "mine.json[0].relation: "),
-    "when": ({"when": {"answer": ["jes"]}}, 'mine.json[0].when: unknown answer "jes"'),
-    "key": ({"sourc": ["all"]}, 'mine.json[0]: unknown key "sourc" (did you mean "source"?); known: test, '),
-    "number of a family": ({"source": ["one_hop 9"]}, "one_hop has the families 0 to 5"),
-    "text": (
-        {"source": ["zero_hop 0"], "then": EXIST, "text": ["Is there a thing?"]},
-        'mine.json[0]: text: "Is there a thing?" does not name <Z>',
-    ),
-    "refuted": ({"relation": "flip"}, "mine.json[0]: the relation does not hold: "),
+WRONG: dict[str, dict[str, Any]] = {
+    "source": {"source": ["zero_hops 0"]},
+    "family": {"family": "zero_hop 11"},
+    "change": {"change": {"<C>": "foils"}},
+    "relation": {"relation": {"is": "<Q>"}},
+    "when": {"when": {"answer": ["jes"]}},
+    "key": {"sourc": ["all"]},
+    "number of a family": {"source": ["one_hop 9"]},
+    "text": {
+        "source": ["zero_hop 0"],
+        "then": [{"type": "exist", "inputs": [0]}],
+        "text": ["Is there a thing?"],
+    },
+    "refuted": {"relation": "flip"},
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("changes", WRONG.values(), ids=WRONG)
 def test_a_wrong_entry_is_named_with_file_and_place(
-    folder: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    changes: dict[str, Any], folder: Path, tmp_path: Path, suite_refused: Callable[..., None]
 ) -> None:
-    changes, said = WRONG[name]
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "mine.json").write_text(json.dumps([{**ENTRY, **changes}]))
     before = tree(folder)
-    assert said in suite_refused(["mine", str(folder), "--templates", str(tmp_path / "mine")], capsys)
+    suite_refused("mine", folder, "--templates", tmp_path / "mine")
     assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import request
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
+from clevrhope.pipeline import build
 from clevrhope.scenes import SceneBatch, read_world
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -111,3 +113,14 @@ def test_each_part_of_a_datasheet_for_datasets_is_answered_from_the_files(layout
     for heading, facts in asked.items():
         for fact in facts:
             assert fact.lower() in parts[heading].lower(), (heading, fact)
+
+
+def test_a_datasheet_names_the_split_to_choose_settings_on(layout: Layout, tmp_path: Path) -> None:
+    sheet = layout.hop_datasheet("rubber_cylinder").read_text().replace("\\", "")
+    assert "Choose settings and checkpoints on `val_iid`, never on the test sets." in sheet
+    assert "the paper had no validation split" in sheet
+    assert "val_iid: 36 questions on 4 images; there is no rubber cylinder in any image" in sheet
+    build(request(tmp_path / "out", splits=("train", "complex_ood"), render=False))
+    sheet = Layout(tmp_path / "out").hop_datasheet("rubber_cylinder").read_text()
+    assert "Never choose settings or checkpoints on the test sets." in sheet
+    assert "val_iid" not in sheet.replace("\\", "")
