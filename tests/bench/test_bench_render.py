@@ -13,7 +13,6 @@ import pytest
 from benchmarks import render as bench_render
 from benchmarks.__main__ import run_benchmark
 from benchmarks.reference_images import reference_image, reference_scenes
-from benchmarks.render_images import difference
 from benchmarks.render_measures import excess_light, features, grain, grown, ssim
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
@@ -134,11 +133,3 @@ def test_ssim_is_one_for_the_same_and_falls_with_noise() -> None:
     noisy = np.clip(image.astype(int) + noise, 0, 255).astype(np.uint8)
     assert ssim(image, image) == pytest.approx(1.0)
     assert 0.1 < ssim(image, noisy) < 0.8
-
-
-def test_differences_are_enlarged_and_black_where_there_are_none() -> None:
-    a = np.full((2, 2, 3), 100, dtype=np.uint8)
-    b = a.copy()
-    b[0, 0] = (103, 97, 200)
-    assert difference(a, b)[0, 0].tolist() == [24, 24, 255]
-    assert not difference(a, b)[1].any()

@@ -62,12 +62,6 @@ def test_checking_blender_does_not_load_blender() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_bpy_is_imported_by_what_runs_in_processes_of_its_own_alone() -> None:
-    package = Path(libraries.__file__).parents[1]
-    users = {path.name for path in package.rglob("*.py") if "\nimport bpy" in path.read_text()}
-    assert users == {"scene.py", "blend_reader.py"}
-
-
 def made_environment(folder: Path) -> Path:
     """An environment of its own that has this one's libraries, Blender among them; gives its interpreter."""
     venv.create(folder, symlinks=True, with_pip=False)

@@ -9,9 +9,7 @@ from building import stamps
 from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import (
-    OWN_PREFIX,
     WorkingFolder,
-    is_temporary,
     sweep,
     temporary_path,
     write_whole,
@@ -118,15 +116,6 @@ def test_images_are_found_by_their_names_and_others_passed_over(tmp_path: Path) 
     assert images_of(tmp_path / "none", "train") == {}
     (folder / "HOPE_[a-z]*_000005.passes").write_text("")
     assert list(numbered_files(folder, "HOPE_[a-z]*_", ".passes")) == [5]
-
-
-def test_a_temporary_name_has_the_prefix_and_the_name_that_it_will_have() -> None:
-    path = temporary_path(Path("hops/none/train.h5"))
-    assert path == Path("hops/none/.clevrhope-train.h5.partial")
-    assert is_temporary(path.name)
-    for name in (".train.h5.partial", ".clevrhope-train.h5", "clevrhope-x.partial", ".download.partial"):
-        assert not is_temporary(name)
-    assert OWN_PREFIX == ".clevrhope-"
 
 
 def test_sweeping_takes_half_written_files_of_the_folders_that_are_named(tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """What tests of training share: a demo with images that need no renderer, its pixels, short runs on it."""
 
 import json
+import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,6 +64,15 @@ def log(folder: Path) -> list[dict[str, Any]]:
         {name: value for name, value in line.items() if name not in CLOCKED}
         for line in rows(folder / "log.jsonl")
     ]
+
+
+def start_command(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Starts a command in a process of its own, which can import the models of these tests."""
+    code = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": paths, **environment}
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
 
 
 class StopsAt:

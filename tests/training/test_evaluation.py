@@ -1,11 +1,8 @@
 """Predictions of trained runs: what is in the files, and what does not fit together."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from building import build_demo
-from short_runs import HOP, Train, rows
+from short_runs import HOP, Train, rows, start_command
 
 import clevrhope
 from clevrhope.__main__ import run_command
@@ -277,26 +274,13 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     assert "complex_ood" in capsys.readouterr().out
 
 
-COMMAND = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: Path) -> None:
     run(model="tiny_models:Dawdles", size=40, updates=2)
     begun = tmp_path / "begun"
-    here = str(Path(__file__).parent)
-    environment = {
-        **os.environ,
-        **{"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])},
-        "DAWDLES_AT": str(begun),
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "evaluate", str(tmp_path / "run"), "--device", "cpu", "--quiet"],
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = ["evaluate", str(tmp_path / "run"), "--device", "cpu", "--quiet"]
+    process = start_command(*command, DAWDLES_AT=str(begun))
     wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
     process.send_signal(number)
     _, told = process.communicate(timeout=HANG_S)

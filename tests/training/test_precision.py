@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import Train, stopped_states, weights
+from short_runs import Train, check_resumes, stopped_states, weights
 
 from clevrhope.dataset.binding import BindingError
 from clevrhope.errors import ConfigError
@@ -24,34 +24,31 @@ CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
 
 @pytest.mark.parametrize(
-    ("capabilities", "there"),
+    ("capabilities", "has_bfloat16"),
     [
         ({"avx2": True, "avx512_bf16": False, "amx_bf16": False}, False),
         ({"avx512_bf16": True}, True),
         ({"amx_bf16": True, "avx512_bf16": False}, True),
         ({"architecture": "arm64", "bf16": True}, True),
+        (None, False),  # a version of torch that cannot tell
     ],
 )
 def test_a_recipes_bfloat16_is_taken_where_the_cpu_has_it(
-    capabilities: dict[str, object], there: bool, monkeypatch: pytest.MonkeyPatch
+    capabilities: dict[str, object] | None, has_bfloat16: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(torch, "cpu", SimpleNamespace(get_capabilities=lambda: capabilities))
-    assert chosen_precision(None, "bf16", CPU) == ("bf16" if there else "float32")
+    functions = {} if capabilities is None else {"get_capabilities": lambda: capabilities}
+    monkeypatch.setattr(torch, "cpu", SimpleNamespace(**functions))
+    assert chosen_precision(None, "bf16", CPU) == ("bf16" if has_bfloat16 else "float32")
     assert chosen_precision(None, "float32", CPU) == "float32"
     assert chosen_precision("bf16", "float32", CPU) == "bf16", "what is asked for is done"
 
 
-def test_where_torch_cannot_tell_it_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch, "cpu", SimpleNamespace())
-    assert chosen_precision(None, "bf16", CPU) == "float32"
-
-
-@pytest.mark.parametrize("there", [False, True])
-def test_so_it_is_on_a_gpu(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("has_bfloat16", [False, True])
+def test_so_it_is_on_a_gpu(has_bfloat16: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        torch.cuda, "is_bf16_supported", lambda including_emulation: there and not including_emulation
+        torch.cuda, "is_bf16_supported", lambda including_emulation: has_bfloat16 and not including_emulation
     )
-    assert chosen_precision(None, "bf16", GPU) == ("bf16" if there else "float32")
+    assert chosen_precision(None, "bf16", GPU) == ("bf16" if has_bfloat16 else "float32")
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -138,8 +135,6 @@ def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_on_a_gpu_a_deterministic_run_is_the_same_again_and_resumes(run: Any, tmp_path: Any) -> None:
-    from short_runs import check_resumes, weights
-
     usual = {"device": "cuda", "deterministic": True}
     run("again", **usual)
     check_resumes(run, tmp_path, 17, **usual)

@@ -56,8 +56,16 @@ def test_a_later_stages_loss_is_tried_first(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_loss_may_be_an_array_of_one_number(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Late, "other", lambda self, batch: self.loss(batch)[None])
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda model, batch: model.loss(batch)[None],
+        lambda model, batch: model.predict(batch).logsumexp(1).topk(8).values.mean(),
+    ],
+    ids=["an array of one number", "of the whole batch"],
+)
+def test_a_loss_may_be(other: Any, run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Late, "other", other)
     assert run(model="test_rehearsal:Late").updates == 4
 
 
@@ -107,14 +115,6 @@ def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         run(model="test_rehearsal:Late")
     assert not (tmp_path / "run").exists()
-
-
-def test_a_loss_may_need_a_whole_batch(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    def hardest(self: Late, batch: Batch) -> Any:
-        return self.predict(batch).logsumexp(1).topk(8).values.mean()
-
-    monkeypatch.setattr(Late, "other", hardest)
-    assert run(model="test_rehearsal:Late").updates == 4
 
 
 def test_ways_of_writing_programs_are_tried(

@@ -1,10 +1,8 @@
 """Whole runs: the same seed gives the same weights, stopped or not; what is written; what is refused."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from hashlib import sha256
@@ -17,7 +15,18 @@ torch = pytest.importorskip("torch")
 
 from building import build_demo
 from safetensors.torch import load_file, save_file
-from short_runs import HOP, StopsAt, Train, check_resumes, info, log, rows, stopped_states, weights
+from short_runs import (
+    HOP,
+    StopsAt,
+    Train,
+    check_resumes,
+    info,
+    log,
+    rows,
+    start_command,
+    stopped_states,
+    weights,
+)
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
@@ -150,14 +159,11 @@ def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_
     words = f"train tiny_models:Slow {dataset} --hop {HOP} --size 100 --seed 3 --updates 60"
     arguments = words.split()
     arguments += ["--save-every", "7", "--device", "cpu", "--out", str(out), "--quiet"]
-    code = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
-    here = str(Path(__file__).parent)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])}
-    process = subprocess.Popen([sys.executable, "-c", code, *arguments], env=environment)
+    process = start_command(*arguments)
     while process.poll() is None and not list((out / "state").glob("[!.]*")):
         time.sleep(0.002)
     process.kill()
-    process.wait()
+    process.communicate()
     # Whatever a kill can leave: half a file, half a state.
     (out / "weights").mkdir(exist_ok=True)
     (out / "weights/.clevrhope-last.safetensors.partial").write_bytes(b"half")
