@@ -1,14 +1,14 @@
 """A suite of paired tests written beside a folder of `made_folder`, small enough to be scored by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from made_folder import POOLS
+from made_folder import POOLS, Rows
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_kinds import PAIRS, TIERS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import read_vocab, write_vocab
@@ -97,6 +97,26 @@ def write_suite(
         writer.append(arrays)
     write_vocab(layout.suite_vocab(hop, name), vocab)
     return path
+
+
+Answer = Callable[[str, str], str]
+"""The answer from the name of a test, "" for a question of a split, and the right answer."""
+
+
+def suite_answers(folder: Path, hop: str, suite: str, answer: Answer) -> Rows:
+    """Predictions about the questions of the splits that a suite is of, and about those that it made."""
+    layout = Layout(folder)
+    names = read_vocab(layout.vocab).answers()
+    rows: Rows = []
+    for path in sorted(layout.suite(hop, suite).glob("*.h5")):
+        pairs = read_table(path, PAIRS)
+        place = {"hop": hop, "split": path.stem}
+        for k, right in enumerate(read_table(layout.questions_h5(hop, path.stem)).answers.tolist()):
+            rows.append({**place, "question_index": k, "answer": answer("", names[right])})
+        for k in np.flatnonzero(pairs.orig_idxs < 0).tolist():
+            given = answer(pairs.tests[pairs.test[k]], names[pairs.answers[k]])
+            rows.append({**place, "suite": suite, "question_index": k, "answer": given})
+    return rows
 
 
 def percents(scores: Scores) -> dict[str, float | None]:

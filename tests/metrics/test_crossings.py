@@ -1,19 +1,14 @@
 """Crossings beside their controls and groups of all values: by hand, and simulated models on a real suite."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from made_folder import write_lines
 from made_pairs import ANSWERS, NO, YES, ints
+from made_suite import Answer, suite_answers
 
 from clevrhope.__main__ import run_command
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS
 from clevrhope.metrics.pairs import score_groups
@@ -56,28 +51,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-Model = Callable[[str, str], str]
-"""The answer from the name of a test, "" for a question of a split, and the right answer."""
-
-
-def predictions(folder: Path, model: Model) -> list[dict[str, Any]]:
-    layout = Layout(folder)
-    pairs = read_table(layout.suite_h5(HOP, "holdout", OOD), PAIRS)
-    names = read_vocab(layout.vocab).answers()
-    rows = []
-    own = read_table(layout.questions_h5(HOP, OOD)).answers.tolist()
-    for k, answer in enumerate(own):
-        rows.append({"hop": HOP, "split": OOD, "question_index": k, "answer": model("", names[answer])})
-    for k in np.flatnonzero(pairs.orig_idxs < 0).tolist():
-        test, right = pairs.tests[pairs.test[k]], names[pairs.answers[k]]
-        place = {"hop": HOP, "split": OOD, "suite": "holdout", "question_index": k}
-        rows.append({**place, "answer": model(test, right)})
-    return rows
-
-
-def scores(folder: Path, file: Path, model: Model) -> SplitScores:
-    file.write_text("".join(json.dumps(row) + "\n" for row in predictions(folder, model)))
-    return score_suite(folder, "holdout", file, seed=1, bootstrap=0).condition(HOP).splits[OOD]
+def scores(folder: Path, file: Path, model: Answer) -> SplitScores:
+    given = write_lines(file, suite_answers(folder, HOP, "holdout", model))
+    return score_suite(folder, "holdout", given, seed=1, bootstrap=0).condition(HOP).splits[OOD]
 
 
 def values(scored: SplitScores) -> dict[str, tuple[float | None, ...]]:

@@ -66,14 +66,3 @@ def test_simulated_nulls_are_rejected_at_no_more_than_five_per_cent() -> None:
     assert n_flips / n_experiments <= 0.05 + 0.017
     assert n_flips / n_experiments >= 0.03
     assert n_interval / n_experiments <= 0.05 + 0.017
-
-
-@pytest.mark.slow
-def test_the_detectable_effect_is_found_as_often_as_it_says() -> None:
-    generator = np.random.default_rng(12)
-    found, n_experiments = 0, 400
-    effects = [mean_slope(simulated(0.0, 8, generator)).detectable for _ in range(100)]
-    for _ in range(n_experiments):
-        each = mean_slope(simulated(float(np.mean(effects)), 8, generator))
-        found += each.interval.low > 0
-    assert 0.65 < found / n_experiments < 0.95

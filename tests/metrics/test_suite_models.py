@@ -3,19 +3,15 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from made_folder import Rows, write_lines
-from made_suite import n_pairs, percents
+from made_folder import write_lines
+from made_suite import n_pairs, percents, suite_answers
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_kinds import PAIRS
-from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics.baselines import baseline
 from clevrhope.metrics.suites import score_suite
 
@@ -33,41 +29,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-Model = Callable[[str, int], str]
-"""The answer to a question from its right answer and from how often its cell and text mention the pair."""
-
-
-def predictions(folder: Path, suite: str, model: Model, hop: str = HOP) -> Rows:
-    """A model's predictions about the questions of the splits and those that the suite made."""
-    layout = Layout(folder)
-    names = read_vocab(layout.vocab).answers()
-    rows: Rows = []
-    for path in sorted(layout.suite(hop, suite).glob("*.h5")):
-        pairs = read_table(path, PAIRS)
-        own = read_table(layout.questions_h5(hop, path.stem)).answers.tolist()
-        mentions = np.zeros(len(own), dtype=int)
-        of_row = np.where(np.arange(len(pairs)) % 2 == 0, pairs.cell >> 1, pairs.cell & 1)
-        mentions[pairs.orig_idxs[pairs.orig_idxs >= 0]] = of_row[pairs.orig_idxs >= 0]
-        place = {"hop": hop, "split": path.stem}
-        rows += [
-            {**place, "question_index": k, "answer": model(names[number], int(mentions[k]))}
-            for k, number in enumerate(own)
-        ]
-        rows += [
-            {
-                **place,
-                "suite": suite,
-                "question_index": k,
-                "answer": model(names[pairs.answers[k]], int(of_row[k])),
-            }
-            for k in np.flatnonzero(pairs.orig_idxs < 0).tolist()
-        ]
-    return rows
-
-
 @pytest.mark.parametrize(("suite", "hop"), [("carets", HOP), ("rad", HOP), ("rad", "none")])
 def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path, suite: str, hop: str) -> None:
-    given = write_lines(tmp_path / "p.jsonl", predictions(built, suite, lambda right, _: right, hop))
+    given = write_lines(tmp_path / "p.jsonl", suite_answers(built, hop, suite, lambda _, right: right))
     scores = score_suite(built, suite, given, seed=1, bootstrap=0)
     for split in scores.condition(hop).splits.values():
         assert set(percents(split.mean).values()) == {100.0}
@@ -119,7 +83,7 @@ def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path
 def test_the_command_prints_tables_or_one_object(
     built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: "yes"))
+    given = write_lines(tmp_path / "p.jsonl", suite_answers(built, HOP, "carets", lambda _, right: "yes"))
     options = ["--suite", "carets", "--seed", "9", "--bootstrap", "20", "--quiet"]
     ask = ["score", str(built), str(given), *options]
     assert run_command([*ask, "--json"]) == 0
@@ -149,7 +113,7 @@ def test_the_command_prints_tables_or_one_object(
 
 def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Path) -> None:
     """By the programs and answers in the question files, which are of other code than the scores."""
-    given = write_lines(tmp_path / "p.jsonl", predictions(built, "carets", lambda right, _: right, HOP))
+    given = write_lines(tmp_path / "p.jsonl", suite_answers(built, HOP, "carets", lambda _, right: right))
     split = score_suite(built, "carets", given, seed=1, bootstrap=0).condition(HOP).splits["complex_iid"]
     path = Layout(built).suite(HOP, "carets") / "complex_iid_questions.json"
     rows = json.loads(path.read_text())["questions"]

@@ -14,7 +14,6 @@ from clevrhope.experiments.build_files import subset_templates, subset_values
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
-from clevrhope.experiments.run import run_experiment
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 from wording import refused
@@ -119,29 +118,6 @@ def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_pa
     mine = tmp_path / "paper.toml"
     mine.write_bytes(paper.read_bytes())
     assert read_experiment(mine).datasets[1].features[0].weights == str(tmp_path / weights)
-
-
-def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) -> None:
-    grid.write_text(GRID.replace("seed = 3", 'seed = 3\ntemplates = ["zero_hops"]'))
-    with refused(ConfigError):
-        run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
-
-
-@pytest.mark.parametrize(
-    "added",
-    [
-        'templates = ["zero_hop"]\nasks = ["cuont"]',
-        'mentions = ["colour"]',
-        'values = { sizes = ["large", "lage"] }',
-        'values = { size = ["large"] }',
-    ],
-)
-def test_questions_and_values_that_there_are_none_of_are_named(
-    grid: Path, tmp_path: Path, added: str
-) -> None:
-    grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
-    with refused(ConfigError):
-        run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
 
 
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
