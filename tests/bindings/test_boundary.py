@@ -71,12 +71,6 @@ def test_impossible_constraints_are_named(config: str) -> None:
         world_of(config)
 
 
-def test_constraints_that_nothing_meets_say_which_one_failed() -> None:
-    world = world_of('{"min_pixels": 60000, "max_restarts": 20}')
-    with refused(SceneError):
-        _core.sample_scenes(world, seed=0, pool="train", indices=np.array([3], dtype=np.uint64))
-
-
 def test_each_domain_has_its_error_class() -> None:
     with refused(VocabularyError) as raised:
         _core.Vocabulary(b'{"sizes": {"large": 0.7}}', file="colours.json")
@@ -98,12 +92,5 @@ def test_a_scene_is_a_function_of_its_index(world: _core.World) -> None:
     assert batch.take(np.array([2, 0], dtype=np.uint32)).indices.tolist() == [2, 5]
     other = _core.sample_scenes(world, seed=4, pool="train", indices=indices[1:2])
     assert other.json_rows() != alone.json_rows()
-
-
-def test_scenes_survive_json(world: _core.World) -> None:
-    batch = _core.sample_scenes(world, seed=0, pool="test_ood", indices=np.arange(20, dtype=np.uint64))
-    again = _core.SceneBatch.from_json(world.vocabulary, batch.to_json(), file="scenes.json")
-    assert again.json_rows() == batch.json_rows()
-    assert again.n_objects.tolist() == batch.n_objects.tolist()
     with refused(IndexError):
         batch.take(np.array([0, 20], dtype=np.uint32))

@@ -32,27 +32,14 @@ def step(function: str, *inputs: int, value: str = "") -> dict[str, Any]:
     return {"function": function, "inputs": list(inputs), "value_inputs": [value] if value else []}
 
 
-def question(
-    text: str, answer: str, image: int, family: int, program: list[dict[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "question": text,
-        "answer": answer,
-        "image_index": image,
-        "question_family_index": family,
-        "program": program,
-    }
+def question(*values: Any) -> dict[str, Any]:
+    names = ("question", "answer", "image_index", "question_family_index", "program")
+    return dict(zip(names, values, strict=True))
 
 
-def solid(size: str, color: str, material: str, shape: str) -> dict[str, Any]:
-    return {
-        "color": color,
-        "size": size,
-        "rotation": 1.5,
-        "shape": shape,
-        "3d_coords": [0, 0, 0],
-        "material": material,
-    }
+def solid(*values: str) -> dict[str, Any]:
+    named = zip(("size", "color", "material", "shape"), values, strict=True)
+    return {**dict(named), "rotation": 1.5, "3d_coords": [0, 0, 0]}
 
 
 QUESTIONS = [
