@@ -164,18 +164,6 @@ def test_it_works_without_the_script(open_page: Callable[..., Any], address: str
     page.close()
 
 
-def test_filters_and_models_are_used_by_their_labels(page: Any, address: str) -> None:
-    open_list(page, address, f"hop={HOP}&split=complex_iid")
-    page.get_by_label("Words in the question").fill("red")
-    page.get_by_label("Result").select_option("b-only")
-    follow(page, page.get_by_role("button", name="Show"))
-    texts = page.locator("ol.lines .text").all_text_contents()
-    assert texts
-    assert all("red" in text for text in texts)
-    follow(page, page.get_by_role("link", name="Clear the filters"))
-    assert "72 questions" in page.locator("p.count").text_content()
-
-
 PAGES = (
     "",
     f"questions?hop={HOP}&split=complex_iid",

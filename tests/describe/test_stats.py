@@ -200,16 +200,6 @@ def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
     assert expected.items() <= measured.items()
 
 
-def test_the_pair_is_where_the_splits_say(demo: Path) -> None:
-    source = StatsFolder(demo)
-    pair = (("material", "rubber"), ("shape", "cylinder"))
-    assert source.of_group("rubber_cylinder")["held_out"] == dict(pair)
-    for split, share in {"train": 0, "complex_iid": 0, "complex_ood": 1, "minimal_ood": 0.25}.items():
-        measured = source.measure("rubber_cylinder", split)
-        n_images = by_values(measured).get(frozenset(pair), {"images": 0})["images"]
-        assert n_images == share * measured["images"]
-
-
 def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
     row = '{"image_index":7,"objects":[{"shape":"cube","3d_coords":[0,0,0]},{"3d_coords":[0,0,0]}]}'
     path = tmp_path / "0000.json"

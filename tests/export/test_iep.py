@@ -17,7 +17,7 @@ from clevrhope.export import export
 class Loader:
     """One split: all of the questions in memory as int64, images by row when they are asked for."""
 
-    def __init__(self, folder: Path, split: str, *, families: list[int] | None = None) -> None:
+    def __init__(self, folder: Path, split: str) -> None:
         vocab = json.loads((folder / "vocab.json").read_text())
         self.words, self.functions, self.names = (
             {number: token for token, number in vocab[f"{kind}_token_to_idx"].items()}
@@ -25,13 +25,9 @@ class Loader:
         )
         assert [vocab["question_token_to_idx"][name] for name in ("<NULL>", "<START>", "<END>")] == [0, 1, 2]
         with h5py.File(folder / f"{split}_questions.h5", "r") as file:
-            kept = np.ones(len(file["answers"]), dtype=bool)
-            if families is not None:
-                kept = np.isin(np.asarray(file["question_families"]), families)
-            self.questions, self.programs, self.answers, self.image_idxs, self.orig_idxs = (
-                np.asarray(file[name], dtype=np.int64)[kept]
-                for name in ("questions", "programs", "answers", "image_idxs", "orig_idxs")
-            )
+            names = ("questions", "programs", "answers", "image_idxs", "orig_idxs", "question_families")
+            arrays = [np.asarray(file[name], dtype=np.int64) for name in names]
+        self.questions, self.programs, self.answers, self.image_idxs, self.orig_idxs, self.families = arrays
 
     def decoded(self, row: np.ndarray, names: dict[int, str]) -> list[str]:
         tokens = [names[token] for token in row.tolist()]
@@ -50,6 +46,7 @@ def test_tokens_answers_and_images_are_those_of_the_questions(
         loader = Loader(out, split)
         wanted = truth.questions(split)
         assert loader.orig_idxs.tolist() == list(range(len(wanted)))
+        assert loader.families.tolist() == [question["question_family_index"] for question in wanted]
         with h5py.File(out / f"{split}_images.h5", "r") as file:
             assert file["images"].shape[0] == len({question["image_index"] for question in wanted})
             for k, question in enumerate(wanted):
@@ -60,11 +57,3 @@ def test_tokens_answers_and_images_are_those_of_the_questions(
                 assert loader.names[int(loader.answers[k])] == question["answer"]
                 image = np.asarray(file["images"][loader.image_idxs[k]], dtype=np.float32)
                 np.testing.assert_array_equal(image, truth.pixels(question["image_filename"]))
-
-
-def test_families_can_be_chosen(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
-    export(png_dataset, tmp_path / "out", format="iep", hops=[HOP], splits=["train"])
-    wanted = truth.questions("train")
-    family = wanted[0]["question_family_index"]
-    chosen = Loader(tmp_path / "out", "train", families=[family]).orig_idxs.tolist()
-    assert chosen == [k for k, each in enumerate(wanted) if each["question_family_index"] == family]

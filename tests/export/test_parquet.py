@@ -298,14 +298,6 @@ def test_the_cards_head_has_features_and_sizes_as_datasets_finds_them(
         assert datasets.Features.from_dict(stored) == named.features
 
 
-@pytest.mark.usefixtures("offline")
-def test_answers_have_the_numbers_that_load_gives(png_dataset: Path, tmp_path: Path) -> None:
-    export(png_dataset, tmp_path / "out", format="parquet", hops=[HOP], splits=["complex_ood"])
-    rows = load(tmp_path / "out", HOP, cache=tmp_path / "cache", split="complex_ood")
-    wanted = clevrhope.load(png_dataset, HOP, "complex_ood")
-    assert list(rows["answer"]) == [item["answer"] for item in wanted]
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("offline")
 def test_masks_are_those_of_the_folder(dataset: Path, tmp_path: Path) -> None:
