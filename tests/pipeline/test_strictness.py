@@ -15,6 +15,7 @@ from clevrhope.audit.leaks.report import LeakReport
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import build
+from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
 from wording import refused
 
@@ -139,6 +140,8 @@ def test_a_folder_is_bound_to_it(described: Path, strict: Path, asked: dict[str,
 @pytest.mark.slow
 def test_our_own_templates_and_nothing_held_out(tmp_path: Path, make: Make) -> None:
     asked = {"hops": (HOP, "none"), "strictness": "implied", "render": False}
+    plan = make_plan(request(tmp_path / "out", **asked))
+    assert "(--strictness implied)" in "\n".join(plan_lines(plan))
     make(tmp_path / "out", **asked)
     make(tmp_path / "plain", hops=("none",), render=False)
     for split in ("train", "val", "test"):
