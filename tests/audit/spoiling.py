@@ -14,10 +14,11 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clevrhope.audit import CheckResult, Report
+from clevrhope.audit import CheckResult, Report, audit
 from clevrhope.audit.run import BESIDE_CLEVR, STAGES
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
+from wording import check_words
 
 Row = dict[str, Any]
 Arrays = dict[str, Any]
@@ -38,6 +39,13 @@ OF_CLEVR = [line.name for line in BESIDE_CLEVR]
 
 def failed(report: Report) -> dict[str, CheckResult]:
     return {each.name: each for each in report.checks if each.result == "failed"}
+
+
+def check_faults(root: Path) -> None:
+    """Audits a spoilt folder: the lines that fail and the first faults of each are those of the snapshot."""
+    lines = failed(audit(root)).values()
+    assert lines
+    check_words("\n".join(f"{line.name}: {fault}" for line in lines for fault in line.faults[:3]))
 
 
 def build_small(out: Path) -> None:

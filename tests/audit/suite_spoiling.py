@@ -8,9 +8,8 @@ from typing import Any
 
 import h5py
 import numpy as np
-from spoiling import SUITES, Arrays, Row, Spoilt, failed
+from spoiling import SUITES, Arrays, Row, Spoilt
 
-from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
@@ -82,13 +81,3 @@ def without_pairs(arrays: Arrays, pairs: Any) -> None:
         kept = np.delete(values.reshape(-1, 2, *values.shape[1:]), pairs, axis=0)
         arrays[name] = kept.reshape(-1, *values.shape[1:])
     arrays["pair_idxs"] = np.repeat(np.arange(len(arrays["pair_idxs"]) // 2, dtype=np.int32), 2)
-
-
-def find(data: SpoiltSuite, file: str, lines: str) -> None:
-    """Looks where a fault is found: on these lines, each of which names the file."""
-    found = failed(audit(data.root))
-    for line in lines.split(", "):
-        assert line in found, {name: str(each.faults[0]) for name, each in found.items()}
-        assert file in {fault.file for fault in found[line].faults}, line
-    # Questions of the dataset itself are as they were.
-    assert found.keys() <= {*OF_SUITES, "counts"}

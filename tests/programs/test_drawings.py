@@ -2,12 +2,12 @@
 
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clevrhope import Program, Scene, SceneSet, sample_scenes, trace
+from clevrhope.look.definition import read_look
 from clevrhope.programs.graph import MAX_LABEL, program_svg
 from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg, swatch_svg
 
@@ -217,9 +217,13 @@ def test_names_are_escaped() -> None:
     assert max(map(len, centres(long))) == MAX_LABEL
 
 
-def test_scene_gives_its_reprs(tmp_path: Path) -> None:
+def test_what_objects_show_of_themselves() -> None:
+    shown = "count(union(filter_color[red](scene), filter_shape[cube](scene)))"
+    assert repr(Program(shown)) == f"Program({shown})"
+    assert repr(read_look()) == "Look(2 sizes, 8 colors, 2 materials, 3 shapes)"
     (scene,) = sample_scenes([3], seed=1)
     assert scene.content["image_index"] == 3
+    assert repr(scene) == f"Scene({len(scene)} objects)"
     (question, *_) = scene.ask(1, seed=1)
     assert repr(question) == f"Question({question.text!r}, answer={question.answer!r})"
     assert question.text in Tags(question._repr_html_()).text

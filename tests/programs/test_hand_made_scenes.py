@@ -1,6 +1,7 @@
 """A hand-made scene needs what a program asks for, and no more."""
 
 import json
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -99,15 +100,10 @@ def test_relations_follow_from_coordinates() -> None:
     world = scenes.read_world(constraints={"directions": "clevr"})
     for scene in json.loads(scenes.sample_scenes(20, seed=4, world=world).to_json()):
         assert scene["directions"] == default_directions()
-        bare = {"objects": [{"3d_coords": item["3d_coords"]} for item in scene["objects"]]}
-        for number, item in enumerate(scene["objects"]):
-            bare["objects"][number]["size"] = item["size"]
-            bare["objects"][number]["color"] = item["color"]
-        for relation in RELATIONS:
-            program = Program(f"count(relate[{relation}](unique(filter_size[small](scene))))")
-            assert result(program, bare) == result(program, scene)
-        for relation in RELATIONS:
-            program = Program(f"count(relate[{relation}](unique(filter_color[red](scene))))")
+        kept = ("3d_coords", "size", "color")
+        bare = {"objects": [{key: item[key] for key in kept} for item in scene["objects"]]}
+        for relation, one in product(RELATIONS, ("filter_size[small]", "filter_color[red]")):
+            program = Program(f"count(relate[{relation}](unique({one}(scene))))")
             assert result(program, bare) == result(program, scene)
 
 
@@ -130,15 +126,12 @@ def test_a_scene_is_read_once_for_programs_of_all_kinds() -> None:
 
 WHOLE: dict[str, Any] = {
     "objects": [
-        {"size": "large", "color": "red", "material": "metal", "shape": "cube", "3d_coords": [-1.5, 0, 0.7]},
-        {
-            "size": "small",
-            "color": "blue",
-            "material": "rubber",
-            "shape": "sphere",
-            "3d_coords": [1, 1, 0.35],
-        },
-        {"size": "small", "color": "cyan", "material": "rubber", "shape": "cube", "3d_coords": [1, -1, 0.35]},
+        {**dict(zip(VALUES, values.split(), strict=True)), "3d_coords": place}
+        for values, place in (
+            ("large red metal cube", [-1.5, 0, 0.7]),
+            ("small blue rubber sphere", [1, 1, 0.35]),
+            ("small cyan rubber cube", [1, -1, 0.35]),
+        )
     ]
 }
 
@@ -164,17 +157,11 @@ def test_a_hand_made_scene_is_rendered() -> None:
         CheckedScene({"objects": [{"color": "red", "3d_coords": [0, 0, 1]}]}).render()
 
 
+ONE_RELATION = {"objects": [{}], "relationships": {"left": 3}}
+
+
 @pytest.mark.parametrize(
-    "given",
-    [
-        3,
-        None,
-        {},
-        {"scenes": 3},
-        {"objects": 3},
-        {"objects": [3]},
-        {"objects": [{}], "relationships": {"left": 3}},
-    ],
+    "given", [3, None, {}, {"scenes": 3}, {"objects": 3}, {"objects": [3]}, ONE_RELATION]
 )
 def test_messages_about_one_scene_speak_of_one(given: Any) -> None:
     with refused(SceneError):
@@ -190,55 +177,31 @@ def test_messages_of_questions_about_one_scene_speak_of_one() -> None:
         CheckedScene(content).ask(seed=1)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        None,
-        WHOLE,
-        {"scenes": [WHOLE]},
-        "ab",
-        [WHOLE, 3],
-        [{}, WHOLE],
-    ],
-)
+@pytest.mark.parametrize("given", [None, WHOLE, {"scenes": [WHOLE]}, "ab", [WHOLE, 3], [{}, WHOLE]])
 def test_what_is_no_set_of_scenes(given: Any) -> None:
     with refused(SceneError):
         SceneSet(given)
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        {"seed": -1},
-        {"seed": 1 << 64},
-        {"seed": 1, "n": -1},
-        {"seed": 1, "n": 1.5},
-    ],
+    "arguments", [{"seed": -1}, {"seed": 1 << 64}, {"seed": 1, "n": -1}, {"seed": 1, "n": 1.5}]
 )
 def test_numbers_of_questions_that_are_wrong(arguments: dict[str, Any]) -> None:
     with refused(ConfigError):
         CheckedScene(WHOLE).ask(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("indices", "seed"),
-    [
-        (2, -1),
-        (-2, 1),
-        (True, 1),
-        (1.5, 1),
-        (None, 1),
-        ("ab", 1),
-        ([0, -1], 1),
-        ([1.5], 1),
-        (np.asarray([0.5]), 1),
-        ([1 << 64], 1),
-    ],
-)
-def test_indices_of_scenes_that_are_wrong(indices: Any, seed: int) -> None:
-    for sample in (sample_scenes, scenes.sample_scenes):
-        with refused(ConfigError):
-            sample(indices, seed=seed)
+@pytest.mark.parametrize("indices", [-2, True, 1.5, None, "ab", [0, -1], [1.5], np.asarray([0.5]), [1 << 64]])
+def test_indices_of_scenes_that_are_wrong(indices: Any) -> None:
+    with refused(ConfigError):
+        sample_scenes(indices, seed=1)
+    with refused(ConfigError):
+        scenes.sample_scenes(indices, seed=1)
+
+
+def test_a_seed_of_scenes_that_is_wrong() -> None:
+    with refused(ConfigError):
+        sample_scenes(2, seed=-1)
 
 
 def test_indices_of_scenes_may_be_of_numpy() -> None:

@@ -107,14 +107,7 @@ def test_a_batch_numbers_relations_behind_the_answers_of_one_image() -> None:
         _core.execute_batch(program._handle, sets, numbers[0][:1], np.array([3], np.uint32))
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        [-1, -1],
-        [0, 0],
-        [2, -1],
-    ],
-)
+@pytest.mark.parametrize("row", [[-1, -1], [0, 0], [2, -1]])
 def test_rows_that_are_no_sets_are_refused(row: list[int]) -> None:
     graphs = _core.SceneGraphs.joined(default_vocabulary(), [Scene(scene)._handle for scene in SCENES])
     with refused(SceneError):

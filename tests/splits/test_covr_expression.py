@@ -99,14 +99,6 @@ def test_nesting_has_an_end(opening: str) -> None:
     assert len(list(leaves(parsed(" & ".join(["compscope"] * 10_000))))) == 10_000
 
 
-def test_leaves_come_from_left_to_right() -> None:
-    assert list(leaves(parsed("!(compscope | lexical-3) & lexical:red+cube"))) == [
-        A,
-        Draw(3),
-        NamedPair(("cube", "red")),
-    ]
-
-
 def expressions() -> st.SearchStrategy[str]:
     """Expressions that Python reads too, with its own words in place of the signs."""
     return st.recursive(

@@ -101,6 +101,8 @@ def test_a_pair_that_does_not_occur_is_an_error() -> None:
         bind_predicate("num-3 | lexical:red+blue", train=train, dev=PLAIN_DEV)
     with refused(ConfigError):
         bind_predicate("num-3 | num-4", train=train, dev=PLAIN_DEV)
+    with refused(SplitError):
+        bind_predicate("num-3 & !lexical-2", train=train, dev=train)
 
 
 def with_pairs(split: str) -> Description:
@@ -118,13 +120,6 @@ def test_a_draw_holds_out_the_questions_that_name_its_pairs() -> None:
     assert holds.mean() == predicate.draws[1].share == 0.25
     rows = select_rows(predicate, train=train, dev=dev, test=train)
     assert (len(rows.train), len(rows.test)) == (600, 200)
-
-
-def test_a_draw_is_made_only_where_it_is_named() -> None:
-    train = described([HAS, LACKS])
-    assert bind_predicate("num-3", train=train, dev=train).draws == {}
-    with refused(SplitError):
-        bind_predicate("num-3 & !lexical-2", train=train, dev=train)
 
 
 def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
