@@ -141,10 +141,6 @@ FILES: dict[str, tuple[Prepare, str]] = {
         "--templates {0}/templates",
     ),
     "forty objects": (written("mine.toml", "[world]\nmax_objects = 40"), "--config {0}/mine.toml"),
-    "pixels that nothing has": (
-        written("mine.toml", "[world]\nmin_pixels = 150000"),
-        "--config {0}/mine.toml",
-    ),
     "broken JSON in a palette": (palette('{"cube":\n  ["red",}\n'), f"--hop none {PALETTE}"),
     "an unknown value in a list": (palette({"cube": ["rde"]}), f"--hop none {PALETTE}"),
     "no combination": (palette({}), f"--hop none {PALETTE}"),
@@ -221,7 +217,15 @@ def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:
             found[kind] = {value: found[kind][value]}
 
     properties(tmp_path, only_one)
-    check_words(fail("--properties", tmp_path / "properties.json", "--no-render", "--splits", "train"))
+    sentence = fail("--properties", tmp_path / "properties.json", "--no-render", "--splits", "train")
+    assert "train" in sentence
+    assert "rubber" in sentence
+
+
+def test_pixels_that_nothing_has(fail: Fail, tmp_path: Path) -> None:
+    """Which scene is named may differ from machine to machine."""
+    (tmp_path / "mine.toml").write_text("[world]\nmin_pixels = 150000")
+    assert "min_pixels" in fail("--config", tmp_path / "mine.toml", "--no-render")
 
 
 def test_blender_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
