@@ -12,6 +12,9 @@ from clevrhope.images.blender.devices import list_devices
 from clevrhope.images.blender.protocol import write_frame
 from clevrhope.images.blender.worker import open_pipes
 
+#: The command line of that worker.
+LISTING = (sys.executable, __file__)
+
 Row = tuple[str, str, str, bool, bool, bool, bool, bool]
 
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from fake_preferences import LISTING
 from test_pool import FAKE_WORKER, outcome, scenes
 
 from benchmarks import render_workers
@@ -18,8 +19,6 @@ from clevrhope.images.blender.process import Patience
 from clevrhope.images.settings import RenderSettings
 from clevrhope.images.stage import stage_title
 from clevrhope.runtime.resources import GpuUse, load_nvml
-
-LISTING = (sys.executable, str(Path(__file__).with_name("fake_preferences.py")))
 
 
 @pytest.mark.slow

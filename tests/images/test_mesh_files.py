@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -12,16 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from knots import glb, knot, obj, y_up
+from knots import glb, knot, obj
 
-from clevrhope.__main__ import run_command
 from clevrhope._core import object_ids
-from clevrhope.errors import ConfigError, SceneError, VocabularyError
+from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look import meshes
-from clevrhope.look.definition import Look, read_look
+from clevrhope.look.definition import read_look
 from clevrhope.look.meshes import Mesh, build_mesh
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
@@ -60,9 +60,10 @@ def properties(tmp_path: Path) -> Write:
     return write
 
 
-def only_shape(look: Look) -> dict[str, Any]:
+def only_mesh(properties: Path) -> Mesh:
+    look = read_look(properties=properties)
     (name,) = look.properties["shapes"].values()
-    return dict(look.shapes[name])
+    return build_mesh(look.shapes[name])
 
 
 def volume(mesh: Mesh) -> float:
@@ -74,10 +75,7 @@ def test_a_glb_and_an_obj_of_a_mesh_are_the_same_shape(properties: Write, tmp_pa
     points, normals, triangles = knot()
     (tmp_path / "Knot.glb").write_bytes(glb(points, triangles, normals))
     (tmp_path / "knot.obj").write_text(obj(points, triangles, normals))
-    found = [
-        build_mesh(only_shape(read_look(properties=properties(shapes={"knot": name}))))
-        for name in ("Knot.glb", "knot.obj")
-    ]
+    found = [only_mesh(properties(shapes={"knot": name})) for name in ("Knot.glb", "knot.obj")]
     assert [len(mesh.faces[0]) for mesh in found] == [5_120, 5_120]
     assert found[0].vertices == pytest.approx(found[1].vertices, abs=2e-6)
     # Outwards, and as large as a tube of radius 0.1 about a curve of its length.
@@ -109,14 +107,13 @@ def test_nodes_are_placed_and_buffers_may_lie_beside(properties: Write, tmp_path
         document["buffers"][0]["uri"] = uri
         (tmp_path / "Pyramid part.bin").write_bytes(binary)
         (tmp_path / "pyramid.gltf").write_text(json.dumps(document))
-        mesh = build_mesh(only_shape(read_look(properties=properties(shapes={"p": "pyramid.gltf"}))))
+        mesh = only_mesh(properties(shapes={"p": "pyramid.gltf"}))
         assert set(map(tuple, mesh.vertices)) == wanted
         assert volume(mesh) == pytest.approx(8.0 / 3.0)
     # A mirrored mesh still looks outwards.
     document["nodes"][0]["scale"] = [-2.0, 2.0, 2.0]
     (tmp_path / "pyramid.gltf").write_text(json.dumps(document))
-    mesh = build_mesh(only_shape(read_look(properties=properties(shapes={"p": "pyramid.gltf"}))))
-    assert volume(mesh) == pytest.approx(8.0 / 3.0)
+    assert volume(only_mesh(properties(shapes={"p": "pyramid.gltf"}))) == pytest.approx(8.0 / 3.0)
 
 
 def test_the_raster_of_meshes_is_what_the_native_renderer_shows(properties: Write, tmp_path: Path) -> None:
@@ -282,45 +279,18 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "gone.obj",
-        "empty.obj",
-        "flat.obj",
-        "nan.obj",
-        "short.obj",
-        "word.obj",
-        "zero.obj",
-        "behind.obj",
-        "concave.obj",
-        "floating.obj",
-        "huge.obj",
-        "nan.glb",
-        "flat.glb",
-        "far.glb",
-        "signed.glb",
-        "cut.glb",
-        "text.glb",
-        "first.gltf",
-        "packed.gltf",
-        "lines.glb",
-        "round.glb",
-        "lost.gltf",
-        "outside.gltf",
-    ],
-)
+@pytest.mark.parametrize("file", ["gone.obj", *BROKEN])
 def test_what_is_no_shape_is_said(file: str, properties: Write, tmp_path: Path) -> None:
     content = BROKEN.get(file)
     if content is not None:
         (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     named = properties(shapes={"lump": file})
     before = set(tmp_path.rglob("*"))
-    for read in (read_look, read_world):
-        with refused(ConfigError) as error:
-            read(properties=named)
-        assert str(error.value).startswith(f"{named}: shapes.lump: ")
-        assert "\n" not in str(error.value)
+    with refused(ConfigError) as error:
+        read_look(properties=named)
+    assert "\n" not in str(error.value)
+    with pytest.raises(ConfigError, match=re.escape(str(error.value))):
+        read_world(properties=named)
     assert set(tmp_path.rglob("*")) == before
 
 
@@ -343,32 +313,12 @@ def test_a_mesh_has_so_many_triangles_at_most(
         read_world(properties=properties(shapes={"lump": "many.obj"}))
 
 
-def test_a_command_says_it_and_writes_nothing(
-    properties: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "flat.obj").write_text(BROKEN["flat.obj"])  # type: ignore[arg-type]
-    named = properties(shapes={"lump": "flat.obj"})
-    out = tmp_path / "out"
-    command = ["build", "--hop", "none", "--seed", "1", "--properties", str(named), "--out", str(out)]
-    assert run_command([*command, "--renderer", "native"]) != 0
-    said = capsys.readouterr().err.strip()
-    assert said.endswith("flat.obj: has a mesh without faces; expected at least one")
-    assert "Traceback" not in said
-    assert not out.exists()
-
-
 @pytest.mark.parametrize(
     "material",
     [{"roughness": 0.5}, {"metallic": 2, "roughness": 0.5}, {"metallic": 0, "roughness": 0, "ior": 1}],
 )
 def test_numbers_that_are_no_material_are_said(material: dict[str, float], properties: Write) -> None:
     named = properties(materials={"odd": material})
-    words = r'materials\.odd: expected the name of an asset, or "metallic" from 0 to 1, "roughness" from 0.05'
     for read in (read_look, read_world):
-        with pytest.raises((VocabularyError, SceneError), match=words):
+        with refused(ClevrhopeError):
             read(properties=named)
-
-
-def test_vectors_turn_and_turn_back() -> None:
-    points = np.array([[1.0, 2.0, 3.0]])
-    assert y_up(points).tolist() == [[1.0, 3.0, -2.0]]

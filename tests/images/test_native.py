@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_image, reference_scenes
-from clevrhope.errors import ConfigError, SceneError
+from clevrhope.errors import SceneError
 from clevrhope.images.native import NativeRenderer
+from clevrhope.images.passes import from_bytes, to_bytes
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.settings import NATIVE_REVISION
 from clevrhope.look.definition import Look, read_look
@@ -70,10 +71,13 @@ def test_images_are_those_of_their_revision():
 
 def test_a_scene_without_objects_is_ground_alone():
     scene = {**deepcopy(dict(reference_scenes()[0])), "objects": []}
-    [(_, image)] = NativeRenderer(width=48, height=32).render([(0, scene)])
+    renderer = NativeRenderer(width=48, height=32)
+    [(_, image)], [(_, passes)] = renderer.render([(0, scene)]), renderer.passes([(0, scene)])
     assert 60 < image.mean() < 200
     # Grey, and no edges: neighbours differ by a few steps of 255.
     assert np.abs(np.diff(image.astype(int), axis=1)).max() <= 8
+    assert (passes.mask == 255).all()
+    assert passes.boxes.shape == from_bytes(to_bytes(passes)).boxes.shape == (0, 4)
 
 
 def test_what_has_no_formula_is_named():
@@ -86,12 +90,6 @@ def test_what_has_no_formula_is_named():
     data["shapes"]["cube"]["edge_exponent"] = 2.0
     with refused(SceneError):
         NativeRenderer(look=Look(data, look.properties))
-
-
-@pytest.mark.parametrize("choice", [{"quality": "best"}, {"width": 0}])
-def test_sizes_and_qualities_that_are_none(choice):
-    with refused(ConfigError):
-        NativeRenderer(**choice)
 
 
 def test_png_files_hold_their_pixels_and_always_the_same_bytes(tmp_path):

@@ -15,7 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import RENDERERS
 from clevrhope.scenes import sample_scenes
-from wording import refused
+from wording import check_words, refused
 
 ASKED = ("--hop", "rubber_cylinder", "--splits", "train", "--seed", "3", "--renderer", "discs")
 SIZE = (96, 64)
@@ -85,20 +85,18 @@ def test_scene_files_are_rendered_up_to_its_number_of_objects(
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "words"),
+    "options",
     [
-        (("--renderer", "disc"), 2, '--renderer: unknown renderer "disc" (did you mean "discs"?)'),
-        (("--renderer", "discs", "--quality", "huge"), 2, "it has small, large"),
-        (("--renderer", "discs", "--samples", "4"), 2, "takes --quality small|large"),
-        (("--renderer", "discs", "--device", "cuda"), 2, "the renderer of discs runs only on the CPU"),
+        "--renderer disc",
+        "--renderer discs --quality huge",
+        "--renderer discs --samples 4",
+        "--renderer discs --device cuda",
     ],
 )
-def test_wrong_options_are_refused(
-    options: tuple[str, ...], code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made = ["build", "--hop", "none", "--seed", "3", *options, "--out", str(tmp_path / "out")]
-    assert run_command(made) == code
-    assert words in capsys.readouterr().err
+def test_wrong_options_are_refused(options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = ["build", "--hop", "none", "--seed", "3", *options.split(), "--out", str(tmp_path / "out")]
+    assert run_command(made) == 2
+    check_words(capsys.readouterr().err)
 
 
 def test_a_stream_takes_no_renderer_with_processes_of_its_own() -> None:

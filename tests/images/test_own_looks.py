@@ -1,7 +1,6 @@
 """Looks of one's own: lights, lens, ground and background from a [look] table, in both renderers."""
 
 import json
-import re
 from collections.abc import Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -10,21 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.reference_images import REFERENCE_FOLDER, psnr, reference_scenes
+from benchmarks.reference_images import REFERENCE_FOLDER, psnr
 from clevrhope.__main__ import run_command
 from clevrhope.config.sources import resolve_config
-from clevrhope.errors import ConfigError, DatasetError, SceneError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.renderer import Renderer
+from clevrhope.images.renderer import Pixels
 from clevrhope.images.settings import NativeSettings, RenderSettings
 from clevrhope.look.changes import read_changes
-from clevrhope.look.definition import read_look
+from clevrhope.look.definition import Look, read_look
 from clevrhope.pipeline.scene_images import render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
-from wording import refused
+from wording import check_words, refused
 
 #: A look, four scenes, and their images by Cycles at 512 samples.
 OWN = REFERENCE_FOLDER.parent / "own_look"
@@ -76,16 +74,18 @@ def test_each_part_of_the_look_is_seen(section: str) -> None:
     assert psnr(*images) < 30.0
 
 
-def test_blender_has_the_same_look() -> None:
-    scene = own_scenes()[3]
-    look = read_look(changes=own_changes())
-    settings = RenderSettings(width=96, height=64, samples=64, device="cpu")
+def by_both(look: Look, scene: Mapping[str, Any], *, denoise: bool) -> list[Pixels]:
+    """A scene's images by Cycles and by the native renderer."""
+    settings = RenderSettings(width=96, height=64, samples=64, denoise=denoise, device="cpu")
     with (
         CyclesRenderer(look=look, settings=settings, workers=1) as cycles,
         NativeRenderer(look=look, width=96, height=64, quality="high") as native,
     ):
-        images = [next(iter(each.render([(0, scene)])))[1] for each in (cycles, native)]
-    assert psnr(*images) >= 36.0
+        return [next(iter(renderer.render([(0, scene)])))[1] for renderer in (cycles, native)]
+
+
+def test_blender_has_the_same_look() -> None:
+    assert psnr(*by_both(read_look(changes=own_changes()), own_scenes()[3], denoise=True)) >= 36.0
 
 
 @pytest.mark.slow
@@ -95,14 +95,7 @@ def test_the_sky_is_seen_where_the_ground_ends() -> None:
         "camera": {"location": [20.0, -9.5, 12.0], "target": [-12.0, 6.0, 18.0], "lens_mm": 18.0},
         "world": {"background_strength": 0.5, "background_color": [0.2, 0.4, 0.8]},
     }
-    look = read_look(changes=changes)
-    settings = RenderSettings(width=96, height=64, samples=64, denoise=False, device="cpu")
-    scene: dict[str, Any] = {"objects": []}
-    with (
-        CyclesRenderer(look=look, settings=settings, workers=1) as cycles,
-        NativeRenderer(look=look, width=96, height=64, quality="high") as native,
-    ):
-        images = [next(iter(each.render([(0, scene)])))[1] for each in (cycles, native)]
+    images = by_both(read_look(changes=changes), {"objects": []}, denoise=False)
     sky = (images[0] == images[0][0, 0]).all(axis=2)
     assert 0.1 < sky.mean() < 0.9
     assert (images[1][sky] == images[0][0, 0]).mean() > 0.99
@@ -116,22 +109,18 @@ def test_a_world_is_another_one_only_if_its_look_differs() -> None:
     same = {"camera": {"lens_mm": 35, "target": [0, 0, 0]}, "lights": {"sun": {"strength_w_m2": 0.45}}}
     assert read_changes(same, base, where="mine") == {}
     assert read_world(changes=same).fingerprint == plain
-    found = {plain}
-    for changes in (
+    others = (
         {"camera": {"lens_mm": 36}},
         {"lights": {"key": {"power_w": 80}}},
         {"lights": {"key": False}},
         {"ground": {"roughness": 0.1}},
         {"world": {"background_strength": 0.1}},
-    ):
-        found.add(read_world(changes=changes).fingerprint)
-    assert len(found) == 6
-
-
-def test_the_order_of_tables_does_not_matter() -> None:
+    )
+    assert len({plain, *(read_world(changes=changes).fingerprint for changes in others)}) == 6
+    # The order of tables does not matter.
     changes = own_changes()
     turned = {name: dict(reversed(each.items())) for name, each in reversed(changes.items())}
-    assert json.dumps(read_changes(turned, read_look().look, where="mine")) == json.dumps(changes)
+    assert json.dumps(read_changes(turned, base, where="mine")) == json.dumps(changes)
     assert read_world(changes=turned).fingerprint == read_world(changes=changes).fingerprint
 
 
@@ -153,7 +142,7 @@ def test_scenes_are_sampled_for_the_looks_camera_and_lights() -> None:
             assert (np.abs(seen - counted) <= 12 + 0.005 * np.asarray(counted)).all()
 
 
-BAD = [
+BAD_LOOKS = [
     "[look.camera]\nlens_mm = 0",
     "[look.camera]\nlens_mm = nan",
     "[look.camera]\nlens = 35",
@@ -188,29 +177,28 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("text", BAD)
+@pytest.mark.parametrize("text", BAD_LOOKS)
 def test_a_look_that_no_renderer_could_use_gets_a_sentence(text: str, tmp_path: Path) -> None:
     with refused(ConfigError):
         resolve_config(file=toml(tmp_path, text))
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "message"),
+    ("text", "options"),
     [
-        (BAD[0], [], "mine.toml: look.camera.lens_mm is 0"),
-        (BAD[4], [], "mine.toml: look.camera: from"),
-        ("", ["--width", "0"], '--width: "0" should be a whole number from 1 to 8192'),
-        ("", ["--height", "9000"], '--height: "9000" should be a whole number from 1 to 8192'),
-        ("[rendering]\nwidth = 0", [], "mine.toml: rendering.width is 0; expected from 1 to 8192 pixels"),
+        ("[look.camera]\nlens_mm = 0", []),
+        ("[rendering]\nwidth = 0", []),
+        ("", ["--width", "0"]),
+        ("", ["--height", "9000"]),
     ],
+    ids=["lens", "width", "--width", "--height"],
 )
 def test_render_writes_nothing_of_a_bad_look_or_size(
-    text: str, options: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    scenes = str(OWN / "scenes.json")
     out = ["--out", str(tmp_path / "out"), "--config", str(toml(tmp_path, text))]
-    assert run_command(["render", scenes, *out, "--renderer", "native", *options]) != 0
-    assert message in capsys.readouterr().err
+    assert run_command(["render", str(OWN / "scenes.json"), *out, "--renderer", "native", *options]) != 0
+    check_words(capsys.readouterr().err)
     assert not (tmp_path / "out").exists()
 
 
@@ -229,55 +217,6 @@ def test_render_takes_look_and_size_and_never_mixes_looks(tmp_path: Path) -> Non
     other = {**own_changes(), "ground": {"color": [0.5, 0.5, 0.5]}}
     with refused(DatasetError):
         render_scene_file(OWN / "scenes.json", out, rendering=NativeSettings(120, 80, "draft"), changes=other)
-
-
-SPOILT: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"3d_coords": [1e30, 0.0, 0.7]}, {}),
-    ({"3d_coords": [0.0, 0.0, 1e308]}, {}),
-    ({"3d_coords": [float("nan"), 0.0, 0.7]}, {}),
-    ({"3d_coords": [0.0, 0.0, -0.2]}, {}),
-    ({}, {"camera": {"location": [0, 0, 0]}}),
-    ({}, {"camera": {"location": [0, 0, 9]}}),
-    ({}, {"camera": {"location": [float("inf"), 0, 9]}}),
-    ({}, {"lights": {"key": [0, 0, 0]}}),
-    ({}, {"lights": {"kay": [0, 0, 9]}}),
-    ({}, {"lights": 7}),
-    ({}, {"objects": [7]}),
-]
-
-
-def spoilt(thing: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    scene = deepcopy(dict(reference_scenes()[0]))
-    scene["objects"][0].update(thing)
-    return {**scene, **whole}
-
-
-@pytest.mark.parametrize(("thing", "whole"), SPOILT)
-def test_the_native_renderer_checks_scenes_as_the_command_line_does(
-    thing: dict[str, Any], whole: dict[str, Any], tmp_path: Path
-) -> None:
-    scene = spoilt(thing, whole)
-    with NativeRenderer(width=96, height=64, quality="draft") as renderer:
-        for make in (renderer.render, renderer.passes):
-            with refused(SceneError) as raised:
-                list(make([(0, scene)]))
-    if re.search("nan|inf", str(raised.value)):  # which JSON does not have
-        return
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps({"scenes": [scene]}))
-    with pytest.raises(SceneError) as on_the_command_line:
-        render_scene_file(path, tmp_path / "out", rendering=NativeSettings(96, 64, "draft"))
-    assert str(on_the_command_line.value) == f"{path}: scenes[0].{raised.value}"
-
-
-@pytest.mark.slow
-def test_blender_checks_scenes_as_the_command_line_does() -> None:
-    settings = RenderSettings(width=48, height=32, samples=1, device="cpu")
-    renderer: Renderer
-    with CyclesRenderer(settings=settings, workers=1) as renderer:
-        for number in (0, 2, 4):
-            with refused(ScenesFailedError):
-                list(renderer.render([(0, spoilt(*SPOILT[number]))]))
 
 
 def test_the_example_in_the_documentation_is_clevrs_look_but_for_what_it_says(tmp_path: Path) -> None:

@@ -176,13 +176,6 @@ def test_bytes_give_the_same_back(native: list[Passes]) -> None:
             np.testing.assert_array_equal(getattr(again, name), getattr(passes, name))
 
 
-def test_an_empty_scene_is_ground_alone() -> None:
-    ((_, passes),) = NativeRenderer(width=48, height=32).passes([(0, {"objects": []})])
-    assert (passes.mask == 255).all()
-    assert passes.boxes.shape == (0, 4)
-    assert from_bytes(to_bytes(passes)).boxes.shape == (0, 4)
-
-
 def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> None:
     from clevrhope.images.blender.pool import ScenesFailedError
 

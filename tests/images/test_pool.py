@@ -21,7 +21,7 @@ from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
 from clevrhope.images.settings import RenderSettings
 from waiting import HANG_S, wait_until
-from wording import refused
+from wording import check_words, refused
 
 pytestmark = pytest.mark.slow
 
@@ -67,17 +67,9 @@ def wait_until_gone(pids: list[int]) -> None:
     wait_until(lambda: not any(map(is_alive, pids)), f"the end of {pids}")
 
 
-def test_every_scene_comes_back_under_its_key() -> None:
-    with renderer() as made:
-        found = dict(made.render(scenes(20)))
-        pids = made.pool.pids
-    assert {key: int(pixels[0, 0, 0]) for key, pixels in found.items()} == {i: i for i in range(20)}
-    assert found[3].shape == (1, 2, 3)
-    wait_until_gone(pids)
-
-
-def test_scenes_are_taken_only_as_workers_get_free() -> None:
+def test_every_scene_comes_back_under_its_key_and_is_taken_only_as_workers_get_free() -> None:
     taken = 0
+    found: dict[int, np.ndarray] = {}
 
     def source() -> Iterator[tuple[int, dict[str, object]]]:
         nonlocal taken
@@ -86,45 +78,42 @@ def test_scenes_are_taken_only_as_workers_get_free() -> None:
             yield task
 
     with renderer() as made:
-        for done, _ in enumerate(made.render(source()), start=1):
-            assert taken <= done + 2 * 2
-    assert taken == 100
-
-
-def test_a_worker_that_dies_is_replaced_and_its_scene_done_again(tmp_path: Path) -> None:
-    tasks = scenes(8)
-    tasks[3] = (3, {"do": "die", "value": 3, "marker": str(tmp_path / "died")})
-    with renderer() as made:
-        found = dict(made.render(tasks))
-    assert (tmp_path / "died").exists()
-    assert sorted(found) == list(range(8))
-
-
-def test_a_scene_that_ends_three_workers_is_set_aside_and_the_others_go_on() -> None:
-    tasks = scenes(8)
-    tasks[2] = (2, {"do": "die"})
-    with renderer() as made:
-        found, failure = outcome(made, tasks)
-    assert sorted(found) == [0, 1, 3, 4, 5, 6, 7]
-    assert list(failure.reasons) == [2]
-    assert "status 7 (a line of chatter)" in failure.reasons[2]
-    assert str(failure).startswith("scene 2 could not be rendered: 3 workers in turn ended over it")
+        for key, pixels in made.render(source()):
+            found[key] = pixels
+            assert taken <= len(found) + 2 * 2
+        pids = made.pool.pids
+    assert {key: int(pixels[0, 0, 0]) for key, pixels in found.items()} == {i: i for i in range(100)}
+    assert found[3].shape == (1, 2, 3)
+    wait_until_gone(pids)
 
 
 @pytest.mark.parametrize(
-    ("do", "patience", "reason"),
+    ("do", "options"),
     [
-        ("spin", Patience(work_s=1.0, clock_s=60.0), "gave no answer after 1 s of work"),
-        ("hang", Patience(work_s=60.0, clock_s=60.0, still_s=5.0), "gave no answer and did nothing for 5 s"),
+        ("die", {}),
+        ("spin", {"patience": Patience(work_s=1.0, clock_s=60.0)}),
+        ("hang", {"patience": Patience(work_s=60.0, clock_s=60.0, still_s=5.0)}),
+        ("swell", {"memory_limit_bytes": 1 << 28}),
+        ("unfit", {}),
     ],
+    ids=["dies", "spins", "hangs", "swells", "is unfit"],
 )
-def test_a_worker_that_hangs_is_replaced(do: str, patience: Patience, reason: str) -> None:
+def test_a_worker_that_fails_is_replaced_and_its_scene_done_again(
+    do: str, options: dict[str, Any], tmp_path: Path
+) -> None:
+    """One scene does so once, and another always, which is set aside after three workers."""
+    task = {"do": do, "seconds": 3600.0, "bytes": 1 << 28}
     tasks = scenes(6)
-    tasks[1] = (1, {"do": do, "seconds": 3600.0})
-    with renderer(patience=patience) as made:
-        found, failure = outcome(made, tasks)
-    assert sorted(found) == [0, 2, 3, 4, 5]
-    assert reason in failure.reasons[1]
+    tasks[1] = (1, {**task, "value": 1, "marker": str(tmp_path / "marker")})
+    tasks[4] = (4, task)
+    with renderer(workers=1, **options) as made:
+        first = dict(made.render(tasks[:1])) and made.pool.pids
+        assert sorted(dict(made.render(tasks[1:4]))) == [1, 2, 3]
+        assert made.pool.pids != first
+        found, failure = outcome(made, tasks[4:])
+    assert sorted(found) == [5]
+    assert list(failure.reasons) == [4]
+    check_words(str(failure))
 
 
 def test_a_worker_that_gets_little_of_a_busy_machine_goes_on() -> None:
@@ -174,42 +163,20 @@ def test_patience_is_ten_times_what_slow_cores_take() -> None:
     assert patience_for(original, threads=8).work_s > patience_for(original, threads=2).work_s
 
 
-def test_a_worker_that_holds_too_much_in_the_middle_of_a_scene_is_replaced(tmp_path: Path) -> None:
-    tasks = scenes(6)
-    tasks[1] = (1, {"do": "swell", "bytes": 1 << 28, "value": 1, "marker": str(tmp_path / "swelled")})
-    tasks[4] = (4, {"do": "swell", "bytes": 1 << 28})
-    with renderer(memory_limit_bytes=1 << 28) as made:
-        found, failure = outcome(made, tasks)
-    assert sorted(found) == [0, 1, 2, 3, 5]
-    assert "because it held more than its share of the memory, 0.25 GiB" in failure.reasons[4]
-
-
-def test_a_worker_that_is_of_no_use_any_more_is_replaced(tmp_path: Path) -> None:
-    tasks = scenes(4)
-    tasks[1] = (1, {"do": "unfit", "value": 1, "marker": str(tmp_path / "unfit")})
-    with renderer(workers=1) as made:
-        before = {i: made.pool.pids for i, _ in made.render(tasks)}
-    assert sorted(before) == [0, 1, 2, 3]
-    assert before[0] != before[1] == before[3]
-
-
 @pytest.mark.parametrize(
-    ("error", "on_gpu", "said"),
+    ("error", "on_gpu"),
     [
-        (MemoryError(), True, "ran out of memory; take fewer workers"),
-        (RuntimeError("Error: System is out of GPU memory\n"), True, "ran out of the GPU's memory"),
-        (RuntimeError("Out of memory in cuMemAlloc_v2(&p, size)"), True, "ran out of the GPU's memory"),
-        (RuntimeError("Out of memory in pass"), False, "ran out of memory; take fewer workers"),
-        (RuntimeError("Illegal memory address in queue"), True, "failed with RuntimeError: Illegal memory"),
-        (
-            ValueError("not an uncompressed\ncolour TGA"),
-            False,
-            "failed with ValueError: not an uncompressed colour",
-        ),
+        (MemoryError(), True),
+        (RuntimeError("Error: System is out of GPU memory\n"), True),
+        (RuntimeError("Out of memory in cuMemAlloc_v2(&p, size)"), True),
+        (RuntimeError("Out of memory in pass"), False),
+        (RuntimeError("Illegal memory address in queue"), True),
+        (ValueError("not an uncompressed\ncolour TGA"), False),
     ],
+    ids=lambda value: f"{value!r:.30}",
 )
-def test_why_a_worker_is_of_no_use_any_more(error: Exception, on_gpu: bool, said: str) -> None:
-    assert _why_unfit(error, on_gpu=on_gpu).startswith(said)
+def test_why_a_worker_is_of_no_use_any_more(error: Exception, on_gpu: bool) -> None:
+    check_words(_why_unfit(error, on_gpu=on_gpu))
 
 
 def test_a_workers_first_image_may_take_longer() -> None:
@@ -261,13 +228,9 @@ def test_workers_are_replaced_after_some_images_and_when_they_grow(monkeypatch: 
         assert made.pool.pids != first
 
 
-def test_a_worker_that_cannot_work_says_why_at_once() -> None:
-    with renderer(samples=13) as made, refused(RenderError):
-        list(made.render(scenes(3)))
-
-
-def test_a_worker_that_ends_at_its_start_is_not_started_for_ever() -> None:
-    with renderer(samples=14) as made, refused(RenderError):
+@pytest.mark.parametrize("samples", [13, 14], ids=["without bpy", "ends at its start"])
+def test_a_worker_that_cannot_work_is_not_started_for_ever(samples: int) -> None:
+    with renderer(samples=samples) as made, refused(RenderError):
         list(made.render(scenes(3)))
 
 
@@ -293,36 +256,18 @@ list(made.render((i, {{"do": "hang"}}) for i in range(4)))
 """
 
 
-@pytest.fixture
-def parent() -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
-    """A process in the middle of rendering, and its workers."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_a_run_that_is_interrupted_or_killed(number: signal.Signals) -> None:
     code = PARENT.format(paths=[str(folder) for folder in Path(__file__).parents[:2]])
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    assert process.stdout
-    pids = [int(pid) for pid in process.stdout.readline().split()]
-    assert len(pids) == 2
-    yield process, pids
-    process.kill()
-    process.communicate()
-
-
-def test_ctrl_c_stops_and_leaves_nothing_behind(parent: tuple[subprocess.Popen[str], list[int]]) -> None:
-    process, pids = parent
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=HANG_S)
-    assert "KeyboardInterrupt" in errors
-    wait_until_gone(pids)
-
-
-def test_workers_do_not_outlive_a_parent_that_was_killed(
-    parent: tuple[subprocess.Popen[str], list[int]],
-) -> None:
-    process, pids = parent
-    process.kill()
-    process.communicate()
+    program = [sys.executable, "-c", code]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        pids = [int(pid) for pid in process.stdout.readline().split()]
+        assert len(pids) == 2
+        time.sleep(0.3)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=HANG_S)
+    assert ("KeyboardInterrupt" in errors) == (number == signal.SIGINT)
     wait_until_gone(pids)
 
 

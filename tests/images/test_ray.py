@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.blender.devices import Device
 from clevrhope.images.blender.pool import ScenesFailedError
-from clevrhope.images.native import NATIVE, NativeRenderer
+from clevrhope.images.native import NATIVE
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
@@ -239,20 +239,6 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
     arguments = ["render", str(scenes), "--renderer", "native", "--quality", "draft", "--engine", "ray"]
     assert run_command([*arguments, "--out", str(tmp_path / "images"), "--json", "--quiet"]) == 0
     assert json.loads(capsys.readouterr().out)["n_rendered"] == 16
-
-
-@pytest.mark.usefixtures("cluster")
-def test_two_actors_make_the_images_and_annotations_of_none() -> None:
-    scenes = list(enumerate(reference_scenes()[:6]))
-    with RayRenderer(TINY, NATIVE, workers=2) as renderer:
-        by_ray = dict(renderer.render(scenes))
-        annotated = dict(renderer.passes(scenes[:2]))
-        assert renderer.workers == 2
-    with NativeRenderer(width=96, height=64, quality="draft") as local:
-        assert all((by_ray[key] == pixels).all() for key, pixels in local.render(scenes))
-        for key, passes in local.passes(scenes[:2]):
-            for name, array in asdict(passes).items():
-                assert (getattr(annotated[key], name) == array).all()
 
 
 def test_an_address_that_does_not_answer_is_one_sentence(
