@@ -19,7 +19,7 @@ _TEMPORARY = re.compile(r"/[^\s\"']*?/pytest-of-[^/\s]+/pytest-\d+/(popen-gw\d+/
 """The temporary folder of a test, whose name differs from run to run."""
 
 _PASSING = {
-    re.compile(r"process \d+ on [^\s:]+"): "process N on HOST",
+    re.compile(r"process \d+ on [^)]*"): "process N on HOST: COMMAND",
     re.compile(r"bytes are there, of [\d,]+"): "bytes are there, of N",
     re.compile(r"\.clevrhope-\w+\.pixels-[^\s:]+"): ".clevrhope-CACHE",
     re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"): "DIGEST",
