@@ -103,6 +103,14 @@ def held_out(row: Row) -> None:
     edited["material"], edited["shape"] = "rubber", "cylinder"
 
 
+def of_another_question(row: Row) -> None:
+    row["edit"]["question_index"] += 1
+
+
+def without_value(row: Row) -> None:
+    del row["edit"]["value"]
+
+
 def more_pixels(row: Row) -> None:
     row["objects"][0]["visible_pixels"] += 1
 
@@ -193,6 +201,8 @@ CASES: list[tuple[str, Plant, str]] = [
     ("recolored removal", in_scene("removal", recolored), SCENES),
     ("twice edited", in_scene("edit", twice_edited), SCENES),
     ("held out", in_scene("edit", held_out), SCENES),
+    ("of another question", in_scene("fill", of_another_question), SCENES),
+    ("without value", in_scene("edit", without_value), SCENES),
     ("more pixels", in_scene("removal", more_pixels), SCENES),
     ("other foreground", in_scene("blur_2", fewer_kept), SCENES),
     ("other source", in_scene("fill", other_source), SCENES),

@@ -127,9 +127,13 @@ class CheckRow:
 
 def check_rows(table: str) -> tuple[CheckRow, ...]:
     """The rows of a table, "name (unit): what it proves" each; deeper lines continue a sentence."""
-    rows = re.split(r"\n(?! )", dedent(table).strip())
-    found = (re.fullmatch(r"(.+?) \((\w+)\): (.+)", " ".join(row.split())) for row in rows)
-    return tuple(CheckRow(*match.groups()) for match in found if match)
+    found = []
+    for row in re.split(r"\n(?! )", dedent(table).strip()):
+        match = re.fullmatch(r"(.+?) \((\w+)\): (.+)", " ".join(row.split()))
+        if match is None:
+            raise ValueError(f"not a row of checks: {row}")
+        found.append(CheckRow(*match.groups()))
+    return tuple(found)
 
 
 Results = Mapping[str, CheckResult]

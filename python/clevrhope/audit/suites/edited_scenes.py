@@ -36,6 +36,16 @@ _EDIT = Fields(
     },
 )
 
+_OF_KIND: Mapping[str, tuple[str, ...]] = {
+    "copy": (),
+    **dict.fromkeys(BLURS, ("question_index", "objects", "sigma_px")),
+    "fill": ("question_index", "objects", "rgb"),
+    "crop": ("question_index", "objects", "rgb", "box"),
+    "removal": ("question_index", "objects"),
+    "edit": ("question_index", "object", "type", "value"),
+}
+"""Kind of edit -> the keys of its record that only some kinds have."""
+
 Scene = Mapping[str, Any]
 Faults = Iterator[tuple[str, object]]
 """What is wrong with a scene or its image, and the value that shows it."""
@@ -65,7 +75,7 @@ class EditedScene:
 def read_edited(
     folder: AuditFolder, place: PairFile, pool: str, check: CheckResult
 ) -> dict[int, EditedScene]:
-    """The scenes of a suite's pool by index, without those that do not name their source.
+    """The scenes of a suite's pool by index, without those whose edit or source is not named.
 
     Raises:
         DatasetError: a scene file is missing or cannot be read.
@@ -87,12 +97,18 @@ def read_edited(
     sources = {each["image_index"]: (each, row) for each, row in all_sources if each["image_index"] in wanted}
     found = {}
     for index, (scene, row) in scenes.items():
-        number = int(scene["edit"]["source_index"])
-        if number in sources:
+        edit, file = scene["edit"], _file(folder, pool)
+        number, kind = int(edit["source_index"]), edit["kind"]
+        missing = [key for key in _OF_KIND.get(kind, ()) if key not in edit]
+        if kind not in KINDS:
+            check.fault(file, index, f"edit.kind is not one of {', '.join(KINDS)}", kind)
+        elif missing:
+            check.fault(file, index, f"edit of kind {kind} lacks", ", ".join(missing))
+        elif number not in sources:
+            check.fault(file, index, f"its source is not in {place.pool}", number)
+        else:
             source, source_row = sources[number]
             found[index] = EditedScene(scene, source, row, source_row)
-        else:
-            check.fault(_file(folder, pool), index, f"its source is not in {place.pool}", number)
     return found
 
 
@@ -116,20 +132,19 @@ def check_scenes(
 def _misplaced(index: int, each: EditedScene, foregrounds: dict[int, object]) -> Faults:
     """An index that is not that of the question and edit, and a foreground that other edits do not have."""
     kind, row = each.kind, each.edit.get("question_index", -1)
-    if kind in KINDS and (index % len(KINDS) != KINDS.index(kind) or kind != "copy" != row * 8 == index):
+    # A copy stands at the first question about its source; others at their own question.
+    first = index - index % len(KINDS) if kind == "copy" else row * len(KINDS)
+    if index != first + KINDS.index(kind):
         yield "not the index of its question and edit", f"{kind} of {row}"
     if "objects" in each.edit:
-        first = foregrounds.setdefault(row, each.edit["objects"])
-        if first != each.edit["objects"]:
-            yield f"its foreground is not {first}, as for other edits", each.edit["objects"]
+        other = foregrounds.setdefault(row, each.edit["objects"])
+        if other != each.edit["objects"]:
+            yield f"its foreground is not {other}, as for other edits", each.edit["objects"]
 
 
 def _differences(each: EditedScene) -> Faults:
     """The differences between a scene and its source with the edit applied."""
     scene, source, edit, kind = each.scene, each.source, each.edit, each.kind
-    if kind not in KINDS:
-        yield f"edit.kind is not one of {', '.join(KINDS)}", kind
-        return
     if edit["source"] != source["image_filename"]:
         yield "edit.source is not the name of its source's image", edit["source"]
     for key in _AROUND:
@@ -144,20 +159,20 @@ def _differences(each: EditedScene) -> Faults:
             return
     kept = list(numbers) if kind == "removal" else list(range(len(source["objects"])))
     wanted = [dict(source["objects"][number]) for number in kept]
+    found = scene["objects"]
+    if len(found) != len(wanted):
+        yield f"it does not have {len(wanted)} objects", len(found)
+        return
     loose: Sequence[str] = _SEEN if kind in ("removal", "edit") else ()
     if kind == "edit":
         changed = wanted[edit["object"]] if edit["object"] < len(wanted) else {}
         if changed.get(edit["type"], edit["value"]) == edit["value"]:
             yield "edit is not of a value that its source has otherwise", edit
             return
-        stands = scene["objects"][edit["object"]]["3d_coords"]
+        stands = found[edit["object"]]["3d_coords"]
         if changed["3d_coords"][:2] != stands[:2]:
             yield "the edited object does not stand where it stood", stands
         changed[edit["type"]] = edit["value"]
-    found = scene["objects"]
-    if len(found) != len(wanted):
-        yield f"it does not have {len(wanted)} objects", len(found)
-        return
     for number, (there, here) in enumerate(zip(wanted, found, strict=True)):
         is_moved = number == edit.get("object") and edit.get("type") in ("size", "shape")
         free = _OF_VALUES if kind == "edit" and is_moved else loose

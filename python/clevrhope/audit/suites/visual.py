@@ -135,7 +135,7 @@ def check_images(
             problems = look.blurred(softness)
         else:
             kinds = {"copy": look.copied, "fill": look.filled, "crop": look.cropped}
-            problems = kinds[each.kind]() if each.kind in kinds else iter(())
+            problems = kinds[each.kind]()
         for problem, value in problems:
             check.fault(file, index, problem, value)
 
