@@ -20,11 +20,11 @@ import numpy.typing as npt
 from clevrhope.errors import ClevrhopeError, RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.renderer import Scene
-from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
+from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, BlenderSettings
 from clevrhope.images.stage import render_png_files
 from clevrhope.look.definition import read_look
 
-REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
+REFERENCE_SETTINGS = BlenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
 """On the CPU, so that images do not depend on the machine's GPU."""
 
 REFERENCE_FOLDER = Path(__file__).parents[1] / "tests" / "data" / "look"

@@ -24,7 +24,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.settings import BLENDER_QUALITIES, NativeQuality, NativeSettings, RenderSettings
+from clevrhope.images.settings import BLENDER_QUALITIES, BlenderSettings, NativeQuality, NativeSettings
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores, resident_bytes
 
@@ -340,7 +340,7 @@ class _Studio:
 
     def cycles(self, name: str) -> CyclesRenderer:
         """Cycles at a quality or number of samples."""
-        settings = RenderSettings(*self.size, device=self.device).with_samples(samples_of(name))
+        settings = BlenderSettings(*self.size, device=self.device).with_samples(samples_of(name))
         return CyclesRenderer(settings=settings, workers=self.workers, folder=self.kernels)
 
     def native(self, quality: str) -> NativeRenderer:

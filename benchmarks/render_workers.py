@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.reference_images import chosen_scenes, reference_image, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import resident_bytes
 
@@ -91,7 +91,7 @@ def measure_workers(
     """
     scenes = [reference_scenes(folder)[i] for i in chosen_scenes(n_images, folder)]
     height, width = read_png(reference_image(chosen_scenes(1, folder)[0], folder)).shape[:2]
-    settings = RenderSettings(width, height, device=device)
+    settings = BlenderSettings(width, height, device=device)
     runs: list[WorkersRun] = []
     name, compile_seconds = "", 0.0
     for workers in tried:

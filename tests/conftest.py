@@ -26,6 +26,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Small models are fastest on one thread, the more so beside other tests. What tests start inherits this.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Tables and help are as wide as in a terminal of 80 columns, wherever tests run.
+os.environ["COLUMNS"] = "80"
+
 # Blender is the one beside these tests, whatever else this user has installed.
 os.environ.pop("CLEVRHOPE_BLENDER_PYTHON", None)
 os.environ["XDG_DATA_HOME"] = str(REPOSITORY / "no data of the user's")

@@ -20,7 +20,9 @@ _TEMPORARY = re.compile(r"/[^\s\"']*?/pytest-of-[^/\s]+/pytest-\d+/(popen-gw\d+/
 
 _PASSING = {
     re.compile(r"process \d+ on [^)]*"): "process N on HOST: COMMAND",
-    re.compile(r"bytes are there, of [\d,]+"): "bytes are there, of N",
+    re.compile(r"[\d,]+ bytes are there, of [\d,]+"): "N bytes are there, of N",
+    re.compile(r"\b\d{5,} bytes\b"): "N bytes",
+    re.compile(r"\[Errno \d+\]"): "[Errno N]",
     re.compile(r"\.clevrhope-\w+\.pixels-[^\s:]+"): ".clevrhope-CACHE",
     re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"): "DIGEST",
 }

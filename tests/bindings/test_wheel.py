@@ -104,11 +104,11 @@ def test_with_numpy_2_the_tests_of_the_core_pass(numpy2: Path) -> None:
 PIXELS = """
 import hashlib, numpy
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 
 thing = {"shape": "cube", "size": "large", "color": "red", "material": "metal", "rotation": 30.0}
 scenes = [(k, {"objects": [{**thing, "3d_coords": [k / 2, 0.0, 0.7]}]}) for k in range(2)]
-with CyclesRenderer(settings=RenderSettings(width=96, height=64, samples=4), workers=1) as renderer:
+with CyclesRenderer(settings=BlenderSettings(width=96, height=64, samples=4), workers=1) as renderer:
     made = dict(renderer.render(scenes))
     annotated = dict(renderer.passes(scenes[:1]))[0]
 arrays = [made[0], made[1], *vars(annotated).values()]

@@ -9,7 +9,7 @@ from clevrhope.config.presets import PRESETS, check_splits
 from clevrhope.config.sources import resolve_config
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import rendering_as_json
-from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.images.settings import BlenderSettings, NativeSettings
 from wording import refused
 
 
@@ -79,7 +79,7 @@ def test_bad_settings_get_a_sentence(tmp_path: Path, text: str) -> None:
 
 
 def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
-    assert resolve_config(quality="standard").rendering == RenderSettings()
+    assert resolve_config(quality="standard").rendering == BlenderSettings()
     assert resolve_config(quality="draft").rendering == resolve_config(samples=4).rendering
     assert resolve_config(quality="original").rendering == resolve_config(samples=512).rendering
     assert resolve_config(renderer="native").rendering == NativeSettings(quality="standard")
@@ -87,7 +87,7 @@ def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
     assert resolve_config(file=file).rendering == NativeSettings(240, 320, "high")
     assert resolve_config(file=file, quality="draft").rendering == NativeSettings(240, 320, "draft")
     file = toml(tmp_path, '[rendering]\nsamples = 99\ndenoise = false\ndevice = "cpu"\n')
-    assert resolve_config(file=file, quality="draft").rendering == RenderSettings(samples=4, device="cpu")
+    assert resolve_config(file=file, quality="draft").rendering == BlenderSettings(samples=4, device="cpu")
     # The command line wins, so a file's quality is no matter where it gives another.
     file = toml(tmp_path, '[rendering]\nquality = "original"\n')
     assert resolve_config(file=file, renderer="native", quality="high").rendering == NativeSettings(

@@ -22,7 +22,7 @@ from clevrhope.errors import ConfigError, RenderError, SceneError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.look import blend_files
 from clevrhope.look.blend_files import KEPT_SUFFIX, read_blends
 from clevrhope.look.definition import read_look
@@ -43,7 +43,7 @@ THING = {
     "rotation": 30.0,
     "3d_coords": [0.0, 0.0, 0.7],
 }
-SMALL = RenderSettings(width=120, height=80, samples=2, device="cpu")
+SMALL = BlenderSettings(width=120, height=80, samples=2, device="cpu")
 Write = Callable[..., Path]
 
 
@@ -279,7 +279,7 @@ def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Wri
     batch = sample_scenes(2, seed=4, pool="train", world=world)
     scenes = json.loads(batch.to_json())
     rasters = object_ids(world, batch)
-    settings = RenderSettings(samples=1, device="cpu")
+    settings = BlenderSettings(samples=1, device="cpu")
     with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
         shown = dict(renderer.passes(enumerate(scenes)))
     for number, scene in enumerate(scenes):

@@ -28,7 +28,7 @@ from clevrhope.images.blender.devices import (
     use_device,
 )
 from clevrhope.images.renderers import rendering_as_json
-from clevrhope.images.settings import CPU, INTERFACES, DeviceChoice, RenderSettings, parse_device
+from clevrhope.images.settings import CPU, INTERFACES, BlenderSettings, DeviceChoice, parse_device
 from clevrhope.images.stage import stage_title
 from clevrhope.pipeline import build
 from wording import check_words, refused
@@ -71,7 +71,7 @@ def test_a_choice_is_a_kind_and_numbers() -> None:
 )
 def test_what_is_no_choice_gets_a_sentence(text: str) -> None:
     with refused(ConfigError):
-        RenderSettings(device=text)
+        BlenderSettings(device=text)
 
 
 def test_a_crash_over_one_kind_hides_no_other() -> None:
@@ -135,7 +135,7 @@ def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.Mon
         "clevrhope.images.blender.devices.find_devices",
         lambda command: find_devices(("hip", "cpu"), command=LISTING),
     )
-    with CyclesRenderer(settings=RenderSettings(), workers=1, command=FAKE_WORKER) as made:
+    with CyclesRenderer(settings=BlenderSettings(), workers=1, command=FAKE_WORKER) as made:
         assert stage_title(made) == (
             "Rendering images on the CPU, as asking for HIP devices failed: "
             "the process ended with status 11 (a driver crashed)"
@@ -183,7 +183,7 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
         monkeypatch.setattr(
             "clevrhope.images.blender.cycles.choose_gpus", lambda choice: (there.of(choice.kind)[-1:], "")
         )
-        settings = RenderSettings(width=48, height=32, samples=1, device=kind)
+        settings = BlenderSettings(width=48, height=32, samples=1, device=kind)
         with CyclesRenderer(settings=settings, workers=1, command=command) as made:
             assert len(dict(made.render(enumerate(reference_scenes()[:1])))) == 1
             (name,) = made.pool.devices
@@ -233,13 +233,13 @@ def test_bad_devices_on_the_command_line(
 
 def made_on(device: str, out: Path) -> None:
     asked = request(out, hops=("none",), splits=("test",), sizes={"test": 9})
-    settings = RenderSettings(device=device)
+    settings = BlenderSettings(device=device)
     object.__setattr__(asked.config, "rendering", settings)
     build(asked, make_renderer=lambda rendering, workers: FakeRenderer(settings=settings, workers=workers))
 
 
 def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_made_on(tmp_path: Path) -> None:
-    assert rendering_as_json(RenderSettings(device="cuda:0,1"))["device"] == "cuda"
+    assert rendering_as_json(BlenderSettings(device="cuda:0,1"))["device"] == "cuda"
     made_on("auto", tmp_path / "any")
     before = (tmp_path / "any" / "manifest.json").read_bytes()
     made_on("cuda:1", tmp_path / "any")  # one of any

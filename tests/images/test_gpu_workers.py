@@ -16,7 +16,7 @@ from benchmarks import render_workers
 from clevrhope.images.blender.cycles import KERNELS_S, CyclesRenderer
 from clevrhope.images.blender.devices import Device, find_devices
 from clevrhope.images.blender.process import Patience
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.images.stage import stage_title
 from clevrhope.runtime.resources import GpuUse, load_nvml
 
@@ -30,7 +30,9 @@ def test_each_gpu_has_its_own_workers(
     monkeypatch.setattr(
         "clevrhope.images.blender.cycles.choose_gpus", lambda choice: (there.of(choice.kind), "")
     )
-    with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
+    with CyclesRenderer(
+        settings=BlenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER
+    ) as made:
         assert made.workers == 2 * of_each
         assert {start["allowance_s"] for start in made.pool.start} == {KERNELS_S}
         assert stage_title(made) == "Rendering images on Card 3, Card 1"
@@ -50,7 +52,7 @@ def _two_of_a_kind(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def on_gpus(**choices: Any) -> CyclesRenderer:
-    return CyclesRenderer(settings=RenderSettings(device="cuda"), command=FAKE_WORKER, **choices)
+    return CyclesRenderer(settings=BlenderSettings(device="cuda"), command=FAKE_WORKER, **choices)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from clevrhope._core import object_ids
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.scenes import read_world, sample_scenes
 
 N_SCENES = 12
@@ -33,7 +33,7 @@ def masks() -> list[Masks]:
     chosen = np.argsort(hidden)[::-1][:N_SCENES].astype(np.uint32)
     assert min(hidden[i] for i in chosen) >= 1
     engine = object_ids(world, batch.take(np.ascontiguousarray(chosen)))
-    with CyclesRenderer(settings=RenderSettings(device="cpu")) as renderer:
+    with CyclesRenderer(settings=BlenderSettings(device="cpu")) as renderer:
         cycles = dict(renderer.passes((k, scenes[i]) for k, i in enumerate(chosen)))
     return [
         (engine[k] == number + 1, cycles[k].mask == number)

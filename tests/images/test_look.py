@@ -9,7 +9,7 @@ import pytest
 
 from clevrhope.errors import ClevrhopeError, ConfigError, VocabularyError
 from clevrhope.images.placement import place
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.look.definition import read_look
 from clevrhope.runtime.assets import blender_assets
 from wording import refused
@@ -88,10 +88,10 @@ def test_colours_are_bytes_read_as_linear() -> None:
 )
 def test_settings_that_blender_would_not_take_are_named(setting: str, value: object) -> None:
     with refused(ConfigError):
-        RenderSettings(**{setting: value})  # type: ignore[arg-type]
+        BlenderSettings(**{setting: value})  # type: ignore[arg-type]
 
 
 def test_512_samples_are_the_originals_setting() -> None:
-    original = RenderSettings().with_samples(512)
+    original = BlenderSettings().with_samples(512)
     assert (original.samples, original.denoise, original.adaptive_threshold) == (512, False, 0.0)
-    assert RenderSettings().with_samples(64).denoise
+    assert BlenderSettings().with_samples(64).denoise

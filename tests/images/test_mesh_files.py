@@ -19,7 +19,7 @@ from clevrhope._core import object_ids
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.look import meshes
 from clevrhope.look.definition import read_look
 from clevrhope.look.meshes import Mesh, build_mesh
@@ -155,7 +155,7 @@ def test_blender_shows_what_the_native_renderer_shows(properties: Write, tmp_pat
     places = {"knot": [1.4, -1.4, 0.7], "bare": [-1.4, 1.4, 0.7], "arch": [1.4, 1.4, 0.7]}
     scene = {"objects": [{**thing, "shape": shape, "3d_coords": place} for shape, place in places.items()]}
     look = read_look(properties=named)
-    settings = RenderSettings(samples=1, device="cpu")
+    settings = BlenderSettings(samples=1, device="cpu")
     with CyclesRenderer(look=look, settings=settings, workers=1) as renderer:
         [(_, cycles)] = renderer.passes([(0, scene)])
     with NativeRenderer(look=look) as renderer:

@@ -21,7 +21,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.look.definition import Look, read_look
 
 pytestmark = pytest.mark.slow
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("bpy", reason="Blender is not installed: pip install '.[render]'")
 
 WIDTH, HEIGHT = 120, 80
-CYCLES = RenderSettings(
+CYCLES = BlenderSettings(
     width=WIDTH, height=HEIGHT, samples=144, denoise=False, adaptive_threshold=0.0, device="cpu"
 )
 LIGHTS = ("key", "fill", "back", "sun")

@@ -17,7 +17,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.renderer import Pixels
-from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.changes import read_changes
 from clevrhope.look.definition import Look, read_look
 from clevrhope.pipeline.scene_images import render_scene_file
@@ -76,7 +76,7 @@ def test_each_part_of_the_look_is_seen(section: str) -> None:
 
 def by_both(look: Look, scene: Mapping[str, Any], *, denoise: bool) -> list[Pixels]:
     """A scene's images by Cycles and by the native renderer."""
-    settings = RenderSettings(width=96, height=64, samples=64, denoise=denoise, device="cpu")
+    settings = BlenderSettings(width=96, height=64, samples=64, denoise=denoise, device="cpu")
     with (
         CyclesRenderer(look=look, settings=settings, workers=1) as cycles,
         NativeRenderer(look=look, width=96, height=64, quality="high") as native,

@@ -15,7 +15,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.passes import disjoint_groups, read_exr
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from wording import refused
 
 HEIGHT, WIDTH = 160, 240
@@ -39,7 +39,7 @@ def native(scenes: list[dict[str, object]]) -> list[Passes]:
 
 @pytest.fixture(scope="module")
 def blender() -> Iterator[CyclesRenderer]:
-    settings = RenderSettings(width=WIDTH, height=HEIGHT, samples=4, device="cpu")
+    settings = BlenderSettings(width=WIDTH, height=HEIGHT, samples=4, device="cpu")
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         yield renderer
 

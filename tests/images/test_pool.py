@@ -19,7 +19,7 @@ from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
 from clevrhope.images.blender.process import Patience, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from waiting import HANG_S, wait_until
 from wording import check_words, refused
 
@@ -33,7 +33,7 @@ FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 def renderer(
     *, workers: int = 2, patience: Patience = PATIENT, samples: int = 1, **more: Any
 ) -> CyclesRenderer:
-    settings = RenderSettings(samples=samples, device="cpu")
+    settings = BlenderSettings(samples=samples, device="cpu")
     return CyclesRenderer(settings=settings, workers=workers, patience=patience, command=FAKE_WORKER, **more)
 
 
@@ -156,7 +156,7 @@ def test_where_work_cannot_be_read_the_clock_counts(monkeypatch: pytest.MonkeyPa
 
 def test_patience_is_ten_times_what_slow_cores_take() -> None:
     """Of 78.6 million samples: 393 core seconds on a slow core."""
-    original = RenderSettings().with_samples(512)
+    original = BlenderSettings().with_samples(512)
     assert patience_for(original, threads=2) == Patience(
         work_s=pytest.approx(120 + 10 * (393.2 + 2), rel=1e-3), clock_s=pytest.approx(120 + 1966, rel=1e-3)
     )

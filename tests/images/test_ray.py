@@ -28,7 +28,7 @@ from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
 from clevrhope.images.renderers import row_of
-from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
 from clevrhope.version import software_version
@@ -37,7 +37,7 @@ from wording import refused
 pytestmark = pytest.mark.slow
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
-TINY_BLENDER = RenderSettings(width=96, height=64, samples=1, device="cpu")
+TINY_BLENDER = BlenderSettings(width=96, height=64, samples=1, device="cpu")
 
 
 @pytest.fixture(scope="module")
@@ -58,14 +58,14 @@ def cluster() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("resources", "rendering", "workers", "places"),
     [
-        ({"CPU": 16}, RenderSettings(), None, Places(8, 2, 0.0)),
+        ({"CPU": 16}, BlenderSettings(), None, Places(8, 2, 0.0)),
         ({"CPU": 16}, NativeSettings(), None, Places(8, 2, 0.0)),
-        ({"CPU": 1}, RenderSettings(), None, Places(1, 1, 0.0)),
-        ({"CPU": 3}, RenderSettings(), 2, Places(2, 1, 0.0)),
-        ({"CPU": 64, "GPU": 8}, RenderSettings(), None, Places(16, 2, 0.5)),
-        ({"CPU": 64, "GPU": 8}, RenderSettings(device="cuda"), 1, Places(8, 2, 1.0)),
-        ({"CPU": 24, "GPU": 8}, RenderSettings(), 3, Places(24, 1, 1 / 3)),
-        ({"CPU": 64, "GPU": 8}, RenderSettings(device="cpu"), None, Places(32, 2, 0.0)),
+        ({"CPU": 1}, BlenderSettings(), None, Places(1, 1, 0.0)),
+        ({"CPU": 3}, BlenderSettings(), 2, Places(2, 1, 0.0)),
+        ({"CPU": 64, "GPU": 8}, BlenderSettings(), None, Places(16, 2, 0.5)),
+        ({"CPU": 64, "GPU": 8}, BlenderSettings(device="cuda"), 1, Places(8, 2, 1.0)),
+        ({"CPU": 24, "GPU": 8}, BlenderSettings(), 3, Places(24, 1, 1 / 3)),
+        ({"CPU": 64, "GPU": 8}, BlenderSettings(device="cpu"), None, Places(32, 2, 0.0)),
         ({"CPU": 64, "GPU": 8}, NativeSettings(), None, Places(32, 2, 0.0)),
     ],
 )
@@ -78,9 +78,9 @@ def test_what_is_asked_of_a_cluster(
 @pytest.mark.parametrize(
     ("resources", "rendering", "workers"),
     [
-        ({"CPU": 8}, RenderSettings(device="hip"), None),
-        ({"CPU": 8}, RenderSettings(), 9),
-        ({"CPU": 3, "GPU": 2}, RenderSettings(), 2),
+        ({"CPU": 8}, BlenderSettings(device="hip"), None),
+        ({"CPU": 8}, BlenderSettings(), 9),
+        ({"CPU": 3, "GPU": 2}, BlenderSettings(), 2),
     ],
 )
 def test_what_a_cluster_does_not_have(
@@ -101,7 +101,7 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
     monkeypatch.setattr("clevrhope.images.blender.cycles.choose_gpus", lambda choice: ([], ""))
-    blind = of(RenderSettings(), gpus=0.5).hello().problem
+    blind = of(BlenderSettings(), gpus=0.5).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
     assert well.hello() == Answer()
@@ -121,10 +121,10 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )
     look = read_look()
-    opens = partial(BLENDER.open_in_actor, RenderSettings(device=kind), look, 2, 0.5)
+    opens = partial(BLENDER.open_in_actor, BlenderSettings(device=kind), look, 2, 0.5)
     actor = RenderActor(opens, software_version())
     assert actor.hello() == Answer()
-    settings = RenderSettings(device=name)
+    settings = BlenderSettings(device=name)
     assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2, "gpu_share": 0.5}]
 
 
@@ -271,7 +271,7 @@ def test_an_address_that_does_not_answer_is_one_sentence(
 def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     with refused(ConfigError):
-        RayRenderer(RenderSettings(device="cuda:0,1"), BLENDER)
+        RayRenderer(BlenderSettings(device="cuda:0,1"), BLENDER)
 
 
 def test_without_ray_the_sentence_says_what_to_install(

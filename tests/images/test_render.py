@@ -13,7 +13,7 @@ import pytest
 from benchmarks.reference_images import psnr, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.images.stage import render, render_png_files
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.assets import blender_assets
@@ -23,7 +23,7 @@ Pixels = npt.NDArray[np.uint8]
 #: What allocators keep back and forth; a leak of an image's pixels alone would come to 38 MB and more.
 SLACK_BYTES = 30 << 20
 
-SMALL = RenderSettings(width=120, height=80, samples=4, device="cpu")
+SMALL = BlenderSettings(width=120, height=80, samples=4, device="cpu")
 LOOK = json.loads((blender_assets() / "look.json").read_text())
 
 
@@ -260,7 +260,7 @@ def resident(pid: int) -> int:
 
 @pytest.mark.slow
 def test_memory_stays_flat_over_a_thousand_images() -> None:
-    settings = RenderSettings(width=120, height=80, samples=1, device="cpu")
+    settings = BlenderSettings(width=120, height=80, samples=1, device="cpu")
     scenes = reference_scenes()
 
     def source() -> Iterator[tuple[int, Any]]:

@@ -24,7 +24,7 @@ from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import find_object_outside, place
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import rendering_as_json
-from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 from waiting import wait_until
@@ -155,7 +155,7 @@ def test_a_scene_that_cannot_be_shown_is_refused_by_renderers_and_the_command(
 
 @pytest.mark.slow
 def test_blender_refuses_such_scenes_too() -> None:
-    settings = RenderSettings(width=48, height=32, samples=1, device="cpu")
+    settings = BlenderSettings(width=48, height=32, samples=1, device="cpu")
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         for change in (
             {"3d_coords": [1e30, 0.0, 0.7]},

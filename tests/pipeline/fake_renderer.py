@@ -16,7 +16,7 @@ import numpy as np
 from clevrhope.errors import RenderError
 from clevrhope.images.passes import Passes, measure_passes
 from clevrhope.images.renderer import Pixels, Scene
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 
 K = TypeVar("K", bound=Hashable)
 
@@ -32,7 +32,7 @@ class FakeRenderer:
     def __init__(
         self,
         *,
-        settings: RenderSettings,
+        settings: BlenderSettings,
         workers: int | None = None,
         look: object = None,
         folder: object = None,

@@ -16,7 +16,7 @@ from clevrhope.audit import audit
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.manifest import existing_manifest, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
-from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
+from clevrhope.images.settings import NATIVE_REVISION, BlenderSettings, NativeSettings
 from clevrhope.pipeline import Request, Summary, build
 from wording import refused
 
@@ -25,12 +25,12 @@ TINY = NativeSettings(width=96, height=64, quality="draft")
 SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
 
 
-def asked(out: Path, rendering: NativeSettings | RenderSettings = TINY, **changes: Any) -> Request:
+def asked(out: Path, rendering: NativeSettings | BlenderSettings = TINY, **changes: Any) -> Request:
     made = request(out, **{"sizes": SIZES, **changes})
     return replace(made, config=replace(made.config, rendering=rendering))
 
 
-def make(out: Path, rendering: NativeSettings | RenderSettings = TINY, **changes: Any) -> Summary:
+def make(out: Path, rendering: NativeSettings | BlenderSettings = TINY, **changes: Any) -> Summary:
     return build(asked(out, rendering, **changes))
 
 
@@ -73,8 +73,8 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
 @pytest.mark.parametrize(
     ("there", "wanted"),
     [
-        (TINY, RenderSettings()),
-        (RenderSettings(samples=8), TINY),
+        (TINY, BlenderSettings()),
+        (BlenderSettings(samples=8), TINY),
         (TINY, replace(TINY, quality="high")),
     ],
     ids=["native", "blender", "quality"],
@@ -109,7 +109,7 @@ def test_images_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
-    make(tmp_path / "late", RenderSettings(), render=False)
+    make(tmp_path / "late", BlenderSettings(), render=False)
     make(tmp_path / "late", TINY)
     make(tmp_path / "whole", TINY)
     assert tree(tmp_path / "late") == tree(tmp_path / "whole")
@@ -165,7 +165,7 @@ def test_plan_measures_with_the_renderer_that_was_chosen(tmp_path: Path, cli: Cl
     assert not (tmp_path / "none").exists()
 
 
-def _painted(*, look: object, settings: RenderSettings, workers: int | None, folder: Path) -> Any:
+def _painted(*, look: object, settings: BlenderSettings, workers: int | None, folder: Path) -> Any:
     """In Blender's place, where only the choice of it matters."""
     from fake_renderer import FakeRenderer
 

@@ -16,7 +16,7 @@ from benchmarks.reference_images import reference_scenes
 from clevrhope.__main__ import run_command
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.runtime import blender as libraries
 from wording import check_words, refused
 
@@ -143,7 +143,7 @@ def test_an_interpreter_without_blender_is_named(
 @pytest.mark.slow
 def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenes = list(enumerate(reference_scenes()[:2]))
-    settings = RenderSettings(width=48, height=32, samples=2)
+    settings = BlenderSettings(width=48, height=32, samples=2)
     with CyclesRenderer(settings=settings, workers=1) as renderer:
         here = dict(renderer.render(scenes))
         annotated = dict(renderer.passes(scenes[:1]))

@@ -18,7 +18,7 @@ from clevrhope.cli.arguments import (
 )
 
 
-@click.command(cls=Command, short_help="Shows what a folder holds, how to make it again, and what to add.")
+@click.command(cls=Command, short_help="Shows what a folder holds and how to make it again.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @json_option
 def info(folder: Path, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
-from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.images.settings import BlenderSettings, Rendering
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop
@@ -78,7 +78,7 @@ class Config(QuestionSettings):
     """Annotations of each image: some of `PASSES`, in their order."""
     question_json: bool = True
     """Whether each HDF5 file of questions is accompanied by a CLEVR question file (JSON)."""
-    rendering: Rendering = field(default_factory=RenderSettings)
+    rendering: Rendering = field(default_factory=BlenderSettings)
     """The renderer and its settings."""
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, by the core's names; the core checks them."""

@@ -17,7 +17,7 @@ from clevrhope.images.renderers import (
     row_named,
     row_of,
 )
-from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.images.settings import BlenderSettings, Rendering
 from clevrhope.look.changes import read_changes
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import read_object
@@ -201,7 +201,7 @@ def _rendering(
         with naming(f"{file}: rendering.renderer"):
             settings = row_named(effort.renderer).settings()
     chosen = renderer_of(settings)
-    if samples is not None and not isinstance(settings, RenderSettings):
+    if samples is not None and not isinstance(settings, BlenderSettings):
         raise ConfigError(
             f"--samples: only Blender takes samples per pixel ({samples}); the renderer {chosen} takes "
             f"--quality {'|'.join(row_of(settings).qualities)}"
@@ -224,7 +224,7 @@ def _rendering(
     if quality is not None:
         with naming("--quality"):
             settings = settings.with_quality(quality)
-    if samples is not None and isinstance(settings, RenderSettings):
+    if samples is not None and isinstance(settings, BlenderSettings):
         settings = settings.with_samples(samples)
     return settings
 

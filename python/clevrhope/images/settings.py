@@ -62,7 +62,7 @@ class Rendering:
 
 
 @dataclass(frozen=True)
-class RenderSettings(Rendering):
+class BlenderSettings(Rendering):
     """Everything except the scene and the look that decides an image rendered by Blender.
 
     Attributes:

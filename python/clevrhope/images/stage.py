@@ -10,7 +10,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import BlenderSettings
 from clevrhope.look.definition import Look
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.threads import map_in_threads
@@ -28,7 +28,7 @@ WRITERS = 4
 def render(
     scenes: Iterable[Scene],
     *,
-    settings: RenderSettings | None = None,
+    settings: BlenderSettings | None = None,
     look: Look | None = None,
     workers: int | None = None,
     renderer: Renderer | None = None,

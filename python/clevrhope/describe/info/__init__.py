@@ -1,1 +1,1 @@
-"""The information that `clevrhope info` shows on a folder: its content, its making, possible additions."""
+"""The information that `clevrhope info` shows on a folder: its content, and how it was made."""

@@ -14,7 +14,7 @@ from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import Patience, StartError
 from clevrhope.images.passes import Passes, from_bytes
 from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
-from clevrhope.images.settings import BLENDER_QUALITIES, CPU, RenderSettings, parse_device
+from clevrhope.images.settings import BLENDER_QUALITIES, CPU, BlenderSettings, parse_device
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
 from clevrhope.runtime.resources import available_bytes, available_cores
@@ -75,7 +75,7 @@ class CyclesRenderer(Renderer):
         self,
         *,
         look: Look | None = None,
-        settings: RenderSettings | None = None,
+        settings: BlenderSettings | None = None,
         workers: int | None = None,
         cores: int | None = None,
         patience: Patience | None = None,
@@ -85,7 +85,7 @@ class CyclesRenderer(Renderer):
         memory_limit_bytes: int | None = None,
         command: Sequence[str] | None = None,
     ) -> None:
-        self._settings = settings or RenderSettings()
+        self._settings = settings or BlenderSettings()
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
         command = command or check_blender().command(WORKER)
@@ -185,7 +185,7 @@ def memory_share(cores: int | None = None) -> int:
     return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
 
 
-def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
+def patience_for(settings: BlenderSettings, *, threads: int) -> Patience:
     """How long an image may take before its worker counts as hung."""
     samples_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE
     return Patience(
@@ -194,7 +194,7 @@ def patience_for(settings: RenderSettings, *, threads: int) -> Patience:
     )
 
 
-def _open_in_actor(settings: RenderSettings, look: Look, cores: int, gpus: float) -> Renderer:
+def _open_in_actor(settings: BlenderSettings, look: Look, cores: int, gpus: float) -> Renderer:
     """One worker, on the GPU that Ray reserved; if it reserved none, on the CPU."""
     device = CPU
     if gpus:
@@ -212,7 +212,7 @@ def _open_in_actor(settings: RenderSettings, look: Look, cores: int, gpus: float
 BLENDER = RendererRow(
     title="Blender",
     made_by="Blender's Cycles ({samples} samples per pixel)",
-    settings=RenderSettings,
+    settings=BlenderSettings,
     qualities=tuple(BLENDER_QUALITIES),
     effort="samples",
     open=lambda settings, **given: CyclesRenderer(settings=settings, **given),

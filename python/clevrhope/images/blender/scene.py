@@ -24,7 +24,7 @@ from clevrhope.images.blender.shaders import add_shader, link_object_color
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement, place_inside
 from clevrhope.images.renderer import Pixels
-from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
+from clevrhope.images.settings import ADAPTIVE_STEP, BlenderSettings
 from clevrhope.look.blend_reader import load_part
 from clevrhope.look.definition import Look
 from clevrhope.look.meshes import Mesh, build_mesh
@@ -47,7 +47,7 @@ class BlenderScene:
     def __init__(
         self,
         look: Look,
-        settings: RenderSettings,
+        settings: BlenderSettings,
         *,
         threads: int,
         folder: Path,
@@ -311,7 +311,7 @@ def _aim(thing: Any, location: Any, target: Any) -> None:
     thing.rotation_quaternion = forward.to_track_quat("-Z", "Y")
 
 
-def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSettings, threads: int) -> None:
+def _configure_output(scene: Any, entry: Mapping[str, Any], settings: BlenderSettings, threads: int) -> None:
     render = scene.render
     render.engine = "CYCLES"
     render.resolution_x, render.resolution_y = settings.width, settings.height
@@ -334,7 +334,7 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     scene.view_settings.gamma = 1.0
 
 
-def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSettings) -> None:
+def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: BlenderSettings) -> None:
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples

@@ -86,11 +86,11 @@ def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
 
 def _load(start: dict[str, Any], folder: Path) -> Any:
     from clevrhope.images.blender.scene import BlenderScene
-    from clevrhope.images.settings import RenderSettings
+    from clevrhope.images.settings import BlenderSettings
     from clevrhope.look.definition import Look
 
     look = Look(start["look"], start["properties"])
-    settings = RenderSettings(**start["settings"])
+    settings = BlenderSettings(**start["settings"])
     return BlenderScene(look, settings, threads=start["threads"], folder=folder, gpu=start["gpu"])
 
 
