@@ -44,7 +44,7 @@ def test_data() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _snapshots(snapshot: SnapshotAssertion) -> Iterator[None]:
+def _snapshots(snapshot: SnapshotAssertion, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """`wording.refused` compares with the snapshots of the test that uses it."""
-    with snapshots_of(snapshot):
+    with snapshots_of(snapshot, tmp_path_factory.getbasetemp()):
         yield

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.images.settings import Rendering
-from clevrhope.look.definition import Look
+
+if TYPE_CHECKING:  # the look needs the engine, which Blender's own process loads where it can say what fails
+    from clevrhope.look.definition import Look
 
 K = TypeVar("K", bound=Hashable)
 
