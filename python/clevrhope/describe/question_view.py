@@ -172,7 +172,8 @@ def save_images(folder: Path, view: QuestionView, out: Path) -> list[Path]:
     images = find_images(layout, pool, _sorted(indices), prefer="png")
     if images is None:
         raise ConfigError(
-            f"--save: {folder} has no image of this question; run the dataset's build again without --no-render"
+            f"--save: {folder} has no image of this question; "
+            "run the dataset's build again without --no-render"
         )
     names = [out] if len(indices) == 1 else [out.with_stem(f"{out.stem}-{k}") for k in range(len(indices))]
     for index, path in zip(indices, names, strict=True):
