@@ -20,6 +20,7 @@ _PASSING = {
     re.compile(r"[\d,]+ bytes are there, of [\d,]+"): "N bytes are there, of N",
     re.compile(r"\b\d{5,} bytes\b"): "N bytes",
     re.compile(r"127\.0\.0\.1:\d+"): "127.0.0.1:PORT",
+    re.compile(r"in position \d+"): "in position N",
     re.compile(r"\[Errno \d+\]"): "[Errno N]",
     re.compile(r"\.clevrhope-\w+\.pixels-[^\s:]+"): ".clevrhope-CACHE",
     re.compile(r"\b(?=[0-9]*[a-f])[0-9a-f]{12,64}\b"): "DIGEST",
