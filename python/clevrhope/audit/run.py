@@ -58,7 +58,10 @@ def audit(
 
 
 def _run(stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: Progress) -> list[CheckResult]:
-    """Runs a stage, again without each file that turns out to be unreadable; returns its results."""
+    """Runs a stage, again without each file that turns out to be unreadable; returns its results.
+
+    Once no split is left, or a file that all need cannot be read, its checks are not done.
+    """
     while stage is CHECKSUMS or folder.splits or not folder.left_out:
         results = {row.name: row.result(folder.manifest.world["constraints"]) for row in stage.rows}
         try:
@@ -66,16 +69,14 @@ def _run(stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: P
                 stage.run(folder, results, advance)
         except (DatasetError, SceneError) as error:
             file = unreadable(readable, folder, error)
-            if folder.leave_out(file):
-                continue
-            break
+            if not folder.leave_out(file):
+                return [_not_done(folder, row, file) for row in stage.rows]
+            continue
         for row in stage.rows:
             needs = {*stage.needs, JSON_FILES.get(row.name)}
             results[row.name].leave_out([file for file in folder.left_out if kind_of(file) in needs])
         return [*results.values()]
-    else:
-        file = folder.left_out[0]
-    return [_not_done(folder, row, file) for row in stage.rows]
+    return [_not_done(folder, row, folder.left_out[0]) for row in stage.rows]
 
 
 def _not_done(folder: AuditFolder, row: CheckRow, file: str) -> CheckResult:

@@ -113,7 +113,7 @@ def _of_sets(job: Job, kind: CovrKind, engine: Engine) -> Iterator[_Made]:
         implied=config.strictness == "implied",
         distractors=config.distractors,
         half=kind.half,
-        paraphrased=kind.paraphrased,
+        paraphrased=bool(kind.paraphrases),
     )
     for batch in _first(stream, job.goal, SETS_A_WINDOW, WINDOWS_OF_SETS_A_BATCH):
         skipped = [stream.skipped[name] for name in covr_template_names()]

@@ -180,11 +180,11 @@ def _check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: C
         for other in by_name.values():
             if (kind.half, COVR_KINDS[other.name].half) == (0, 1):
                 _apart(split, other, texts, check)
-            if kind.paraphrased and other.name != name:
+            if kind.paraphrases and other.name != name:
                 _rephrased(split, other, texts, check)
         if kind.role == "train":
             _two_answers(split, texts[name], check)
-        if kind.paraphrased and kind.questions in by_name:
+        if kind.paraphrases and kind.questions in by_name:
             check.add(split.file, _other_questions(split, by_name[kind.questions]))
 
 

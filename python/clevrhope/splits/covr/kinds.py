@@ -26,32 +26,32 @@ class CovrKind:
         name: of the split; its file is named without `covr_`.
         role: whether models are trained, tuned or tested on it.
         pool: the pool of its sets' scenes, if a pair is held out.
-        plain_pool: the pool if nothing is held out; "" if the split does not exist then.
         size: the field of `Sizes` with its number of questions.
-        questions: the split whose questions it paraphrases, or else its own name.
+        caption: what a reader should look for in it.
+        plain_pool: the pool if nothing is held out; "" if the split does not exist then.
+        paraphrases: the split whose questions it asks in other words; "" for none.
         half: which half of all texts it uses, so that dev and test share none; None for all texts.
         mentions: whether its questions are about the pair.
         drawn: how it is drawn, as in `SplitKind`.
         unit: the unit in which its size is counted.
-        caption: what a reader should look for in it.
     """
 
     name: str
     role: Literal["train", "tune", "test"]
     pool: str
-    plain_pool: str
     size: str
-    questions: str
     caption: str
+    plain_pool: str = ""
+    paraphrases: str = ""
     half: int | None = None
     mentions: bool = False
     drawn: ClassVar[Literal["sets of images"]] = "sets of images"
     unit: ClassVar[Literal["questions"]] = "questions"
 
     @property
-    def paraphrased(self) -> bool:
-        """Whether its questions paraphrase those of another split."""
-        return self.questions != self.name
+    def questions(self) -> str:
+        """The split whose questions it asks, in its own or in other words."""
+        return self.paraphrases or self.name
 
     def scenes(self, held_out_of: HeldOutOf) -> Rule:
         """The rule for the scenes of its sets, if a pair is held out."""
@@ -68,46 +68,48 @@ class CovrKind:
 _ROWS = (
     CovrKind(
         "covr_train",
-        "train",
-        "train",
-        "train",
-        "covr_train",
-        "covr_train",
-        "Questions over several images, without the pair.",
+        role="train",
+        pool="train",
+        plain_pool="train",
+        size="covr_train",
+        caption="Questions over several images, without the pair.",
     ),
     CovrKind(
-        "covr_dev", "tune", "val_iid", "val", "covr_dev", "covr_dev", "For tuning, in distribution.", half=0
+        "covr_dev",
+        role="tune",
+        pool="val_iid",
+        plain_pool="val",
+        size="covr_dev",
+        half=0,
+        caption="For tuning, in distribution.",
     ),
     CovrKind(
         "covr_test",
-        "test",
-        "test_iid",
-        "test_iid",
-        "covr_test",
-        "covr_test",
-        "In distribution: no question mentions the pair.",
+        role="test",
+        pool="test_iid",
+        plain_pool="test_iid",
+        size="covr_test",
         half=1,
+        caption="In distribution: no question mentions the pair.",
     ),
     CovrKind(
         "covr_test_paraphrased",
-        "test",
-        "test_iid",
-        "test_iid",
-        "covr_test",
-        "covr_test",
-        "The questions of test, in words that no other split has.",
+        role="test",
+        pool="test_iid",
+        plain_pool="test_iid",
+        size="covr_test",
+        paraphrases="covr_test",
         half=1,
+        caption="The questions of test, in words that no other split has.",
     ),
     CovrKind(
         "covr_test_ood",
-        "test",
-        "test_ood",
-        "",
-        "covr_test",
-        "covr_test_ood",
-        "Out of distribution: each question mentions the pair, or distractors show it.",
+        role="test",
+        pool="test_ood",
+        size="covr_test",
         half=1,
         mentions=True,
+        caption="Out of distribution: each question mentions the pair, or distractors show it.",
     ),
 )
 
