@@ -138,6 +138,10 @@ def same_answer_twice(arrays: Arrays) -> None:
     arrays["answers"][9] = arrays["answers"][8]
 
 
+def two_texts_of_a_pair(arrays: Arrays) -> None:
+    arrays["questions"][[11, 13]] = arrays["questions"][[13, 11]]
+
+
 def other_numbers_of_answers(data: SpoiltSets) -> None:
     vocab = data.set_vocab
     answers = vocab["answer_token_to_idx"]
@@ -251,6 +255,7 @@ IN_TRAIN: dict[str, Change] = {
     "same scene twice": put("image_idxs", (4, slice(0, 2)), 1),
     "token behind the end": put("questions", (4, -1), 5),
     "same answer twice": same_answer_twice,
+    "two texts of a pair": two_texts_of_a_pair,
     "one answer each": one_answer_each,
 }
 
