@@ -187,7 +187,7 @@ LOADING = """
 import sys
 import torch
 from safetensors.torch import load_file, save_file
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1], f"{sys.argv[1]}/.."
 from test_other_models import TINY, batch_for, tiny
 scores = {}
 for name in TINY:
