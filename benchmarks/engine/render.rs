@@ -7,6 +7,7 @@
 
 use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
 use clevrhope_core::render::stage::{Placement, Studio};
+use clevrhope_core::render::stop::Stop;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
@@ -29,7 +30,7 @@ fn rendering(criterion: &mut Criterion) {
                     for placement in &placements {
                         let [width, height] = SIZE_PX;
                         let stage = studio.stage(placement, width, height).expect("the placements fit the look");
-                        black_box(fast::render(&stage, &patches, effort));
+                        black_box(fast::render(&stage, &patches, effort, &Stop::default()));
                     }
                 });
             });

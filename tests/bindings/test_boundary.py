@@ -42,15 +42,29 @@ def test_python_runs_on_while_scenes_are_sampled(world: _core.World) -> None:
     assert any(ticks_during_a_call(world, 2_000 * 4**k) > 5 for k in range(5))
 
 
-def test_control_c_ends_a_long_call() -> None:
-    script = """
+LONG_CALLS = {
+    "scenes": '_core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, dtype=np.uint64))',
+    "image": 'studio.render(placement, width=8192, height=8192, quality="high")',
+    "paths": "studio.path_trace(placement, width=2000, height=2000, samples=10_000)",
+    "passes": "studio.passes(placement, width=8192, height=8192)",
+}
+
+
+@pytest.mark.parametrize("call", LONG_CALLS.values(), ids=LONG_CALLS)
+def test_control_c_ends_a_long_call(call: str) -> None:
+    script = f"""
+import json
 import numpy as np
 from clevrhope import _core
-from clevrhope.runtime import assets
-properties, look = (assets.blender_assets() / name for name in ("properties.json", "look.json"))
-world = _core.World(properties.read_bytes(), look.read_bytes(), "{}", properties_file="p", look_file="l")
+from clevrhope.images.native import NativeRenderer
+from clevrhope.scenes import read_world
+world = read_world()
+scene = json.loads(_core.sample_scenes(world, seed=0, pool="p", indices=np.arange(1, dtype=np.uint64)).json_rows()[0])
+renderer = NativeRenderer(workers=1)
+studio, placement = renderer._studio, renderer._placement(scene)
 print("ready", flush=True)
-_core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, dtype=np.uint64))
+{call}
+print("finished", flush=True)
 """
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
@@ -58,10 +72,12 @@ _core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, d
     before_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=HANG_S)
-    # Ten million scenes take hundreds of seconds of a processor: it was the signal that ended it.
+    output, errors = process.communicate(timeout=HANG_S)
+    # Each call takes longer than that: it was the signal that ended it.
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before_s < 60
     assert b"KeyboardInterrupt" in errors
+    assert b"panicked" not in errors
+    assert output == b""
     assert process.returncode != 0
 
 

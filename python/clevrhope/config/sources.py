@@ -250,7 +250,14 @@ def _check_world(table: Mapping[str, Any], file: Path) -> None:
     """Checks that a [world] table has only known settings, so that errors name the file and the key."""
     from clevrhope.scenes import read_world
 
+    for key in table.keys() & {"width", "height"}:
+        raise ConfigError(
+            f"{file}: world.{key} is not a constraint; scenes are sampled for the shape of the images, which "
+            f"rendering.{key} is a side of"
+        )
     defaults = json.loads(read_world().config_json)
+    for key in ("width", "height"):
+        del defaults[key]
     types = {name: Directions if name == "directions" else type(value) for name, value in defaults.items()}
     kind = make_dataclass("World", [(name, each, None) for name, each in types.items()], frozen=True)
     read_settings(kind, table, where=file, path="world.")

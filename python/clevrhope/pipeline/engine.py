@@ -245,7 +245,12 @@ def open_world(config: Config) -> World:
         SceneError: no scene can meet the constraints.
     """
     _check_positions(config)
-    return read_world(properties=config.properties, constraints=constraints(config), changes=config.look)
+    return read_world(
+        properties=config.properties,
+        constraints=constraints(config),
+        changes=config.look,
+        size=(config.rendering.width, config.rendering.height),
+    )
 
 
 def _check_positions(config: Config) -> None:

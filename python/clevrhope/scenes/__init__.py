@@ -5,6 +5,7 @@ pool and its index, so any scene can be made anywhere and in any order.
 """
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,31 @@ from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.runtime.settings import check_whole
 
-__all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
+__all__ = ["SceneBatch", "World", "raster", "read_world", "sample_scenes"]
+
+RASTER_PX = 480 * 320
+"""Number of pixels in which the visible pixels of objects are counted, in any shape."""
+
+MOST_PX = 8192
+"""Maximum number of pixels along a side of the raster."""
+
+
+def raster(width: int, height: int) -> dict[str, int]:
+    """The constraints `width` and `height` for images of a shape, in pixels.
+
+    Scenes are sampled for a shape: an object has `min_pixels` visible pixels in an image of about `RASTER_PX`
+    pixels, 480 x 320 for 3:2. Sizes with the same raster have the same scenes.
+
+    Raises:
+        ConfigError: the shape is too long.
+    """
+    sides = [round(math.sqrt(RASTER_PX * ratio)) for ratio in (width / height, height / width)]
+    if not all(1 <= side <= MOST_PX for side in sides):
+        raise ConfigError(
+            f"an image of {width} x {height} pixels: the longer side may be at most "
+            f"{MOST_PX**2 // RASTER_PX} times the shorter one"
+        )
+    return dict(zip(("width", "height"), sides, strict=True))
 
 
 def read_world(
@@ -30,6 +55,7 @@ def read_world(
     look: Path | str | None = None,
     constraints: Mapping[str, Any] | None = None,
     changes: Mapping[str, Any] | None = None,
+    size: tuple[int, int] | None = None,
 ) -> World:
     """Reads everything that decides a scene, except seed, pool and index.
 
@@ -38,9 +64,10 @@ def read_world(
             materials may be mesh files or .blend files, which Blender reads.
         look: camera, lights, shapes and materials; by default the package's.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
-            `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
-            `height` (pixels), `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr").
+            `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`,
+            `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr"), and `raster`'s.
         changes: differences from the look file, as in a [look] table; see `look.changes.read_changes`.
+        size: width and height of the images, whose shape the scenes are sampled for; by default 3:2.
 
     Raises:
         ConfigError: a file cannot be read, or no renderer supports a change.
@@ -53,7 +80,7 @@ def read_world(
     named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
     if any(f'{suffix}"'.encode() in named for suffix in (".blend", *SUFFIXES)):
         named, seen = _with_named_files(named, seen, properties)
-    config = json.dumps(dict(constraints or {}))
+    config = json.dumps({**(raster(*size) if size else {}), **(constraints or {})})
     world = World(named, seen, config, properties_file=str(properties), look_file=str(look))
     if not changes:
         return world

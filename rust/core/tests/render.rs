@@ -5,6 +5,7 @@ use clevrhope_core::render::material::{Distribution, Kind, Lobe, Lobes};
 use clevrhope_core::render::passes::{NOBODY, passes};
 use clevrhope_core::render::reference::path_trace;
 use clevrhope_core::render::stage::{Placement, Studio};
+use clevrhope_core::render::stop::Stop;
 use clevrhope_core::render::vector::{V3, v3};
 use clevrhope_core::rng::{StreamKey, StreamRng};
 
@@ -121,10 +122,10 @@ fn the_fast_renderer_comes_close_to_plain_paths() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
     let placement: Placement = serde_json::from_slice(SCENE).unwrap();
     let stage = studio.stage(&placement, 96, 64).unwrap();
-    let plain = path_trace(&stage, 256);
+    let plain = path_trace(&stage, 256, &Stop::default()).unwrap();
     let patches = Patches::new(studio.ground());
-    let [draft, high] =
-        [Effort::DRAFT, Effort::HIGH].map(|effort| psnr(&fast::render(&stage, &patches, effort), &plain));
+    let [draft, high] = [Effort::DRAFT, Effort::HIGH]
+        .map(|effort| psnr(&fast::render(&stage, &patches, effort, &Stop::default()).unwrap(), &plain));
     assert!(draft > 33.0, "draft: {draft} dB");
     assert!(high > 38.0 && high > draft + 1.0, "high: {high} dB, draft: {draft} dB");
 }
@@ -134,8 +135,10 @@ fn another_order_of_objects_moves_nothing() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
     let mut placement: Placement = serde_json::from_slice(SCENE).unwrap();
     let patches = Patches::new(studio.ground());
-    let render =
-        |placement: &Placement| fast::render(&studio.stage(placement, 96, 64).unwrap(), &patches, Effort::STANDARD);
+    let render = |placement: &Placement| {
+        let stage = studio.stage(placement, 96, 64).unwrap();
+        fast::render(&stage, &patches, Effort::STANDARD, &Stop::default()).unwrap()
+    };
     let first = render(&placement);
     placement.things.reverse();
     assert!(psnr(&first, &render(&placement)) > 45.0);
@@ -147,7 +150,7 @@ fn passes_say_what_rays_through_centres_meet() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
     let placement: Placement = serde_json::from_slice(SCENE).unwrap();
     let stage = studio.stage(&placement, 240, 160).unwrap();
-    let found = passes(&stage);
+    let found = passes(&stage, &Stop::default()).unwrap();
     let (camera, mut inside) = (&stage.camera, 0);
     for (pixel, &object) in found.mask.iter().enumerate() {
         let ray = camera.ray((pixel % 240) as f64 + 0.5, (pixel / 240) as f64 + 0.5);
@@ -172,7 +175,7 @@ fn passes_say_what_rays_through_centres_meet() {
         let seen = found.mask.iter().filter(|&&object| usize::from(object) == number).count() as u32;
         let mut single = placement.clone();
         single.things = vec![placement.things[number].clone()];
-        let by_itself = passes(&studio.stage(&single, 240, 160).unwrap());
+        let by_itself = passes(&studio.stage(&single, 240, 160).unwrap(), &Stop::default()).unwrap();
         let count = by_itself.mask.iter().filter(|&&object| object == 0).count() as u32;
         assert_eq!(alone, count);
         assert!(seen <= alone);

@@ -90,6 +90,14 @@ where
     }
 }
 
+/// The indices of scenes as question files hold them.
+pub fn image_idxs(indices: impl Iterator<Item = u64>) -> PyResult<Vec<i32>> {
+    let fits = |index: u64| i32::try_from(index).map_err(|_| index);
+    indices.map(fits).collect::<Result<_, _>>().map_err(|index| {
+        PyValueError::new_err(format!("scene {index}: question files hold indices up to {}", i32::MAX))
+    })
+}
+
 /// Refuses arrays of different lengths.
 pub fn same_length(first: usize, second: usize) -> PyResult<()> {
     let message = || PyValueError::new_err(format!("arrays of {first} and of {second} entries; expected as many"));

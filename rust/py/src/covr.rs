@@ -111,7 +111,8 @@ impl QuestionRows for SetRows {
             "image_idxs" => {
                 let mut indices = conversion::matrix_of(-1, rows.len(), MAX_IMAGES)?;
                 for (question, indices) in rows.iter().zip(indices.chunks_exact_mut(MAX_IMAGES)) {
-                    indices.iter_mut().zip(question.indices()).for_each(|(to, &index)| *to = index as i32);
+                    let own = conversion::image_idxs(question.indices().iter().copied())?;
+                    indices[..own.len()].copy_from_slice(&own);
                 }
                 conversion::to_matrix(py, indices, MAX_IMAGES)?.into_any()
             }

@@ -1,10 +1,16 @@
 //! Cuts long work into short pieces, between which Ctrl-C takes effect.
 
 use crate::errors::to_python;
+use clevrhope_core::Error;
+use clevrhope_core::render::stop::Stop;
 use clevrhope_core::split::EligibleScenes;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::io::{self, Read};
 use std::ops::Range;
+use std::panic::resume_unwind;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// The approximate maximum duration of a piece: half of what a person notices.
@@ -39,6 +45,38 @@ pub fn in_pieces(
         };
     }
     Ok(())
+}
+
+/// Runs `work` without the GIL in another thread, and has it stop at Ctrl-C; only then may it return None.
+///
+/// # Errors
+/// The error of `work`, or `KeyboardInterrupt` (or the exception of another signal's handler).
+pub fn stoppable<T: Send, E: Into<Error> + Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Stop) -> Result<Option<T>, E> + Send,
+) -> PyResult<T> {
+    let (stop, is_done, done) = (Stop::default(), Mutex::new(false), Condvar::new());
+    let lock = || is_done.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut signal = None;
+    let made = thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let made = work(&stop);
+            *lock() = true;
+            done.notify_one();
+            made
+        });
+        while !worker.is_finished() {
+            py.detach(|| drop(done.wait_timeout_while(lock(), PIECE, |is_done| !*is_done)));
+            if let Err(exception) = py.check_signals() {
+                signal = Some(exception);
+                stop.set();
+            }
+        }
+        worker.join()
+    });
+    signal.map_or(Ok(()), Err)?;
+    let made = made.unwrap_or_else(|panic| resume_unwind(panic)).map_err(to_python)?;
+    made.ok_or_else(|| PyKeyboardInterrupt::new_err(()))
 }
 
 /// Finds the scenes of `n_windows` windows, a window at a time.

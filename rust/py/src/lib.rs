@@ -41,6 +41,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// cores and stop at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have exactly the types in the stub.
 #[pymodule]
 mod _core {
+    use numpy::PyArray1;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::absent_reader::PyAbsentReader;
     #[pymodule_export]
@@ -93,4 +96,14 @@ mod _core {
     use super::vocabulary::PyVocabulary;
     #[pymodule_export]
     use super::world::PyWorld;
+
+    /// Fetches numpy's functions now. Their first use would panic if Ctrl-C were handled in the middle of it.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        py.import("numpy.lib")?;
+        py.check_signals()?;
+        PyArray1::<u8>::zeros(py, 0, false);
+        Ok(())
+    }
 }

@@ -89,7 +89,9 @@ impl QuestionRows for ImageQuestions {
         let rows = &self.questions[rows];
         Ok(match name {
             "answers" => numbers(py, rows, |row| self.vocab.answer_index(row.answer).map_or(-1, i32::from)),
-            "image_idxs" => numbers(py, rows, |row| row.scene as i32),
+            "image_idxs" => {
+                PyArray1::from_vec(py, conversion::image_idxs(rows.iter().map(|row| row.scene))?).into_any()
+            }
             "question_families" => numbers(py, rows, |row| i32::from(row.family)),
             "relation_needed" => {
                 let mut needed = conversion::matrix_of(-1, rows.len(), RELATIONS)?;
@@ -157,13 +159,16 @@ impl PyQuestionBatch {
         conversion::token_rows(py, &rows, width, |_, &row, tokens: &mut [i32]| encode(row, tokens))
     }
 
-    fn write(&self, py: Python<'_>, split: &str, first: u64) -> Vec<Vec<u8>> {
+    fn write(&self, py: Python<'_>, split: &str, first: u64) -> PyResult<Vec<Vec<u8>>> {
+        if first.checked_add(self.range.len() as u64).is_none() {
+            return Err(PyValueError::new_err(format!("start_index {first}: indices of 64 bits do not go so far")));
+        }
         let row = |row: usize| {
             let mut json = Vec::with_capacity(1024);
             self.questions.write_json(row, split, first + (row - self.range.start) as u64, &mut json);
             json
         };
-        py.detach(|| self.range.clone().into_par_iter().map(row).collect())
+        Ok(py.detach(|| self.range.clone().into_par_iter().map(row).collect()))
     }
 }
 
@@ -255,15 +260,18 @@ impl PyQuestionBatch {
     /// Each question as a JSON object in one line: CLEVR's keys, and those of its kind.
     ///
     /// `question_index` counts from `start_index`.
+    ///
+    /// Raises:
+    ///     ValueError: an index does not fit 64 bits.
     #[pyo3(signature = (*, split, start_index = 0))]
-    fn json_rows<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Vec<Bound<'py, PyBytes>> {
-        conversion::json_rows(py, &self.write(py, split, start_index))
+    fn json_rows<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        Ok(conversion::json_rows(py, &self.write(py, split, start_index)?))
     }
 
     /// `json_rows` as a JSON list.
     #[pyo3(signature = (*, split, start_index = 0))]
-    fn to_json<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Bound<'py, PyBytes> {
-        conversion::json_list(py, &self.write(py, split, start_index))
+    fn to_json<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(conversion::json_list(py, &self.write(py, split, start_index)?))
     }
 
     fn __repr__(&self) -> String {

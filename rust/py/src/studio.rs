@@ -3,11 +3,13 @@
 use crate::choice::Choice;
 use crate::conversion;
 use crate::errors::{raise, to_python};
+use crate::interrupt::stoppable;
 use clevrhope_core::png_file;
 use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
 use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::reference::path_trace;
 use clevrhope_core::render::stage::{Stage, Studio};
+use clevrhope_core::render::stop::Stop;
 use clevrhope_core::scene::SceneError;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -33,19 +35,18 @@ pub struct PyNativeStudio {
 }
 
 impl PyNativeStudio {
-    /// The result of `make` for a placement's stage; runs without the GIL.
+    /// The result of `make` for a placement's stage; runs without the GIL, and stops at Ctrl-C.
     fn with_stage<T: Send>(
         &self,
         py: Python<'_>,
         placement: &[u8],
         [width, height]: [u32; 2],
-        make: impl Fn(&Stage<'_>) -> T + Send + Sync,
+        make: impl Fn(&Stage<'_>, &Stop) -> Option<T> + Send + Sync,
     ) -> PyResult<T> {
-        let made = py.detach(|| -> Result<T, SceneError> {
+        stoppable(py, |stop| -> Result<Option<T>, SceneError> {
             let placement = Studio::placement(placement)?;
-            Ok(make(&self.studio.stage(&placement, width, height)?))
-        });
-        made.map_err(to_python)
+            Ok(make(&self.studio.stage(&placement, width, height)?, stop))
+        })
     }
 }
 
@@ -79,7 +80,7 @@ impl PyNativeStudio {
         height: u32,
         quality: Choice<Effort>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let render = |stage: &Stage<'_>| fast::render(stage, &self.patches, quality.0);
+        let render = |stage: &Stage<'_>, stop: &Stop| fast::render(stage, &self.patches, quality.0, stop);
         let bytes = self.with_stage(py, placement, [width, height], render)?;
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
     }
@@ -103,7 +104,7 @@ impl PyNativeStudio {
         height: u32,
         samples: u32,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let bytes = self.with_stage(py, placement, [width, height], |stage| path_trace(stage, samples))?;
+        let bytes = self.with_stage(py, placement, [width, height], |stage, stop| path_trace(stage, samples, stop))?;
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
     }
 

@@ -39,3 +39,19 @@ pub struct SetRule {
     /// Whether questions have the phrasing reserved for the paraphrased split.
     pub paraphrased: bool,
 }
+
+impl SetRule {
+    /// What is wrong with the rule, given whether values are held out.
+    pub(super) fn check(&self, has_held_out: bool) -> Result<(), String> {
+        if self.places.is_empty() {
+            return Err("no place of the held-out values is given; expected at least one".to_owned());
+        }
+        if !has_held_out && self.places.iter().any(|&place| place != PairPlace::Nowhere) {
+            return Err("questions or distractors are to have held-out values, but none are held out".to_owned());
+        }
+        match self.half {
+            Some(half @ 2..) => Err(format!("half {half} of the programs; expected 0 or 1")),
+            _ => Ok(()),
+        }
+    }
+}

@@ -37,7 +37,8 @@ impl SetStream {
     /// In a pool with a palette, a split that holds something out names only values that the palette has.
     ///
     /// # Errors
-    /// `Impossible` if the world is too poor for a template, or no question can mention the held-out values.
+    /// `Impossible` if the rule contradicts itself, the world is too poor for a template, or no question can mention
+    /// the held-out values.
     pub fn new(
         pool_scenes: Arc<PoolScenes>,
         phrasings: Arc<Phrasings>,
@@ -51,6 +52,7 @@ impl SetStream {
         };
         let key = key(&pool_scenes, &rule, holdout.as_ref());
         let impossible = |problem: String| SplitError::Impossible { split: rule.name.clone(), problem };
+        rule.check(holdout.is_some()).map_err(impossible)?;
         let schedule = Schedule::new(key, world.vocab(), world.config().max_objects);
         let schedule = schedule.map_err(|error| impossible(error.to_string()))?;
         let mentioned = holdout.as_ref().filter(|_| rule.places.contains(&PairPlace::Mentioned));

@@ -115,7 +115,9 @@ impl<'a> Instantiator<'a> {
         per_scene: u32,
     ) -> Vec<Question> {
         workspace.balance.reset();
-        let mut questions = Vec::with_capacity(scenes.size_hint().0 * per_scene as usize);
+        // A scene gives at most one question of each family.
+        let per_scene = self.usable.len().min(per_scene as usize);
+        let mut questions = Vec::with_capacity(scenes.size_hint().0 * per_scene);
         for (index, scene) in scenes {
             self.scene(workspace, index, scene, &mut key.at(index), per_scene, &mut questions);
         }
@@ -128,7 +130,7 @@ impl<'a> Instantiator<'a> {
         index: u64,
         scene: SceneView<'_>,
         rng: &mut StreamRng,
-        per_scene: u32,
+        per_scene: usize,
         questions: &mut Vec<Question>,
     ) {
         workspace.searcher.options.load(scene);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 /// The type whose unset value has a word, "thing".
 pub(super) const SHAPE: usize = 3;
-/// Maximum number of words for one value, relation or number.
-const MOST_WORDS: usize = 1_000;
+/// Maximum number of words for one value, relation or number: readers number them in 8 bits.
+const MOST_WORDS: usize = 256;
 
 /// The words for values, relations, numbers and things.
 #[derive(Clone, Debug)]
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(refused("thing", &["thing", "Red"]), format!("\"Red\" would be said of both red and thing{end}"));
         assert_eq!(refused("3", &["three", "2"]), format!("\"2\" would be said of both 2 and 3{end}"));
         assert_eq!(refused("red", &["cubes"]), format!("\"cubes\" would be said of both red and cube{end}"));
-        assert!(refused("red", &["x"; 1_001]).starts_with("\"red\" has 1001 words; at most 1000"));
+        assert!(refused("red", &["x"; 257]).starts_with("\"red\" has 257 words; at most 256"));
         let twice = BTreeMap::from([("red".to_owned(), vec!["crimson".to_owned(), "crimson".to_owned()])]);
         assert!(Lexicon::new(&vocabulary(), twice).is_ok(), "one value may have a word twice: it is said more often");
     }

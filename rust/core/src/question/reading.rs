@@ -31,7 +31,7 @@ struct Variant {
 enum Part {
     Word(String),
     /// A parameter, and its slot.
-    Param(u8, u16),
+    Param(u8, usize),
 }
 
 /// The forms that a parameter can take within a word, as in "<S>s".
@@ -47,6 +47,16 @@ struct Form {
     word: u8,
 }
 
+/// Maximum number of parts that are followed for one phrasing of a question.
+const MOST_VISITS: u32 = 1 << 16;
+
+/// How far a question was followed along a phrasing.
+struct Walk {
+    /// The parameters that were read.
+    is_read: [bool; MAX_PARAMS],
+    visits_left: u32,
+}
+
 /// Reads questions of one set of templates.
 pub struct QuestionReader<'a> {
     templates: &'a TemplateSet,
@@ -60,7 +70,7 @@ type SlotKey = ((u8, bool), String, String);
 
 impl<'a> QuestionReader<'a> {
     pub fn new(templates: &'a TemplateSet) -> Self {
-        let mut numbers: FxHashMap<SlotKey, u16> = FxHashMap::default();
+        let mut numbers: FxHashMap<SlotKey, usize> = FxHashMap::default();
         let mut slots = Vec::new();
         let mut variants = Vec::new();
         for family in templates.families() {
@@ -73,7 +83,7 @@ impl<'a> QuestionReader<'a> {
                         let key = (key_of(param), before.to_owned(), after.to_owned());
                         let slot = *numbers.entry(key).or_insert_with(|| {
                             slots.push(Slot::new(param, before, after, templates.lexicon()));
-                            (slots.len() - 1) as u16
+                            slots.len() - 1
                         });
                         Part::Param(place as u8, slot)
                     })
@@ -94,6 +104,7 @@ impl<'a> QuestionReader<'a> {
     }
 
     /// The readings of a question of a family, given by its tokens; of readings with the same values, only the first.
+    /// None if a phrasing can be followed in too many ways to try, as with dozens of parameters that may be left out.
     pub fn read(&self, family: usize, tokens: &[&str], buffer: &mut TextBuffer) -> Vec<Reading> {
         let Some(variants) = self.variants.get(family) else { return Vec::new() };
         let source = &self.templates.families()[family];
@@ -107,7 +118,11 @@ impl<'a> QuestionReader<'a> {
                     readings.push(reading);
                 }
             };
-            self.follow(&variant.parts, tokens, &mut [false; MAX_PARAMS], reading, &mut at_end);
+            let mut walk = Walk { is_read: [false; MAX_PARAMS], visits_left: MOST_VISITS };
+            self.follow(&variant.parts, tokens, &mut walk, reading, &mut at_end);
+            if walk.visits_left == 0 {
+                return Vec::new();
+            }
         }
         readings
     }
@@ -118,15 +133,19 @@ impl<'a> QuestionReader<'a> {
         tokenize(&text) == tokens
     }
 
-    /// Follows the parts of a variant along the tokens.
+    /// Follows the parts of a variant along the tokens, while it has visits left.
     fn follow(
         &self,
         parts: &[Part],
         tokens: &[&str],
-        is_read: &mut [bool; MAX_PARAMS],
+        walk: &mut Walk,
         reading: Reading,
         at_end: &mut impl FnMut(Reading),
     ) {
+        walk.visits_left = walk.visits_left.saturating_sub(1);
+        if walk.visits_left == 0 {
+            return;
+        }
         let Some((part, parts)) = parts.split_first() else {
             if tokens.is_empty() {
                 at_end(reading);
@@ -136,16 +155,16 @@ impl<'a> QuestionReader<'a> {
         match part {
             Part::Word(word) => match tokens.split_first() {
                 Some((token, tokens)) if token == word || is_article_of(word, token) => {
-                    self.follow(parts, tokens, is_read, reading, at_end);
+                    self.follow(parts, tokens, walk, reading, at_end);
                 }
                 _ => {}
             },
             Part::Param(param, slot) => {
-                let (place, slot) = (usize::from(*param), &self.slots[usize::from(*slot)]);
-                let was_read = is_read[place];
+                let (place, slot) = (usize::from(*param), &self.slots[*slot]);
+                let was_read = walk.is_read[place];
                 // A parameter that occurs again has the same value, but its word may differ to agree with the article.
                 let fits = |value: Option<u8>| !was_read || reading.values[place] == value;
-                is_read[place] = true;
+                walk.is_read[place] = true;
                 let forms = tokens.first().and_then(|token| slot.by_first_token.get(*token));
                 for form in forms.into_iter().flatten().filter(|form| fits(form.value)) {
                     if form.tokens.len() <= tokens.len() && form.tokens.iter().zip(tokens).all(|(a, b)| a == b) {
@@ -154,13 +173,13 @@ impl<'a> QuestionReader<'a> {
                             reading.values[place] = form.value;
                             reading.worded.words[place] = form.word;
                         }
-                        self.follow(parts, &tokens[form.tokens.len()..], is_read, reading, at_end);
+                        self.follow(parts, &tokens[form.tokens.len()..], walk, reading, at_end);
                     }
                 }
                 if slot.may_be_empty && fits(None) {
-                    self.follow(parts, tokens, is_read, reading, at_end);
+                    self.follow(parts, tokens, walk, reading, at_end);
                 }
-                is_read[place] = was_read;
+                walk.is_read[place] = was_read;
             }
         }
     }

@@ -16,6 +16,8 @@ use thiserror::Error;
 
 /// Maximum number of nodes of a template; the search keeps its state in arrays of this size.
 pub const MAX_NODES: usize = 16;
+/// Maximum number of phrasings of a family: readers number them in 8 bits.
+const MOST_PHRASINGS: usize = 256;
 /// Maximum number of raw `relate` nodes of a template: the degeneracy test needs a separate evaluation for each.
 pub const MAX_RELATES: usize = 4;
 
@@ -296,8 +298,8 @@ impl Reader {
         let constraints = raw.constraints.iter().enumerate();
         let constraints = constraints.map(|(i, constraint)| self.constraint(i, constraint, &nodes, &params));
         let constraints = constraints.collect::<Result<_, _>>()?;
-        if raw.text.is_empty() {
-            return self.fault(".text", "no phrasing".into());
+        if raw.text.is_empty() || raw.text.len() > MOST_PHRASINGS {
+            return self.fault(".text", format!("expected 1 to {MOST_PHRASINGS} phrasings, got {}", raw.text.len()));
         }
         let phrasing = |(i, text): (usize, &String)| {
             Phrasing::new(text, &params).or_else(|problem| self.fault(&format!(".text[{i}]"), problem))

@@ -21,6 +21,7 @@ pub mod shader_graph;
 pub mod shape;
 pub mod sheet;
 pub mod stage;
+pub mod stop;
 pub mod surface;
 #[cfg(test)]
 mod test_scenes;

@@ -4,6 +4,7 @@
 
 use super::nearest::nearest;
 use super::stage::{Body, Stage};
+use super::stop::Stop;
 use super::vector::V3;
 use crate::scene::geometry::dot;
 use rayon::prelude::*;
@@ -31,17 +32,18 @@ struct Annotation {
     normal: [f32; 3],
 }
 
-/// Annotates a stage of fewer than 255 bodies.
-pub fn passes(stage: &Stage<'_>) -> Passes {
+/// Annotates a stage of fewer than 255 bodies; None if it was stopped.
+pub fn passes(stage: &Stage<'_>, stop: &Stop) -> Option<Passes> {
     let lens = stage.camera.lens;
     let rows: Vec<(Vec<Annotation>, Vec<u32>)> = (0..lens.height_px)
         .into_par_iter()
         .map(|row| {
             let mut alone_px = vec![0; stage.bodies.len()];
             let pixel = |column| trace_pixel(stage, f64::from(column) + 0.5, f64::from(row) + 0.5, &mut alone_px);
-            ((0..lens.width_px).map(pixel).collect(), alone_px)
+            let pixels = stop.unless_set(|| (0..lens.width_px).map(pixel).collect())?;
+            Some((pixels, alone_px))
         })
-        .collect();
+        .collect::<Option<_>>()?;
     let count = rows.len() * lens.width_px as usize;
     let mut found = Passes {
         mask: Vec::with_capacity(count),
@@ -57,7 +59,7 @@ pub fn passes(stage: &Stage<'_>) -> Passes {
         }
         found.alone_px.iter_mut().zip(alone_px).for_each(|(sum, n)| *sum += n);
     }
-    found
+    Some(found)
 }
 
 /// Annotates one point of the image, and counts in `alone_px` each body that the ray meets in front of the ground.

@@ -8,6 +8,7 @@ use super::film::{FilterTable, to_srgb};
 use super::light::power_heuristic;
 use super::material::{Lobes, filter_glossy_alpha};
 use super::stage::Stage;
+use super::stop::Stop;
 use super::vector::V3;
 use crate::rng::StreamKey;
 use rayon::prelude::*;
@@ -18,29 +19,28 @@ const MAX_GLOSSY_BOUNCES: usize = 4;
 /// Rays start this far off the surface, so that they do not hit it again.
 const OFFSET: f32 = 1e-4;
 
-/// The image as RGB bytes, rows from the top.
-pub fn path_trace(stage: &Stage<'_>, samples: u32) -> Vec<u8> {
+/// The image as RGB bytes, rows from the top; None if it was stopped.
+pub fn path_trace(stage: &Stage<'_>, samples: u32, stop: &Stop) -> Option<Vec<u8>> {
     let lens = stage.camera.lens;
     let filter = FilterTable::default();
     let key = StreamKey::new(&[b"path tracing"]);
     let side = f64::from(samples).sqrt() as u32;
-    (0..lens.height_px)
-        .into_par_iter()
-        .flat_map_iter(|row| {
-            let (filter, key) = (&filter, &key);
-            (0..lens.width_px).flat_map(move |column| {
-                let mut numbers = StratifiedSamples::new(key, u64::from(row * lens.width_px + column), side);
-                let mut sum = V3::ZERO;
-                for sample in 0..samples {
-                    numbers.start_sample(sample);
-                    let [u, v] = numbers.next_2d().map(|x| f64::from(filter.offset(x)));
-                    let ray = stage.camera.ray(f64::from(column) + 0.5 + u, f64::from(row) + 0.5 + v);
-                    sum += trace(stage, V3::from_f64(stage.camera.location), V3::from_f64(ray).unit(), &mut numbers);
-                }
-                to_srgb(sum / samples as f32)
-            })
+    let pixels = (0..lens.height_px).into_par_iter().flat_map_iter(|row| {
+        let (filter, key) = (&filter, &key);
+        (0..lens.width_px).map(move |column| {
+            let mut numbers = StratifiedSamples::new(key, u64::from(row * lens.width_px + column), side);
+            let mut sum = V3::ZERO;
+            for sample in 0..samples {
+                stop.unless_set(|| ())?;
+                numbers.start_sample(sample);
+                let [u, v] = numbers.next_2d().map(|x| f64::from(filter.offset(x)));
+                let ray = stage.camera.ray(f64::from(column) + 0.5 + u, f64::from(row) + 0.5 + v);
+                sum += trace(stage, V3::from_f64(stage.camera.location), V3::from_f64(ray).unit(), &mut numbers);
+            }
+            Some(to_srgb(sum / samples as f32))
         })
-        .collect()
+    });
+    Some(pixels.collect::<Option<Vec<_>>>()?.into_flattened())
 }
 
 fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut StratifiedSamples) -> V3 {

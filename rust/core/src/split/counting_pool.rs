@@ -28,6 +28,8 @@ const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.
 const UNIT: f64 = 0.4;
 /// Bound on a pool's scene numbers, since the files' arrays hold them in 31 bits.
 const MOST_SCENES: u64 = 1 << 31;
+/// Maximum number of sets whose questions one call makes.
+const MOST_SETS: u64 = 1 << 18;
 /// Images of a set: no objects have the value, then one, ... then all.
 const IMAGES: usize = POSITIONS.len() + 1;
 
@@ -92,6 +94,9 @@ impl CountingPool {
 
     /// The questions of some sets about a value: for each set, the same question about its images with none, one, ...
     /// all.
+    ///
+    /// # Errors
+    /// `Impossible` for more sets than the pool has room for, or than one call makes.
     pub fn questions(
         &self,
         templates: &TemplateSet,
@@ -104,10 +109,15 @@ impl CountingPool {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
             return Err(SplitError::Impossible { split: self.name(), problem });
         }
+        let n_sets = sets.end.saturating_sub(sets.start);
+        if n_sets > MOST_SETS {
+            let problem = format!("{n_sets} sets in one call; at most {MOST_SETS} are made at once");
+            return Err(SplitError::Impossible { split: self.name(), problem });
+        }
         let plain_questions = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
         let mut values = [None; N_TYPES];
         values[self.kind] = Some(value);
-        let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
+        let mut questions = Vec::with_capacity(IMAGES * n_sets as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
             let question = plain_questions.question(&values, place);

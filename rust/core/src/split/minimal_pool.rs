@@ -27,6 +27,10 @@ use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 /// Most places of a pool at the paper's size, which consists of whole copies of all grids and combinations.
 const GROUPS_OF_A_PAIR: usize = 960;
 
+/// Maximum numbers of grids, of combinations of the other values, and of objects at shared places, all of which are
+/// laid out in memory.
+const MOST_LAID_OUT: usize = 1 << 20;
+
 /// The name of the pool of shared places.
 const SHARED: &str = "minimal";
 
@@ -77,7 +81,9 @@ impl MinimalPool {
             let problem = format!("palette {} has not all the objects that shared places show", palette.name());
             return Err(SplitError::Impossible { split: self.name(), problem });
         }
-        Ok(Self { shared: Some(std::array::from_fn(|kind| vocab.n_values(kind))), ..self })
+        let n_values: [usize; N_TYPES] = std::array::from_fn(|kind| vocab.n_values(kind));
+        laid_out(n_values, SHARED, "objects at a place that all pairs share")?;
+        Ok(Self { shared: Some(n_values), ..self })
     }
 
     /// The pool with this name: `minimal` for shared places, `minimal_<type>_<type>`, or
@@ -100,6 +106,11 @@ impl MinimalPool {
 
     /// `kinds` must ascend; a palette must be of exactly these types.
     fn of_types(vocab: &Vocabulary, kinds: Vec<usize>, palette: Option<&Palette>) -> Result<Self, SplitError> {
+        let name = Self::name_of(&kinds);
+        let pairs_of = |&kind: &usize| vocab.n_values(kind) * (vocab.n_values(kind) - 1) / 2;
+        laid_out(kinds.iter().map(pairs_of), &name, "grids of two values of each type")?;
+        let others = (0..N_TYPES).filter(|kind| !kinds.contains(kind));
+        laid_out(others.map(|kind| vocab.n_values(kind)), &name, "combinations of the other values")?;
         let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
         for &kind in &kinds {
             let n = vocab.n_values(kind) as u8;
@@ -293,6 +304,14 @@ impl MinimalPool {
         }
         Ok(questions)
     }
+}
+
+/// Refuses a product of numbers that is too large to lay out; `what` says what it counts.
+fn laid_out(numbers: impl IntoIterator<Item = usize>, split: &str, what: &str) -> Result<(), SplitError> {
+    let product = numbers.into_iter().fold(1_usize, usize::saturating_mul);
+    let problem = || format!("{product} {what}; at most {MOST_LAID_OUT} are possible");
+    let refused = || SplitError::Impossible { split: split.to_owned(), problem: problem() };
+    if product <= MOST_LAID_OUT { Ok(()) } else { Err(refused()) }
 }
 
 /// These values, with those of `kinds` taken from a corner of a grid.

@@ -37,6 +37,19 @@ fn stream_of(world: &Arc<World>, rule: SetRule, pair: Option<&[&str]>) -> Result
     SetStream::new(pool_scenes, Arc::new(phrasings), rule, pair)
 }
 
+#[test]
+fn a_rule_that_contradicts_itself_is_refused() {
+    let world = Arc::new(assets::world());
+    let refused = |rule, pair| stream_of(&world, rule, pair).err().unwrap().to_string();
+    let nowhere = SetRule { places: Vec::new(), ..rule("covr_test") };
+    assert!(refused(nowhere, None).contains("no place of the held-out values is given"));
+    assert!(refused(SetRule { half: Some(7), ..rule("covr_test") }, None).contains("half 7 of the programs"));
+    for place in [PairPlace::Mentioned, PairPlace::Distractor] {
+        let without_pair = SetRule { places: vec![PairPlace::Nowhere, place], ..rule("covr_test") };
+        assert!(refused(without_pair, None).contains("none are held out"));
+    }
+}
+
 fn ask(stream: &mut SetStream, n_windows: usize) -> SetQuestions {
     while stream.scenes.waiting_windows() < n_windows {
         stream.scenes.find_window().unwrap();

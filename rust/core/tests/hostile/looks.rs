@@ -6,6 +6,7 @@ use clevrhope_core::render::fast::far_ground::Patches;
 use clevrhope_core::render::fast::{Effort, render};
 use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::stage::Studio;
+use clevrhope_core::render::stop::Stop;
 use clevrhope_core::scene::Pool;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -25,9 +26,10 @@ fn draw(look: &[u8], placement: &[u8]) {
     let Some(studio) = checked(Studio::from_json(look, "look.json")) else { return };
     let Some(placement) = checked(Studio::placement(placement)) else { return };
     if let Some(stage) = checked(studio.stage(&placement, 12, 8)) {
-        passes(&stage);
+        passes(&stage, &Stop::default());
         let patches = Patches::new(studio.ground());
-        assert_eq!(render(&stage, &patches, Effort::DRAFT).len(), 12 * 8 * 3);
+        let image = render(&stage, &patches, Effort::DRAFT, &Stop::default()).unwrap();
+        assert_eq!(image.len(), 12 * 8 * 3);
     }
 }
 
@@ -37,7 +39,7 @@ fn an_undamaged_look_is_drawn_in_images_of_any_size() {
     let placement = Studio::placement(placement().to_string().as_bytes()).unwrap();
     for [width, height] in [[1, 1], [8_192, 1], [1, 8_192], [3, 7]] {
         let stage = studio.stage(&placement, width, height).unwrap();
-        assert_eq!(passes(&stage).mask.len(), (width * height) as usize);
+        assert_eq!(passes(&stage, &Stop::default()).unwrap().mask.len(), (width * height) as usize);
     }
     for [width, height] in [[0, 8], [8, 0], [8_193, 8], [8, u32::MAX]] {
         let error = studio.stage(&placement, width, height).unwrap_err().to_string();

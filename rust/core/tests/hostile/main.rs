@@ -6,6 +6,7 @@
 mod documents;
 mod huge;
 mod looks;
+mod numbers;
 mod programs;
 mod rows;
 mod scenes;

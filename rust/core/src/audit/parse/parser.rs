@@ -3,7 +3,7 @@
 use super::lexicon::Slots;
 use super::names::{Names, SHAPE};
 use super::template::{Family, MOST_PARAMS, Other, Part, Step, read_file};
-use super::trie::{ARTICLES, Edge, Leaf, SlotMatch, Tokens, Trie, TrieBuilder, Walk, article};
+use super::trie::{ARTICLES, Edge, Leaf, MOST_VISITS, SlotMatch, Tokens, Trie, TrieBuilder, Walk, article};
 use crate::audit::error::FileError;
 
 /// A meaning of a text: a family, and a program as numbers of functions in prefix order.
@@ -56,7 +56,8 @@ impl TextParser {
         self.families.get(family).map_or(&[], |family| &family.answers)
     }
 
-    /// All meanings of a text, without repetitions. `text` has no `<START>` and `<END>`.
+    /// All meanings of a text, without repetitions; none for a text that `MOST_VISITS` nodes are not enough for, as with
+    /// dozens of parameters that may be left out side by side. `text` has no `<START>` and `<END>`.
     pub fn read(&self, text: &[i32]) -> Vec<Reading> {
         let mut readings = Vec::new();
         if text.len() > usize::from(u16::MAX) {
@@ -69,9 +70,10 @@ impl TextParser {
                 readings.push(reading);
             }
         };
-        Walk { trie: &self.trie, tokens: &self.tokens, text, matches: Vec::with_capacity(MOST_PARAMS), at_end }
-            .from(0, 0);
-        readings
+        let (matches, visits_left) = (Vec::with_capacity(MOST_PARAMS), MOST_VISITS);
+        let mut walk = Walk { trie: &self.trie, tokens: &self.tokens, text, matches, visits_left, at_end };
+        walk.from(0, 0);
+        if walk.visits_left > 0 { readings } else { Vec::new() }
     }
 
     /// The meaning of a variant; None if the rules for its words forbid it.

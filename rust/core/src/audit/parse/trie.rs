@@ -124,12 +124,17 @@ pub struct Tokens {
     pub vowels: Vec<bool>,
 }
 
+/// Maximum number of nodes that the walk of one text visits; CLEVR's texts need at most some hundred.
+pub const MOST_VISITS: u32 = 1 << 16;
+
 /// The walk of one text through the trie.
 pub struct Walk<'a, F> {
     pub trie: &'a Trie,
     pub tokens: &'a Tokens,
     pub text: &'a [i32],
     pub matches: Vec<SlotMatch>,
+    /// Number of nodes that may still be visited; 0 once the walk was cut short.
+    pub visits_left: u32,
     /// Called for each leaf that the whole text reaches, with the matches of its slots.
     pub at_end: F,
 }
@@ -137,6 +142,10 @@ pub struct Walk<'a, F> {
 impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
     /// Follows the text from a node, at its token `at`.
     pub fn from(&mut self, node: u32, at: usize) {
+        self.visits_left = self.visits_left.saturating_sub(1);
+        if self.visits_left == 0 {
+            return;
+        }
         let trie = self.trie;
         let here = trie.nodes[node as usize];
         let Some(&token) = self.text.get(at) else {

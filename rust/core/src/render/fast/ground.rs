@@ -9,6 +9,7 @@ use super::shade::OFFSET;
 use super::sobol::SobolSample;
 use super::view::View;
 use crate::render::stage::MAX_LIGHTS;
+use crate::render::stop::Stop;
 use crate::render::vector::V3;
 use rayon::prelude::*;
 use std::f32::consts::FRAC_1_PI;
@@ -77,13 +78,14 @@ enum Shading {
 }
 
 impl<'a> Ground<'a> {
-    pub fn new(view: &'a View<'a>, effort: GroundEffort) -> Self {
+    /// If it is stopped, some corners are dark.
+    pub fn new(view: &'a View<'a>, effort: GroundEffort, stop: &Stop) -> Self {
         let across = view.width.div_ceil(STEP) + 1;
         let down = view.height.div_ceil(STEP) + 1;
         let corners = (0..across * down)
             .into_par_iter()
             .with_min_len(2 * across)
-            .map(|i| corner(view, effort, i % across * STEP, i / across * STEP))
+            .map(|i| stop.unless_set(|| corner(view, effort, i % across * STEP, i / across * STEP)).unwrap_or_default())
             .collect();
         Self { view, effort, corners, across }
     }

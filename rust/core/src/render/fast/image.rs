@@ -11,6 +11,7 @@ use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
 use crate::render::lanes::dispatch;
+use crate::render::stop::Stop;
 use crate::render::vector::{V3, v3};
 use crate::scene::camera::Camera;
 use rayon::prelude::*;
@@ -47,23 +48,23 @@ struct Band {
 /// Filtered sums over the samples of a band, for its rows and the ones just before and after.
 struct Sums(Vec<WeightedColor>);
 
-/// The image as RGB bytes, rows from the top.
-pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
-    let view = View::new(lit, camera);
+/// The image as RGB bytes, rows from the top; None if it was stopped.
+pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort, stop: &Stop) -> Option<Vec<u8>> {
+    let view = View::new(lit, camera, stop);
     let (width, height) = (view.width, view.height);
     let filter = &*FILTER;
-    let ground = Ground::new(&view, effort.ground);
+    let ground = Ground::new(&view, effort.ground, stop);
     let starts: Vec<usize> = (0..height).step_by(TILE).collect();
     let bands: Vec<Band> = starts
         .par_iter()
-        .map(|&start| render_band(&view, &ground, effort.pixels, start..(start + TILE).min(height)))
-        .collect();
+        .map(|&start| stop.unless_set(|| render_band(&view, &ground, effort.pixels, start..(start + TILE).min(height))))
+        .collect::<Option<_>>()?;
 
     let features = || bands.iter().map(|band| &band.features).collect();
     let noisy = Bands { features: features(), light: bands.iter().map(|band| &band.light).collect(), width, height };
     let kernel = Kernel::new(WINDOW, 2);
-    let prefiltered: Vec<BandBuffer> =
-        (0..bands.len()).into_par_iter().map(|band| noisy.filtered(band, &kernel)).collect();
+    let prefiltered = (0..bands.len()).into_par_iter().map(|band| stop.unless_set(|| noisy.filtered(band, &kernel)));
+    let prefiltered: Vec<BandBuffer> = prefiltered.collect::<Option<_>>()?;
     let prefiltered = Bands { features: features(), light: prefiltered.iter().collect(), width, height };
     let kernel = Kernel::new(WINDOW, 1);
     let center = [filter.weights(0.0); 2];
@@ -72,8 +73,9 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
         .zip(&starts)
         .enumerate()
         .map(|(index, (band, &start))| {
+            stop.unless_set(|| ())?;
             if band.pixels.is_empty() {
-                return Sums(Vec::new());
+                return Some(Sums(Vec::new()));
             }
             let filtered = prefiltered.filtered(index, &kernel);
             let mut sums = Sums(vec![[0.0; 4]; (TILE + 2) * width]);
@@ -98,15 +100,15 @@ pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8
                     sums.add(width, position, weights, light, area);
                 }
             }
-            sums
+            Some(sums)
         })
-        .collect();
+        .collect::<Option<_>>()?;
 
     let resolver = Resolver { srgb: &SRGB, filter: center[0], bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
-    rows.for_each(|(row, bytes)| dispatch(|| resolver.row(row, height, bytes)));
-    bytes
+    rows.try_for_each(|(row, bytes)| stop.unless_set(|| dispatch(|| resolver.row(row, height, bytes))))?;
+    Some(bytes)
 }
 
 /// Shades and samples the pixels of some rows.

@@ -17,6 +17,7 @@ pub mod sobol;
 mod view;
 
 use super::stage::Stage;
+use super::stop::Stop;
 use bodies::Bodies;
 use far_ground::Patches;
 use ground::GroundEffort;
@@ -57,10 +58,10 @@ impl Effort {
     };
 }
 
-/// The image as RGB bytes, rows from the top.
-pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
+/// The image as RGB bytes, rows from the top; None if it was stopped.
+pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort, stop: &Stop) -> Option<Vec<u8>> {
     // All within the thread pool: each parallel step started from outside would wake it again.
-    rayon::scope(|_| image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image))
+    rayon::scope(|_| image::image(&lit_stage(stage, patches, effort), &stage.camera, effort.image, stop))
 }
 
 /// The stage with the light on its ground computed.
@@ -96,8 +97,8 @@ mod tests {
         for placement in &placements()[..4] {
             let stage = studio.stage(placement, 150, 100).unwrap();
             for effort in [Effort::DRAFT, Effort::STANDARD, Effort::HIGH] {
-                let wide = render(&stage, &patches, effort);
-                let plain = without_avx2(|| render(&stage, &patches, effort));
+                let wide = render(&stage, &patches, effort, &Stop::default()).unwrap();
+                let plain = without_avx2(|| render(&stage, &patches, effort, &Stop::default())).unwrap();
                 assert_eq!(wide, plain);
             }
         }

@@ -404,6 +404,7 @@ mod tests {
     use super::super::{Effort, lit_stage};
     use super::*;
     use crate::render::lanes::call_without_avx2;
+    use crate::render::stop::Stop;
     use crate::render::test_scenes::{placements, studio};
 
     #[test]
@@ -411,7 +412,7 @@ mod tests {
         let studio = studio();
         let stage = studio.stage(&placements()[2], 120, 80).unwrap();
         let lit = lit_stage(&stage, &Patches::new(studio.ground()), Effort::DRAFT);
-        let view = View::new(&lit, &stage.camera);
+        let view = View::new(&lit, &stage.camera, &Stop::default());
         let mut sampler = Sampler::new(&view, 0.1);
         for i in 0..view.width * view.height {
             sampler.add(i % view.width, i / view.width, [1, 0]);

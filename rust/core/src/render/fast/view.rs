@@ -3,6 +3,7 @@
 use super::bodies::NOBODY;
 use super::shade::LitStage;
 use crate::render::lanes::{F8, LANES, Real, dispatch};
+use crate::render::stop::Stop;
 use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
 use pulp::NullaryFnOnce;
@@ -32,7 +33,8 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(lit: &'a LitStage<'a>, camera: &Camera) -> Self {
+    /// If it is stopped, some bodies are missing.
+    pub fn new(lit: &'a LitStage<'a>, camera: &Camera, stop: &Stop) -> Self {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let at = |u, v| V3::from_f64(camera.ray(u, v));
         let corner = at(0.0, 0.0);
@@ -64,7 +66,7 @@ impl<'a> View<'a> {
                 lit.bodies.in_shaft(center.origin, center.direction, f32::INFINITY, spread, 0.01)
             })
             .collect();
-        view.shown = view.all_shown();
+        view.shown = view.all_shown(stop);
         view
     }
 
@@ -107,9 +109,11 @@ impl<'a> View<'a> {
     }
 
     /// The body at each pixel's centre, or `EMPTY`, row by row.
-    fn all_shown(&self) -> Vec<u8> {
+    fn all_shown(&self, stop: &Stop) -> Vec<u8> {
         let mut shown = vec![EMPTY; self.width * self.height];
-        shown.par_chunks_mut(self.width).with_min_len(TILE).enumerate().for_each(|(row, shown)| {
+        let rows = shown.par_chunks_mut(self.width).with_min_len(TILE).enumerate();
+        rows.try_for_each(|(row, shown)| {
+            stop.unless_set(|| ())?;
             for (tile, shown) in shown.chunks_mut(TILE).enumerate() {
                 let column = tile * TILE;
                 let bodies = self.bodies(column, row);
@@ -120,6 +124,7 @@ impl<'a> View<'a> {
                     shown.iter_mut().zip(hits.bodies).for_each(|(shown, body)| *shown = body.min(EMPTY.into()) as u8);
                 }
             }
+            Some(())
         });
         shown
     }

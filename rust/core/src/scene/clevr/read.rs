@@ -5,6 +5,7 @@
 use super::{ClevrScenes, SPLIT, image_name};
 use crate::message::{json_cause, shown};
 use crate::scene::config::DirectionsFrom;
+use crate::scene::json::PixelCoords;
 use crate::scene::relation::Directions;
 use crate::scene::world::{SIZE, World};
 use crate::scene::{Fault, Object, SceneError};
@@ -89,7 +90,7 @@ struct RawObject {
     #[serde(rename = "3d_coords")]
     coords: [f64; 3],
     rotation: f64,
-    pixel_coords: (i32, i32, f64),
+    pixel_coords: PixelCoords,
 }
 
 // The fields of the next two types are in the order of `RELATION_NAMES`.
@@ -170,8 +171,8 @@ impl Reading<'_> {
             let problem = format!("z is {}, but a {} object's centre is at {height}", raw.coords[2], raw.size);
             return Err(fault("3d_coords", problem));
         }
-        let (u, v, depth) = raw.pixel_coords;
-        Ok(Object { attributes, position: raw.coords, rotation_deg: raw.rotation, pixel: [u, v], depth, sight: None })
+        let (pixel, depth) = raw.pixel_coords.place_and_depth();
+        Ok(Object { attributes, position: raw.coords, rotation_deg: raw.rotation, pixel, depth, sight: None })
     }
 
     /// The scene's directions: CLEVR's, and the same as those of the scenes before it.

@@ -1,5 +1,6 @@
 //! Reads scenes or scene graphs from JSON; a fault names its file, scene and place.
 
+use super::PixelCoords;
 use crate::message::{json_cause, json_message, shown};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
@@ -154,7 +155,7 @@ fn attributes(object: &Fields<'_>, vocab: &Vocabulary) -> Result<[u8; N_TYPES], 
 }
 
 fn read_object(object: &Fields<'_>, vocab: &Vocabulary) -> Result<Object, Fault> {
-    let (u, v, depth) = object.required("pixel_coords", typed)?;
+    let (pixel, depth) = object.required("pixel_coords", typed::<PixelCoords>)?.place_and_depth();
     let sight = match object.optional("visible_pixels", typed)? {
         Some(visible_px) => Some(Seen {
             visible_px,
@@ -167,7 +168,7 @@ fn read_object(object: &Fields<'_>, vocab: &Vocabulary) -> Result<Object, Fault>
         attributes: attributes(object, vocab)?,
         position: object.required("3d_coords", typed)?,
         rotation_deg: object.required("rotation", typed)?,
-        pixel: [u, v],
+        pixel,
         depth,
         sight,
     })
