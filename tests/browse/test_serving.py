@@ -54,6 +54,37 @@ def test_it_serves_until_it_is_interrupted(dataset: Path) -> None:
         assert rest.endswith("clevrhope: stopped\n")
 
 
+WHILE_READING = """
+import os, signal, sys
+from clevrhope.__main__ import run_command
+from clevrhope.browse import index
+
+real = index._Reader._tokens
+
+def interrupted(*given):
+    os.kill(os.getpid(), signal.SIGINT)
+    while True:
+        real(*given)
+
+index._Reader._tokens = interrupted
+sys.exit(run_command(sys.argv[1:]))
+"""
+
+
+def test_it_ends_while_an_index_is_made(dataset: Path) -> None:
+    """A process that ends within a call of HDF5 in another thread waits for the library's lock forever."""
+    arguments = ["browse", str(dataset), "--no-browser", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-c", WHILE_READING, *arguments], stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            address = re.search(r"http://\S+", process.stderr.readline())[0]
+            assert "Making the index" in get(f"{address}questions?hop={HOP}")
+            assert process.wait(timeout=HANG_S) == 130
+        finally:
+            process.kill()
+
+
 @pytest.mark.slow
 def test_two_at_once_have_ports_and_tokens_of_their_own(dataset: Path) -> None:
     with served(dataset, "--port", "0") as (_, first, _):

@@ -52,6 +52,18 @@ def test_so_many_questions_of_each_split_errors_first(exported: Path, dataset: P
     assert "<form" not in first
 
 
+def test_no_page_waits_for_an_index_that_was_dropped(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lists of a dataset of many sub-datasets are written after all of their indexes were made."""
+    monkeypatch.setattr("clevrhope.browse.index.INDEXES_KEPT", 1)
+    command = ["browse", str(dataset), "--static", str(tmp_path / "out"), "--limit", "1", "--quiet"]
+    assert run_command(command) == 0
+    pages = [path.read_text() for path in (tmp_path / "out").rglob("*.html")]
+    assert len(pages) > 20
+    assert not any("Making the index" in page for page in pages)
+
+
 def test_pages_are_those_of_the_server(exported: Path, compared: SiteClient) -> None:
     live = compared.get(f"question/{HOP}/complex_iid/3")
     page = (exported / "question" / HOP / "complex_iid" / "3.html").read_text()

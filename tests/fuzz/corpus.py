@@ -4,9 +4,8 @@ import json
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import torch
@@ -97,208 +96,159 @@ ANCHOR_GENERATOR:
 """
 
 
-@dataclass(frozen=True)
-class Target:
-    """Files of the corpus, and what reads them.
+class Target(NamedTuple):
+    """Files of the corpus, and what reads them."""
 
-    Attributes:
-        files: patterns below the corpus.
-        commands: command lines; {C} stands for the corpus' folder, {O} for a new one.
-        weight: how often it is drawn, beside the others.
-    """
-
-    files: tuple[str, ...]
-    commands: tuple[str, ...]
-    weight: int = 1
+    files: list[str]
+    """Patterns below the corpus."""
+    commands: list[str]
+    """Command lines; {C} stands for the corpus' folder, {O} for a new one."""
+    weight: int
+    """How often it is drawn, beside the others."""
 
 
-READS_DATASET = (
-    "stats {C}/data",
-    "stats {C}/data --json --full",
-    "audit {C}/data",
-    "verify {C}/data",
-    "plan --out {C}/data --hop rubber_cylinder --no-render",
-    "build --out {C}/data --hop rubber_cylinder --no-render --quiet",
-    "build --out {C}/data --hop red_cube --config {C}/small.toml --no-render --quiet",
-    "export {C}/data --format parquet --out {O} --quiet",
-    "export {C}/data --format webdataset --out {O} --quiet",
-    "export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet",
-    "export {C}/data --format iep --hop rubber_cylinder --out {O} --quiet",
-    "export {C}/data --format coco --out {O} --quiet",
-    "ask {C}/data --out {O}.jsonl",
-    "baseline {C}/data --kind majority_by_family --out {O}.jsonl",
-    "baseline {C}/data --kind symbolic --out {O}.jsonl",
-    "score {C}/data {C}/predictions.jsonl --seed 1 --bootstrap 10 --quiet",
-    "load {C}/data",
-)
-READS_IMAGES = (
-    "audit {C}/data",
-    "verify {C}/data",
-    "export {C}/data --format parquet --out {O} --quiet",
-    "export {C}/data --format webdataset --out {O} --quiet",
-    "features {C}/data --kind pixels --size 48x32 --out {O} --quiet",
-    "load {C}/data",
-)
-BUILDS = ("plan --no-render", "build --no-render --quiet --seed 1 --config {C}/small.toml")
-
-TARGETS: dict[str, Target] = {
-    "manifest": Target(
-        ("data/manifest.json",),
-        (*READS_DATASET, "features {C}/data --kind attributes --quiet", "evaluate {C}/run --quiet"),
-        4,
-    ),
-    "vocabulary": Target(("data/vocab.json",), READS_DATASET),
-    "questions as arrays": Target(("data/hops/*/*.h5",), READS_DATASET, 4),
-    "questions as rows": Target(
-        ("data/hops/*/*_questions.json",), ("audit {C}/data", "stats {C}/data", "load {C}/data"), 2
-    ),
-    "scenes": Target(
-        ("data/scenes/*/*.json",),
-        (
-            "audit {C}/data",
-            "verify {C}/data",
-            "stats {C}/data",
-            "export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet",
-            "export {C}/data --format coco --out {O} --quiet",
-            "features {C}/data --kind attributes --quiet",
-            "baseline {C}/data --kind symbolic --out {O}.jsonl",
-            "build --out {C}/data --hop rubber_cylinder --no-render --quiet",
-        ),
-        3,
-    ),
-    "images": Target(("data/images/*/*.png",), READS_IMAGES),
-    "images as arrays": Target(("data/images/*.h5",), READS_IMAGES, 2),
-    "annotations": Target(
-        ("data/passes/*.h5",),
-        ("audit {C}/data", "export {C}/data --format coco --out {O} --quiet", "load {C}/data"),
-        2,
-    ),
-    "pages": Target(
-        ("data/DATASHEET.md", "data/hops/*/DATASHEET.md", "data/index.html"), ("audit {C}/data",)
-    ),
-    "parts": Target(
-        ("part1/manifest.json", "part2/hops/*/*"),
-        ("merge {C}/part1 {C}/part2 --hop rubber_cylinder --out {O} --no-render --quiet",),
-        2,
-    ),
-    "properties": Target(
-        ("properties.json",),
-        (
-            *(
-                f"{each} --properties {{C}}/properties.json --hop rubber_cylinder --out {{O}}"
-                for each in BUILDS
-            ),
-            "render {C}/scenes.json --renderer native --quality draft "
-            "--properties {C}/properties.json --out {O} --quiet",
-        ),
-        2,
-    ),
-    "meshes": Target(
-        ("meshes/Knot.glb", "meshes/pyramid.obj"),
-        (
-            "render {C}/scenes.json --renderer native --quality draft "
-            "--properties {C}/meshes/properties.json --out {O} --quiet",
-        ),
-    ),
-    "templates": Target(
-        ("templates/zero_hop.json", "templates/synonyms.json", "templates/families.json"),
-        tuple(f"{each} --templates {{C}}/templates --hop rubber_cylinder --out {{O}}" for each in BUILDS),
-        2,
-    ),
-    "palette": Target(
-        ("palette.json",),
-        tuple(f"{each} --palette {{C}}/palette.json --hop none --out {{O}}" for each in BUILDS),
-    ),
-    "settings": Target(
-        ("small.toml",),
-        (
-            "plan --no-render --config {C}/small.toml --hop rubber_cylinder --out {O}",
-            "build --no-render --quiet --seed 1 --config {C}/small.toml --hop rubber_cylinder --out {O}",
-        ),
-        2,
-    ),
-    "experiment": Target(("experiment.toml",), ("experiment {C}/experiment.toml --plan --out {O}",), 2),
-    "scene file": Target(
-        ("scenes.json",),
-        (
-            "render {C}/scenes.json --renderer native --quality draft --out {O} --quiet",
-            "execute {C}/scenes.json {C}/programs.json",
-        ),
-        2,
-    ),
-    "programs": Target(("programs.json",), ("execute {C}/scenes.json {C}/programs.json",), 2),
-    "account of rendering": Target(
-        ("rendered/render.json", "rendered/*_passes.h5"),
-        (
-            "render {C}/scenes.json --renderer native --quality draft --passes mask "
-            "--out {C}/rendered --quiet",
-        ),
-    ),
-    "CLEVR": Target(
-        ("clevr/questions/*.json", "clevr/scenes/*.json", "clevr/images/*/*.png"),
-        (
-            "stats {C}/clevr",
-            "audit {C}/data --against {C}/clevr",
-            "build --clevr {C}/clevr --hop rubber_cylinder --no-render --seed 1 --config {C}/small.toml "
-            "--out {O} --quiet",
-            "features {C}/clevr --kind pixels --size 48x32 --out {O} --quiet",
-        ),
-        2,
-    ),
-    "predictions": Target(
-        ("predictions.jsonl", "predictions.parquet"),
-        (
-            "score {C}/data {C}/predictions.jsonl --seed 1 --bootstrap 10 --quiet",
-            "score {C}/data {C}/predictions.parquet --seed 1 --bootstrap 10 --quiet",
-            "report m={C}/predictions.jsonl --dataset {C}/data --out {O} --quiet",
-        ),
-        3,
-    ),
-    "replies": Target(
-        ("requests.jsonl", "replies.jsonl"),
-        (
-            "answers {C}/replies.jsonl --requests {C}/requests.jsonl --dataset {C}/data --out {O}.jsonl",
-            "answers {C}/replies.jsonl --requests {C}/requests.jsonl --out {O}.jsonl",
-        ),
-        2,
-    ),
-    "features": Target(
-        ("data/features/*/store.json", "data/features/*/*/*"),
-        (
-            "evaluate {C}/run --quiet",
-            "features {C}/data --kind pixels --size 48x32 --quiet",
-            f"{TRAIN} --seed 2 --out {{O}} --quiet",
-        ),
-        3,
-    ),
-    "run": Target(
-        ("run/run.json", "run/vocab.json", "run/log.jsonl", "run/weights/*", "run/finished.json"),
-        (
-            "evaluate {C}/run --quiet",
-            "report {C}/run --out {O} --quiet",
-            f"{TRAIN} --seed 1 --out {{C}}/run --quiet",
-        ),
-        3,
-    ),
-    "state of a run": Target(
-        ("stopped/run.json", "stopped/log.jsonl", "stopped/state/*/*"),
-        (f"{TRAIN} --seed 1 --save-every 1 --out {{C}}/stopped --quiet",),
-        2,
-    ),
-    "predictions of a run": Target(("run/predictions/*",), ("report {C}/run --out {O} --quiet",)),
-    "weights": Target(
-        ("frcnn/pytorch_model.bin", "resnet.pth", "resnet.safetensors"),
-        (
-            "features {C}/data --kind frcnn --weights {C}/frcnn --out {O} --quiet",
-            "features {C}/data --kind resnet101 --weights {C}/resnet.pth --out {O} --quiet",
-            "features {C}/data --kind resnet101 --weights {C}/resnet.safetensors --out {O} --quiet",
-        ),
-        2,
-    ),
-    "YAML": Target(
-        ("frcnn/config.yaml",), ("features {C}/data --kind frcnn --weights {C}/frcnn --out {O} --quiet",)
-    ),
+SHORT = {
+    "DATASET": """
+        stats {C}/data
+        stats {C}/data --json --full
+        audit {C}/data
+        verify {C}/data
+        plan --out {C}/data --hop rubber_cylinder --no-render
+        build --out {C}/data --hop rubber_cylinder --no-render --quiet
+        build --out {C}/data --hop red_cube --config {C}/small.toml --no-render --quiet
+        export {C}/data --format parquet --out {O} --quiet
+        export {C}/data --format webdataset --out {O} --quiet
+        export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet
+        export {C}/data --format iep --hop rubber_cylinder --out {O} --quiet
+        export {C}/data --format coco --out {O} --quiet
+        ask {C}/data --out {O}.jsonl
+        baseline {C}/data --kind majority_by_family --out {O}.jsonl
+        baseline {C}/data --kind symbolic --out {O}.jsonl
+        score {C}/data {C}/predictions.jsonl --seed 1 --bootstrap 10 --quiet
+        load {C}/data
+        """,
+    "IMAGES": """
+        audit {C}/data
+        verify {C}/data
+        export {C}/data --format parquet --out {O} --quiet
+        export {C}/data --format webdataset --out {O} --quiet
+        features {C}/data --kind pixels --size 48x32 --out {O} --quiet
+        load {C}/data
+        """,
+    "PLAN_AND_BUILD": """
+        plan --no-render OPTIONS --out {O}
+        build --no-render --quiet --seed 1 --config {C}/small.toml OPTIONS --out {O}
+        """,
+    "RENDER": "render {C}/scenes.json --renderer native --quality draft OPTIONS --quiet",
+    "TRAIN": f"{TRAIN} OPTIONS --quiet",
 }
+"""What stands for several or for long commands in the table; OPTIONS are those behind it there."""
+
+TABLE = """
+manifest, 4: data/manifest.json
+    DATASET
+    features {C}/data --kind attributes --quiet
+    evaluate {C}/run --quiet
+vocabulary, 1: data/vocab.json
+    DATASET
+questions as arrays, 4: data/hops/*/*.h5
+    DATASET
+questions as rows, 2: data/hops/*/*_questions.json
+    audit {C}/data
+    stats {C}/data
+    load {C}/data
+scenes, 3: data/scenes/*/*.json
+    audit {C}/data
+    verify {C}/data
+    stats {C}/data
+    export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet
+    export {C}/data --format coco --out {O} --quiet
+    features {C}/data --kind attributes --quiet
+    baseline {C}/data --kind symbolic --out {O}.jsonl
+    build --out {C}/data --hop rubber_cylinder --no-render --quiet
+images, 1: data/images/*/*.png
+    IMAGES
+images as arrays, 2: data/images/*.h5
+    IMAGES
+annotations, 2: data/passes/*.h5
+    audit {C}/data
+    export {C}/data --format coco --out {O} --quiet
+    load {C}/data
+pages, 1: data/DATASHEET.md data/hops/*/DATASHEET.md data/index.html
+    audit {C}/data
+parts, 2: part1/manifest.json part2/hops/*/*
+    merge {C}/part1 {C}/part2 --hop rubber_cylinder --out {O} --no-render --quiet
+properties, 2: properties.json
+    PLAN_AND_BUILD --properties {C}/properties.json --hop rubber_cylinder
+    RENDER --properties {C}/properties.json --out {O}
+meshes, 1: meshes/Knot.glb meshes/pyramid.obj
+    RENDER --properties {C}/meshes/properties.json --out {O}
+templates, 2: templates/zero_hop.json templates/synonyms.json templates/families.json
+    PLAN_AND_BUILD --templates {C}/templates --hop rubber_cylinder
+palette, 1: palette.json
+    PLAN_AND_BUILD --palette {C}/palette.json --hop none
+settings, 2: small.toml
+    plan --no-render --config {C}/small.toml --hop rubber_cylinder --out {O}
+    build --no-render --quiet --seed 1 --config {C}/small.toml --hop rubber_cylinder --out {O}
+experiment, 2: experiment.toml
+    experiment {C}/experiment.toml --plan --out {O}
+scene file, 2: scenes.json
+    RENDER --out {O}
+    execute {C}/scenes.json {C}/programs.json
+programs, 2: programs.json
+    execute {C}/scenes.json {C}/programs.json
+account of rendering, 1: rendered/render.json rendered/*_passes.h5
+    RENDER --passes mask --out {C}/rendered
+CLEVR, 2: clevr/questions/*.json clevr/scenes/*.json clevr/images/*/*.png
+    stats {C}/clevr
+    audit {C}/data --against {C}/clevr
+    build --clevr {C}/clevr --hop rubber_cylinder --no-render --seed 1 --config {C}/small.toml \\
+        --out {O} --quiet
+    features {C}/clevr --kind pixels --size 48x32 --out {O} --quiet
+predictions, 3: predictions.jsonl predictions.parquet
+    score {C}/data {C}/predictions.jsonl --seed 1 --bootstrap 10 --quiet
+    score {C}/data {C}/predictions.parquet --seed 1 --bootstrap 10 --quiet
+    report m={C}/predictions.jsonl --dataset {C}/data --out {O} --quiet
+replies, 2: requests.jsonl replies.jsonl
+    answers {C}/replies.jsonl --requests {C}/requests.jsonl --dataset {C}/data --out {O}.jsonl
+    answers {C}/replies.jsonl --requests {C}/requests.jsonl --out {O}.jsonl
+features, 3: data/features/*/store.json data/features/*/*/*
+    evaluate {C}/run --quiet
+    features {C}/data --kind pixels --size 48x32 --quiet
+    TRAIN --seed 2 --out {O}
+run, 3: run/run.json run/vocab.json run/log.jsonl run/weights/* run/finished.json
+    evaluate {C}/run --quiet
+    report {C}/run --out {O} --quiet
+    TRAIN --seed 1 --out {C}/run
+state of a run, 2: stopped/run.json stopped/log.jsonl stopped/state/*/*
+    TRAIN --seed 1 --save-every 1 --out {C}/stopped
+predictions of a run, 1: run/predictions/*
+    report {C}/run --out {O} --quiet
+weights, 2: frcnn/pytorch_model.bin resnet.pth resnet.safetensors
+    features {C}/data --kind frcnn --weights {C}/frcnn --out {O} --quiet
+    features {C}/data --kind resnet101 --weights {C}/resnet.pth --out {O} --quiet
+    features {C}/data --kind resnet101 --weights {C}/resnet.safetensors --out {O} --quiet
+YAML, 1: frcnn/config.yaml
+    features {C}/data --kind frcnn --weights {C}/frcnn --out {O} --quiet
+"""
+"""Name and weight of each target with its files, and in the lines below the commands that read them."""
+
+
+def read_targets(table: str) -> dict[str, Target]:
+    """The targets of a table, by name."""
+    targets: dict[str, Target] = {}
+    for line in table.replace("\\\n", "").strip().splitlines():
+        title, _, rest = line.strip().partition(": " if line[0] != " " else " ")
+        if line[0] != " ":
+            name, _, weight = title.partition(", ")
+            targets[name] = Target(rest.split(), [], int(weight))
+        else:
+            commands = SHORT[title].replace("OPTIONS", rest) if title in SHORT else line
+            targets[name].commands.extend(" ".join(each.split()) for each in commands.strip().splitlines())
+    return targets
+
+
+TARGETS = read_targets(TABLE)
 
 
 def make_meshes(folder: Path) -> None:

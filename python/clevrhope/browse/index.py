@@ -8,6 +8,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -277,26 +278,55 @@ def read_index(folder: SiteFolder, hop: str, progress: Progress) -> Index:
     return _Reader(folder, hop, progress).read()
 
 
+class _StoppedError(Exception):
+    """Nobody needs the index any more."""
+
+
 @dataclass
 class Making:
-    """An index that is being made."""
+    """An index that is being made, and its progress, which the page shows beside the terminal."""
 
+    terminal: Progress
+    stopped: threading.Event
+    """Set when the index is no longer needed; making it then ends with the next step of its progress."""
     title: str = "Reading the questions"
     done: int = 0
     total: int = 0
     """0 while it is unknown."""
-    error: ClevrhopeError | None = None
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        """As in `Progress`."""
+        before = (self.title, self.done, self.total)
+        self.title, self.done, self.total = title, 0, total
+        with self.terminal.stage(title, total=total, unit=unit) as advance:
+
+            def advance_both(n: int, /, *, there: bool = False) -> None:
+                if self.stopped.is_set():
+                    raise _StoppedError
+                self.done += n
+                advance(n, there=there)
+
+            yield advance_both
+        self.title, self.done, self.total = before
 
 
 class Indexes:
-    """The indexes of one dataset, by sub-dataset; one is made at a time, and the latest are kept."""
+    """The indexes of one dataset, by sub-dataset; one is made at a time, and the latest are kept.
 
-    def __init__(self, folder: SiteFolder, progress: Progress) -> None:
-        """`progress` is shown in the terminal, in addition to the progress on the page."""
-        self._folder, self._progress = folder, progress
-        self._known: OrderedDict[str, Index] = OrderedDict()
-        self._making: dict[str, Making] = {}
-        self._lock, self._turn = threading.Lock(), threading.Lock()
+    The end of the process waits for the thread that makes them. If it did not, a thread within a call of HDF5
+    would keep that library's lock, for which the process would then wait forever.
+    """
+
+    def __init__(self, folder: SiteFolder, progress: Progress, *, waits: bool = False) -> None:
+        """`progress` is shown in the terminal; if `waits`, `get` returns only when an index is made."""
+        self._folder = folder
+        self._progress = progress
+        self._waits = waits
+        self._indexes: OrderedDict[str, tuple[Making, Future[Index]]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="index")
 
     def get(self, hop: str) -> Index | Making:
         """The index of a sub-dataset, or its progress; the first call starts making it.
@@ -304,18 +334,8 @@ class Indexes:
         Raises:
             DatasetError: the index could not be made; the next call tries again.
         """
-        with self._lock:
-            if hop in self._known:
-                self._known.move_to_end(hop)
-                return self._known[hop]
-            making = self._making.get(hop)
-            if making is None:
-                making = self._making[hop] = Making()
-                threading.Thread(target=self._make_quietly, args=(hop, making), daemon=True).start()
-            if making.error is not None:
-                del self._making[hop]
-                raise making.error
-            return making
+        making, index = self._started(hop)
+        return self.make(hop) if self._waits or index.done() else making
 
     def ready(self, hop: str) -> Index | None:
         """The index of a sub-dataset if it exists; otherwise starts making it and returns None."""
@@ -326,46 +346,37 @@ class Indexes:
         return index if isinstance(index, Index) else None
 
     def make(self, hop: str) -> Index:
-        """The index of a sub-dataset, made now if it does not exist; raises as `get` does."""
-        return self._known.get(hop) or self._make(hop, Making())
-
-    def _make_quietly(self, hop: str, making: Making) -> None:
+        """The index of a sub-dataset, once it is made; raises as `get` does."""
+        _, index = self._started(hop)
         try:
-            self._make(hop, making)
-        except ClevrhopeError as error:
-            making.error = error
-        except Exception as error:  # otherwise the page would wait for ever
-            making.error = DatasetError(f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})")
+            return index.result()
+        except Exception as error:
+            with self._lock:
+                self._indexes.pop(hop, None)
+            if isinstance(error, ClevrhopeError):
+                raise
+            problem = f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})"
+            raise DatasetError(problem) from error
 
-    def _make(self, hop: str, making: Making) -> Index:
-        with self._turn:
-            made = read_index(self._folder, hop, _Shown(making, self._progress))
-            if not self._folder.is_current():  # the index may be of the new files
-                raise DatasetError(f"{self._folder.layout.root}: it changed while it was read")
+    def close(self) -> None:
+        """Ends the making of indexes at the next step of its progress."""
+        self._stopped.set()
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    def _started(self, hop: str) -> tuple[Making, Future[Index]]:
+        """The progress and the result of making an index, which begins now if that has not been asked for."""
         with self._lock:
-            self._making.pop(hop, None)
-            self._known[hop] = made
-            while len(self._known) > INDEXES_KEPT:
-                self._known.popitem(last=False)
-        return made
+            if hop not in self._indexes:
+                made = [name for name, (_, index) in self._indexes.items() if index.done()]
+                for name in made[: max(0, len(made) + 1 - INDEXES_KEPT)]:
+                    del self._indexes[name]
+                making = Making(self._progress, self._stopped)
+                self._indexes[hop] = (making, self._thread.submit(self._made, hop, making))
+            self._indexes.move_to_end(hop)
+            return self._indexes[hop]
 
-
-class _Shown:
-    """Progress that is shown on the page and in the terminal."""
-
-    def __init__(self, making: Making, terminal: Progress) -> None:
-        self._making, self._terminal = making, terminal
-
-    @contextmanager
-    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        making = self._making
-        before = making.title, making.done, making.total
-        making.title, making.done, making.total = title, 0, total
-        with self._terminal.stage(title, total=total, unit=unit) as advance:
-
-            def shown(n: int, /, *, there: bool = False) -> None:
-                making.done += n
-                advance(n, there=there)
-
-            yield shown
-        making.title, making.done, making.total = before
+    def _made(self, hop: str, making: Making) -> Index:
+        index = read_index(self._folder, hop, making)
+        if not self._folder.is_current():  # the index may be of the new files
+            raise DatasetError(f"{self._folder.layout.root}: it changed while it was read")
+        return index

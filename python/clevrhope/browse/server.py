@@ -69,7 +69,12 @@ class Site:
 
     def _set(self, folder: SiteFolder, models: Models) -> None:
         self._folder = folder
-        self.pages = Pages(folder, models, Indexes(folder, self._progress))
+        self._indexes = Indexes(folder, self._progress)
+        self.pages = Pages(folder, models, self._indexes)
+
+    def close(self) -> None:
+        """Ends the making of indexes."""
+        self._indexes.close()
 
     def now(self) -> tuple[SiteFolder, Pages]:
         """The current folder and its pages.
@@ -81,6 +86,7 @@ class Site:
         with self._lock:
             if not self._folder.is_current():
                 folder = SiteFolder(self._root)
+                self._indexes.close()
                 self._set(folder, read_models(self._predictions, folder))
             return self._folder, self.pages
 

@@ -6,7 +6,7 @@ import tempfile
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from html import escape
 from pathlib import Path
 
@@ -64,7 +64,7 @@ def serve(
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    with bound(port, say) as listening:
+    with closing(site), bound(port, say) as listening:
         address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
         say(f"Pages about {root}: {address}")
         say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")

@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -61,9 +61,9 @@ def write_static(
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    pages = Pages(folder, models, Indexes(folder, progress), limit=limit)
-    made = {f"{path}.html": make for path, make in _pages(folder, pages, limit)}
-    with _new_folder(out) as temporary:
+    with closing(Indexes(folder, progress, waits=True)) as indexes, _new_folder(out) as temporary:
+        pages = Pages(folder, models, indexes, limit=limit)
+        made = {f"{path}.html": make for path, make in _pages(folder, pages, limit)}
         images: set[tuple[str, str, int]] = set()
         with progress.stage("Writing pages", total=len(made), unit="pages") as advance:
             for path, make in made.items():
