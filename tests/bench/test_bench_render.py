@@ -1,4 +1,4 @@
-"""`python -m benchmarks render` with few images: what it says, not how fast this machine is."""
+"""`python -m benchmarks render` with few images: what it measures and says, not how fast this machine is."""
 
 import json
 import os
@@ -12,7 +12,9 @@ import pytest
 
 from benchmarks import render as bench_render
 from benchmarks.__main__ import run_benchmark
-from benchmarks.reference_images import reference_image, reference_scenes
+from benchmarks.reference_images import psnr, reference_image, reference_scenes
+from benchmarks.render import measure_cycles
+from benchmarks.render_images import difference
 from benchmarks.render_measures import excess_light, features, grain, grown, ssim
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
@@ -133,3 +135,37 @@ def test_ssim_is_one_for_the_same_and_falls_with_noise() -> None:
     noisy = np.clip(image.astype(int) + noise, 0, 255).astype(np.uint8)
     assert ssim(image, image) == pytest.approx(1.0)
     assert 0.1 < ssim(image, noisy) < 0.8
+
+
+def test_a_sheet_shows_differences_times_eight() -> None:
+    """As docs/rendering.md says of its image."""
+    a = np.array([[[0, 100, 200]]], np.uint8)
+    b = np.array([[[3, 96, 10]]], np.uint8)
+    assert difference(a, b).tolist() == difference(b, a).tolist() == [[[24, 32, 255]]]
+
+
+def test_psnr_is_that_of_the_definition() -> None:
+    black = np.zeros((2, 3, 3), dtype=np.uint8)
+    grey = np.full((2, 3, 3), 10, dtype=np.uint8)
+    assert psnr(black, black) == float("inf")
+    assert psnr(black, grey) == pytest.approx(20 * np.log10(25.5))
+    with pytest.raises(ValueError, match="different shapes"):
+        psnr(black, grey[:1])
+
+
+def test_reference_scenes_cover_the_world_and_have_their_images() -> None:
+    scenes = reference_scenes()
+    assert sorted(len(scene["objects"]) for scene in scenes) == sorted([3, 4, 5, 6, 7, 8, 9, 10] * 2)
+    kinds = {(o["shape"], o["material"], o["size"]) for scene in scenes for o in scene["objects"]}
+    assert len(kinds) == 12
+    there = [path for i in range(len(scenes)) if (path := reference_image(i)).exists()]
+    assert len(there) == 16
+    assert all(read_png(path).shape == (320, 480, 3) for path in there)
+
+
+@pytest.mark.slow
+def test_a_default_image_comes_within_43_db_of_512_samples() -> None:
+    (effort,), device = measure_cycles(2, ["standard"], device="cpu")
+    assert effort.psnr_db_mean >= 43.0
+    assert effort.seconds_per_image > 0.0
+    assert device == "CPU"

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from small_worlds import PAIR, zero_hop
+from small_worlds import PAIR, asked_on, sampled, studio, zero_hop
 
 from clevrhope import _core
-from clevrhope.runtime.assets import blender_assets
 from wording import refused
 
 
@@ -42,10 +41,8 @@ def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
     assert [each for each in classes if each.__repr__ is object.__repr__] == []
     assert repr(_core.AuditViolation.NO_ANSWER) == "AuditViolation.NO_ANSWER"
     templates = zero_hop(world)
-    scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7, 9], np.uint64))
-    asked = _core.instantiate_questions(
-        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=1
-    )
+    scenes = sampled(world, 7, 9)
+    asked = asked_on(scenes, templates, 1)
     for handle, values in (
         (world, ("3 to 10 objects", "480 x 320", world.fingerprint[:8])),
         (templates, (str(templates.n_families),)),
@@ -60,8 +57,7 @@ def test_every_handle_has_a_repr_of_its_own(world: _core.World) -> None:
 def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
     templates = zero_hop(world)
     pool = _core.MinimalPool(world, held_out=PAIR)
-    scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7], np.uint64))
-    studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
+    scenes = sampled(world, 7)
     with refused(ValueError):
         _core.instantiate_questions(
             scenes, templates, seed=1, held_out=None, questions_per_scene=1,
@@ -72,6 +68,6 @@ def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
     with refused(ValueError):
         world.seen_palette(PAIR, diversity=4, mode="nest", seed=1)  # type: ignore[arg-type]
     with refused(ValueError):
-        studio.render(b"{}", width=2, height=2, quality="low")  # type: ignore[arg-type]
+        studio().render(b"{}", width=2, height=2, quality="low")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
-        studio.render(b"{}", width=2, height=2, quality=1)  # type: ignore[arg-type]
+        studio().render(b"{}", width=2, height=2, quality=1)  # type: ignore[arg-type]

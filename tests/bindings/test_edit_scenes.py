@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import SPECIAL, asked_on, sampled
 
 from clevrhope import _core
 from clevrhope.questions import read_templates
@@ -16,7 +17,7 @@ COLOR = 1
 
 @pytest.fixture(scope="module")
 def scenes(world: _core.World) -> _core.SceneBatch:
-    return _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7, 9], np.uint64))
+    return sampled(world, 7, 9)
 
 
 def edited(world: _core.World, scenes: _core.SceneBatch, **changes: Any) -> tuple[list[Any], list[bool]]:
@@ -75,10 +76,8 @@ def test_questions_are_asked_again_where_they_have_an_answer(
     world: _core.World, scenes: _core.SceneBatch
 ) -> None:
     templates = read_templates(world.vocabulary)
-    asked = _core.instantiate_questions(
-        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=5
-    )
-    words = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
+    asked = asked_on(scenes, templates, 5)
+    words = [*SPECIAL, *templates.words]
     tokens = _core.ProgramTokens(world.vocabulary)
     questions = _core.SplitQuestions(
         templates,
@@ -90,17 +89,16 @@ def test_questions_are_asked_again_where_they_have_an_answer(
         tokens=tokens,
         answer_names=world.answers,
     )
-    places = np.searchsorted(scenes.indices, asked.column("image_idxs").astype(np.uint64)).astype(np.uint32)
+    images = asked.column("image_idxs").astype(np.int64)
+    places = np.searchsorted(scenes.indices, images.astype(np.uint64)).astype(np.uint32)
     kept = questions.foregrounds(scenes.graphs, places)
     assert (kept < 1 << scenes.n_objects[places].astype(np.uint64)).all()
-    again = questions.on(scenes.graphs, places, asked.column("image_idxs").astype(np.int64), pool="train")
+    again = questions.on(scenes.graphs, places, images, pool="train")
     assert again.json_rows(split="a") == asked.json_rows(split="a")
     relations: dict[str, list[int]] = {name: [] for name in ("left", "right", "front", "behind")}
     nothing = json.dumps([{"objects": [], "relationships": relations}])
     bare = _core.SceneGraphs.from_json(world.vocabulary, nothing.encode(), file="bare")
     with pytest.raises(ValueError, match="no answer on its scene"):
-        questions.on(
-            bare, np.zeros(len(asked), np.uint32), asked.column("image_idxs").astype(np.int64), pool="train"
-        )
+        questions.on(bare, np.zeros_like(places), images, pool="train")
     with refused(IndexError):
         questions.foregrounds(scenes.graphs, places + 5)

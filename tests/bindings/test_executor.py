@@ -9,12 +9,7 @@ import pytest
 
 from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, trace
 from clevrhope.errors import VocabularyError
-from clevrhope.programs import (
-    answer_text,
-    default_vocabulary,
-    read_scenes,
-    read_vocabulary,
-)
+from clevrhope.programs import answer_text, default_vocabulary, read_scenes, read_vocabulary
 from wording import refused
 
 PARTS = ("val", "train")
@@ -169,8 +164,7 @@ def test_values_of_any_length_are_shown_short(scene: dict[str, Any], program: li
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
-    scenes, missing = tmp_path / "scenes.json", tmp_path / "missing.json"
-    scenes.write_text('{"scenes": []}')
+    scenes, missing = no_scenes(), tmp_path / "missing.json"
     with refused(VocabularyError):
         read_vocabulary(missing)
     with refused(SceneError):
@@ -183,28 +177,22 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=missing)
 
 
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    scenes = tmp_path / "scenes.json"
-    scenes.write_text('{"scenes": []}')
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    scenes = no_scenes()
     one = np.zeros(1, np.int64)
-    for rows in (
-        np.zeros(3, np.int32),
-        np.zeros((1, 0), np.int32),
-        np.zeros((1, 2, 3), np.int32),
-        [[1.5]],
-        [["a"]],
-    ):
+    odd_shapes = [np.zeros(shape, np.int32) for shape in (3, (1, 0), (1, 2, 3))]
+    for rows in (*odd_shapes, [[1.5]], [["a"]], [[1], [1, 2]], np.array([[2**40]])):
         with refused(ProgramError):
             execute_batch(rows, scenes, image_idxs=one)  # type: ignore[arg-type]
-    with refused(ProgramError):
-        execute_batch([[1], [1, 2]], scenes, image_idxs=one)  # type: ignore[arg-type]
-    with refused(ProgramError):
-        execute_batch(np.array([[2**40]]), scenes, image_idxs=one)
     for idxs in (np.zeros(2, np.int64), np.zeros((1, 1), np.int64), np.zeros(1), np.array(["a"]), None):
         with refused(SceneError):
             execute_batch(np.zeros((1, 3), np.int32), scenes, image_idxs=idxs)  # type: ignore[arg-type]
     with refused(SceneError):
         execute_batch(np.zeros((1, 3), np.int32), scenes, image_idxs=one - 1)
+
+
+def no_scenes() -> _core.SceneBatch:
+    return _core.SceneBatch.from_json(default_vocabulary(), b"[]", file="scenes")
 
 
 def numbered(programs: Any, answers: Any = None) -> dict[str, Any]:
@@ -225,8 +213,7 @@ def numbered(programs: Any, answers: Any = None) -> dict[str, Any]:
     ],
 )
 def test_a_vocab_that_is_none_is_refused(vocab: Any, tmp_path: Path) -> None:
-    scenes, path = tmp_path / "scenes.json", tmp_path / "vocab.json"
-    scenes.write_text('{"scenes": []}')
+    path = tmp_path / "vocab.json"
     path.write_text(json.dumps(vocab))
     with refused(ProgramError):
-        execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=path)
+        execute_batch(np.zeros((0, 3), np.int32), no_scenes(), image_idxs=np.zeros(0, np.int64), vocab=path)

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_worlds import PAIR, zero_hop
+from small_worlds import PAIR, SPECIAL, asked_on, asset, sampled, studio, world_of, zero_hop
 
 from clevrhope import _core
 from clevrhope.errors import MAX_SHOWN
-from clevrhope.runtime.assets import blender_assets
 
 HUGE = 2**63
 LONG = "x" * 100_000
@@ -25,25 +24,13 @@ def ints(*shape: int, kind: Any = np.int32) -> np.ndarray[Any, Any]:
 
 
 @pytest.fixture(scope="module")
-def vocabulary(world: _core.World) -> _core.Vocabulary:
-    return world.vocabulary
-
-
-@pytest.fixture(scope="module")
 def templates(world: _core.World) -> _core.Templates:
     return zero_hop(world)
 
 
 @pytest.fixture(scope="module")
 def scenes(world: _core.World) -> _core.SceneBatch:
-    return _core.sample_scenes(world, seed=1, pool="train", indices=np.arange(3, dtype=np.uint64))
-
-
-@pytest.fixture(scope="module")
-def questions(scenes: _core.SceneBatch, templates: _core.Templates) -> _core.QuestionBatch:
-    return _core.instantiate_questions(
-        scenes, templates, seed=1, held_out=None, questions="any", questions_per_scene=2
-    )
+    return sampled(world, 0, 1, 2)
 
 
 def refused(call: Callable[..., Any], *args: Any, **named: Any) -> str:
@@ -55,9 +42,8 @@ def refused(call: Callable[..., Any], *args: Any, **named: Any) -> str:
     return message
 
 
-def test_no_scenes_and_no_programs_are_none(
-    vocabulary: _core.Vocabulary, world: _core.World, templates: _core.Templates
-) -> None:
+def test_no_scenes_and_no_programs_are_none(world: _core.World, templates: _core.Templates) -> None:
+    vocabulary = world.vocabulary
     empty = _core.SceneBatch.from_json(vocabulary, b"[]", file="s.json")
     none = ints(0, kind=np.uint32)
     programs, images = _core.Programs.from_questions(vocabulary, b'{"questions": []}', file="q.json")
@@ -72,15 +58,11 @@ def test_no_scenes_and_no_programs_are_none(
     assert "of 0" in refused(
         _core.execute_batch, programs, empty.graphs, ints(1, kind=np.uint32), ints(1, kind=np.uint32)
     )
-    with_none = _core.SceneBatch.from_json(world.vocabulary, b"[]", file="s.json")
-    asked = _core.instantiate_questions(
-        with_none, templates, seed=0, held_out=None, questions="any", questions_per_scene=3
-    )
-    assert len(asked) == 0
+    assert len(asked_on(empty, templates, 3)) == 0
 
 
-def test_rows_of_odd_shapes_are_refused(vocabulary: _core.Vocabulary, scenes: _core.SceneBatch) -> None:
-    tokens = _core.ProgramTokens(vocabulary)
+def test_rows_of_odd_shapes_are_refused(world: _core.World, scenes: _core.SceneBatch) -> None:
+    tokens = _core.ProgramTokens(world.vocabulary)
     graphs, place = scenes.graphs, ints(2, kind=np.uint32)
     for rows in (ints(2, 0), ints(3, 9), ints(2, 9).T, ints(2), ints(2, 9, 1), ints(2, 9, kind=np.int64)):
         refused(_core.execute_tokens, tokens, rows, graphs, place)
@@ -89,8 +71,8 @@ def test_rows_of_odd_shapes_are_refused(vocabulary: _core.Vocabulary, scenes: _c
     refused(_core.execute_tokens, tokens, ints(2, 9), graphs, place)
     refused(_core.execute_tokens, tokens, ints(2, 9), graphs, place + 7)
     refused(_core.Programs.from_tokens, tokens, ints(2, 0))
-    refused(_core.ProgramTokens, vocabulary, [LONG])
-    refused(_core.ProgramTokens, vocabulary, [])
+    refused(_core.ProgramTokens, world.vocabulary, [LONG])
+    refused(_core.ProgramTokens, world.vocabulary, [])
     refused(scenes.take, np.array([3], dtype=np.uint32))
     for rows in (ints(2, 0, kind=np.int64), ints(0, 0, kind=np.int64)):
         refused(_core.plan_levels, rows, ints(3, kind=np.int8))
@@ -99,17 +81,17 @@ def test_rows_of_odd_shapes_are_refused(vocabulary: _core.Vocabulary, scenes: _c
 
 
 def test_widths_without_bound_are_refused(
-    vocabulary: _core.Vocabulary, questions: _core.QuestionBatch, templates: _core.Templates
+    world: _core.World, scenes: _core.SceneBatch, templates: _core.Templates
 ) -> None:
-    tokens = _core.ProgramTokens(vocabulary)
+    tokens = _core.ProgramTokens(world.vocabulary)
     program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])
-    programs = _core.Programs.from_json(vocabulary, program.encode(), file="p.json")
-    names = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
+    programs = _core.Programs.from_json(world.vocabulary, program.encode(), file="p.json")
+    questions = asked_on(scenes, templates, 2)
     assert len(questions) > 0
     written = (
         (programs.to_tokens, tokens),
         (questions.program_tokens, tokens),
-        (questions.question_tokens, names),
+        (questions.question_tokens, [*SPECIAL, *templates.words]),
     )
     for width in (HUGE, 2**40, 2**17):
         for call, table in written:
@@ -146,17 +128,10 @@ def test_odd_places_and_names_of_pools_are_refused(world: _core.World, templates
 
 
 def test_scenes_of_another_vocabulary_have_no_raster_here(world: _core.World) -> None:
-    properties = json.loads((blender_assets() / "properties.json").read_text())
+    properties = json.loads(asset("properties.json"))
     properties["shapes"] |= {f"ball{i}": "sphere" for i in range(9)}
-    other = _core.World(
-        json.dumps(properties).encode(),
-        (blender_assets() / "look.json").read_bytes(),
-        "{}",
-        properties_file="p.json",
-        look_file="look.json",
-    )
-    made = _core.sample_scenes(other, seed=1, pool="train", indices=np.arange(9, dtype=np.uint64))
-    assert "two vocabularies" in refused(_core.object_ids, world, made)
+    other = world_of(properties=json.dumps(properties).encode())
+    assert "two vocabularies" in refused(_core.object_ids, world, sampled(other, *range(9)))
 
 
 def test_questions_on_scenes_of_no_objects_and_of_many(
@@ -179,9 +154,10 @@ def test_questions_on_scenes_of_no_objects_and_of_many(
         assert (asked.column("answers") < len(world.answers)).all()
 
 
-def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) -> None:
+def test_audit_readers_refuse_what_does_not_fit(world: _core.World) -> None:
+    vocabulary = world.vocabulary
     words = [("red", 0, True, False), (LONG, 10**6, True, True)]
-    tokens = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "count"]
+    tokens = [*SPECIAL, "scene", "count"]
     names: dict[str, Any] = {"question_tokens": tokens, "program_tokens": tokens, "answers": []}
     pair = [("color", "red"), ("shape", "cube")]
     refused(_core.AuditReader, vocabulary, **names, held_out=pair, words=words)
@@ -227,11 +203,11 @@ def test_chunks_images_and_placements_of_odd_sizes_are_refused() -> None:
     assert len(_core.inflate_chunks([], item_size=4, chunk_size=2**62)) == 0
     for shape in ((0, 0, 3), (2, 2, 4), (0, 5, 3), (5, 0, 3)):
         refused(_core.encode_png, ints(*shape, kind=np.uint8))
-    studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
+    native = studio()
     placement = json.dumps({"camera": [7, -6, 5], "lights": {}, "things": []}).encode()
     for width, height in ((0, 5), (5, 0), (2**32 - 1, 2**32 - 1), (8193, 1)):
-        refused(studio.render, placement, width=width, height=height, quality="draft")
-        refused(studio.passes, placement, width=width, height=height)
-        refused(studio.path_trace, placement, width=width, height=height, samples=1)
-    assert len(refused(studio.render, placement, width=2, height=2, quality=LONG)) < MAX_SHOWN + 100
-    assert studio.path_trace(placement, width=2, height=2, samples=0).shape == (2, 2, 3)
+        refused(native.render, placement, width=width, height=height, quality="draft")
+        refused(native.passes, placement, width=width, height=height)
+        refused(native.path_trace, placement, width=width, height=height, samples=1)
+    assert len(refused(native.render, placement, width=2, height=2, quality=LONG)) < MAX_SHOWN + 100
+    assert native.path_trace(placement, width=2, height=2, samples=0).shape == (2, 2, 3)

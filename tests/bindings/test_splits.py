@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_worlds import SPECIAL
 
 from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions
 from clevrhope.programs import answer_text
@@ -15,7 +16,6 @@ from clevrhope.splits import PoolScenes, QuestionStream
 from wording import refused
 
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
-SPECIAL = ["<NULL>", "<START>", "<END>", "<UNK>"]
 
 
 @pytest.fixture(scope="module")
@@ -127,14 +127,9 @@ def test_a_question_of_four_relations_does_not_fit_a_row(
     tmp_path: Path, world: _core.World, pool_scenes: PoolScenes
 ) -> None:
     family = json.loads((question_templates() / "three_hop.json").read_text())[0]
-    family["nodes"].insert(
-        -1,
-        {
-            "type": "relate_filter_unique",
-            "inputs": [3],
-            "side_inputs": ["<R4>", "<Z5>", "<C5>", "<M5>", "<S5>"],
-        },
-    )
+    values = ["<R4>", "<Z5>", "<C5>", "<M5>", "<S5>"]
+    node = {"type": "relate_filter_unique", "inputs": [3], "side_inputs": values}
+    family["nodes"].insert(-1, node)
     family["nodes"][-1]["inputs"] = [4]
     family["params"] += [{"type": "Relation", "name": "<R4>"}]
     family["params"] += [{**each, "name": each["name"].replace("4", "5")} for each in family["params"][-5:-1]]

@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from building import request
-from fake_renderer import FakeRenderer
+from building import build_demo, cli
 from site_client import HOP, SiteClient, make_client
 
 from clevrhope.__main__ import run_command
-from clevrhope.pipeline import build
+
+__all__ = ["cli"]
 
 HOSTILE = '<script>alert("a")</script>'
 
@@ -19,8 +19,7 @@ HOSTILE = '<script>alert("a")</script>'
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A demo with images, masks, a single value, questions over several images and a suite."""
     out = tmp_path_factory.mktemp("browse") / "data"
-    asked = request(out, hops=(HOP, "none"), prelim=("cyan",), covr=True, passes=("mask",), images="both")
-    build(asked, make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers))
+    build_demo(out, hops=(HOP, "none"), prelim=("cyan",), covr=True, passes=("mask",), images="both")
     assert run_command(["suite", "carets", str(out), "--hop", HOP, "--quiet"]) == 0
     return out
 

@@ -40,7 +40,7 @@ def address(dataset: Path, predictions: list[str]) -> Iterator[str]:
     config = uvicorn.Config(application(site, TOKEN), log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     with bound(0, print) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         wait_until(lambda: server.started, "the server starts")
         yield f"http://127.0.0.1:{listening.getsockname()[1]}/{TOKEN}/"
@@ -268,7 +268,7 @@ def test_a_static_export_works_under_any_server(
     out = tmp_path / "public" / "pages"
     write_static(dataset, out, limit=3, predictions=[], progress=Silent(), say=print)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "public"))) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         page = open_page()
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/pages/index.html")
         follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)

@@ -5,6 +5,7 @@ import re
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import numpy as np
@@ -17,13 +18,13 @@ from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import OUTCOMES, read_models
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.loader import load
-from clevrhope.dataset.vocab import read_vocab
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.programs import trace
 
 
-def number_of(dataset: Path, answer: str) -> int:
-    return read_vocab(Layout(dataset).vocab).answer_token_to_idx[answer]
+def loaded(dataset: Path, split: str, **more: Any) -> Any:
+    """The questions of a split, as they are loaded."""
+    return load(dataset, HOP, split, images=False, text=True, **more)
 
 
 def matches(page: str) -> int:
@@ -34,15 +35,8 @@ def matches(page: str) -> int:
 
 def test_the_overview_lists_every_split_and_suite(client: SiteClient) -> None:
     page = client.get("")
-    for name in (
-        HOP,
-        "none",
-        "prelim_cyan",
-        "complex_ood",
-        "covr_test_ood",
-        "counting",
-        "carets on complex_iid",
-    ):
+    hops = (HOP, "none", "prelim_cyan")
+    for name in (*hops, "complex_ood", "covr_test_ood", "counting", "carets on complex_iid"):
         assert name in text_of(page)
     for address in links(page, "questions|pairs"):
         client.get(address)
@@ -51,7 +45,7 @@ def test_the_overview_lists_every_split_and_suite(client: SiteClient) -> None:
 @pytest.mark.parametrize("split", ["train", "complex_ood", "minimal_iid"])
 def test_filters_find_what_the_files_have(client: SiteClient, dataset: Path, split: str) -> None:
     """Each filter, and all together, against a look at every question."""
-    questions = [*load(dataset, HOP, split, images=False, text=True, scenes=True)]
+    questions = [*loaded(dataset, split, scenes=True)]
     some = questions[7]
     facets = {"family": some["family"], "answer": some["answer"], "objects": len(some["scene"]["objects"])}
 
@@ -75,7 +69,7 @@ def test_mention_is_that_of_the_pair(client: SiteClient) -> None:
 
 
 def test_words_are_found_together_or_apart(client: SiteClient, dataset: Path) -> None:
-    texts = [each["question_text"] for each in load(dataset, HOP, "train", images=False, text=True)]
+    texts = [each["question_text"] for each in loaded(dataset, "train")]
     words = ["left", "sphere"]
     page = client.get(f"questions?hop={HOP}&split=train&words={'+'.join(words)}")
     apart = [text for text in texts if all(re.search(rf"\b{word}\b", text) for word in words)]
@@ -101,7 +95,7 @@ def test_a_page_beyond_the_last_is_empty(client: SiteClient) -> None:
 
 
 def test_a_question_shows_what_its_files_have(client: SiteClient, dataset: Path) -> None:
-    for row, question in enumerate(load(dataset, HOP, "complex_iid", images=False, text=True, scenes=True)):
+    for row, question in enumerate(loaded(dataset, "complex_iid", scenes=True)):
         page = client.get(f"question/{HOP}/complex_iid/{row}")
         assert question["question_text"] in text_of(page)
         assert f'<b class="answer">{question["answer_text"]}</b>' in page
@@ -113,21 +107,15 @@ def test_a_question_shows_what_its_files_have(client: SiteClient, dataset: Path)
 def test_a_step_lights_up_the_objects_of_the_trace(client: SiteClient, dataset: Path) -> None:
     layout = Layout(dataset)
     row = 20
-    question = load(dataset, HOP, "complex_iid", images=False, text=True, scenes=True)[row]
+    question = loaded(dataset, "complex_iid", scenes=True)[row]
     raw = json.loads(layout.questions_json(HOP, "complex_iid").read_bytes())["questions"][row]
     steps = trace(raw["program"], question["scene"])
     n_lit = 0
     for number, step in enumerate(steps, 1):
         page = client.get(f"question/{HOP}/complex_iid/{row}?step={number}")
         lit = {int(each) for each in re.findall(r'class="box lit" data-object="0-(\d+)"', page)}
-        wanted = (
-            set(step.output)
-            if step.type == "ObjectSet"
-            else {step.output}
-            if step.type == "Object"
-            else set()
-        )
-        assert lit == wanted
+        wanted = step.output if step.type == "ObjectSet" else [step.output] * (step.type == "Object")
+        assert lit == set(wanted)
         n_lit += len(lit)
         assert re.search(rf'class="step marked[^>]*data-step="{number}"', page)
     assert n_lit > 0
@@ -163,7 +151,7 @@ def test_a_group_stands_side_by_side(client: SiteClient, hop: str, split: str, n
 
 
 def test_a_set_shows_all_its_images_and_its_source(client: SiteClient, dataset: Path) -> None:
-    for row, question in enumerate(load(dataset, HOP, "covr_test", images=False, text=True)):
+    for row, question in enumerate(loaded(dataset, "covr_test")):
         page = client.get(f"question/{HOP}/covr_test/{row}")
         assert page.count('<figure class="image') == len(question["image_indices"])
         assert f"{question['source'] + 1}, the source" in page
@@ -173,30 +161,22 @@ def test_a_set_shows_all_its_images_and_its_source(client: SiteClient, dataset: 
 
 @pytest.mark.slow
 def test_pairs_stand_side_by_side_and_on_their_originals(client: SiteClient, dataset: Path) -> None:
-    pairs = load(dataset, HOP, "complex_iid", suite="carets", images=False, text=True)
+    pairs = loaded(dataset, "complex_iid", suite="carets")
     page = client.get(f"pair/{HOP}/carets/complex_iid/4?step=1&step2=2")
     for side in ("original", "partner"):
         assert pairs[4][side]["question_text"] in text_of(page)
     assert page.count('class="step marked') == 2
-    row = next(
-        pair["original"]["original_index"] for pair in pairs if pair["original"]["original_index"] >= 0
-    )
-    mine = [
-        pair
-        for pair in pairs
-        if row in (pair["original"]["original_index"], pair["partner"]["original_index"])
-    ]
+    originals = [{pair[side]["original_index"] for side in ("original", "partner")} for pair in pairs]
+    row = next(index for pair in pairs if (index := pair["original"]["original_index"]) >= 0)
     page = client.get(f"question/{HOP}/complex_iid/{row}")
-    assert len(links(page, "pair/")) == len(mine) > 0
+    assert len(links(page, "pair/")) == sum(row in of_pair for of_pair in originals) > 0
     test = pairs[4]["test"]
     listed = client.get(f"pairs/{HOP}/carets/complex_iid?test={test}")
     assert f"{sum(pair['test'] == test for pair in pairs):,} pairs" in text_of(listed)
 
 
 def test_errors_come_first(compared: SiteClient, dataset: Path) -> None:
-    right = [
-        each["answer_text"] == "no" for each in load(dataset, HOP, "complex_iid", images=False, text=True)
-    ]
+    right = [each["answer_text"] == "no" for each in loaded(dataset, "complex_iid")]
     seen: list[int] = []
     for number in (1, 2, 3):
         page = compared.get(f"questions?hop={HOP}&split=complex_iid&page={number}")
@@ -209,7 +189,7 @@ def test_errors_come_first(compared: SiteClient, dataset: Path) -> None:
 @pytest.mark.parametrize("outcome", OUTCOMES)
 def test_two_models_are_compared(compared: SiteClient, dataset: Path, outcome: str) -> None:
     """Model A always says no; B is right but for every third question, to which it gives no known answer."""
-    questions = load(dataset, HOP, "complex_iid", images=False, text=True)
+    questions = loaded(dataset, "complex_iid")
     n = 0
     for row, question in enumerate(questions):
         a, b = question["answer_text"] == "no", row % 3 != 0
@@ -270,10 +250,8 @@ def test_the_next_question_is_the_next_of_the_list(compared: SiteClient) -> None
 def test_a_query_reads_what_it_writes() -> None:
     query = Query(hop="a_b", split="train", family=3, words='"red cube" & <b>', a=2, b=0, page=4, masks=1)
     assert Query.read(dict(parse_qsl(query.text().removeprefix("?")))) == query
-    assert (
-        Query.read({"family": "-1", "page": "0", "boxes": "7", "outcome": "no", "answer": "9" * 40})
-        == Query()
-    )
+    wrong = {"family": "-1", "page": "0", "boxes": "7", "outcome": "no", "answer": "9" * 40}
+    assert Query.read(wrong) == Query()
 
 
 def test_files_of_one_model_are_models_of_their_own(dataset: Path, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from building import Cli
 from site_client import HOP
 
-from clevrhope.__main__ import run_command
 from clevrhope.browse.serving import bound, opened
 from waiting import HANG_S, wait_until
 from wording import check_words
@@ -166,17 +166,13 @@ def test_the_token_is_on_no_command_line(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "secret" not in asked[0]
 
 
-def test_other_input_is_a_sentence(tmp_path: Path, dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_input_is_a_sentence(tmp_path: Path, dataset: Path, cli: Cli) -> None:
     (tmp_path / "bad.jsonl").write_text("{")
     predictions = [[dataset, "--predictions", tmp_path / name] for name in ("none", "bad.jsonl")]
     for words in ([tmp_path], [dataset, "--port", 70_000], *predictions):
-        assert run_command(["browse", *map(str, words)]) == 2
-        check_words(capsys.readouterr().err)
+        check_words(cli("browse", *words, code=2).err)
 
 
-def test_a_missing_extra_is_named(
-    dataset: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_extra_is_named(dataset: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
-    assert run_command(["browse", str(dataset)]) == 2
-    check_words(capsys.readouterr().err)
+    check_words(cli("browse", dataset, code=2).err)

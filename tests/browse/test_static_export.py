@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from building import stamps, tree
+from building import Cli, stamps, tree
 from site_client import HOP, SiteClient, links, text_of
 
 from clevrhope.__main__ import run_command
@@ -53,12 +53,11 @@ def test_so_many_questions_of_each_split_errors_first(exported: Path, dataset: P
 
 
 def test_no_page_waits_for_an_index_that_was_dropped(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     """The lists of a dataset of many sub-datasets are written after all of their indexes were made."""
     monkeypatch.setattr("clevrhope.browse.index.INDEXES_KEPT", 1)
-    command = ["browse", str(dataset), "--static", str(tmp_path / "out"), "--limit", "1", "--quiet"]
-    assert run_command(command) == 0
+    cli("browse", dataset, "--static", tmp_path / "out", "--limit", "1", "--quiet")
     pages = [path.read_text() for path in (tmp_path / "out").rglob("*.html")]
     assert len(pages) > 20
     assert not any("Making the index" in page for page in pages)
@@ -71,49 +70,41 @@ def test_pages_are_those_of_the_server(exported: Path, compared: SiteClient) -> 
     assert text_of(main.search(page)[0]) == text_of(main.search(live)[0])
 
 
-def test_nothing_is_written_into_the_dataset(copy: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_into_the_dataset(copy: Path, tmp_path: Path, cli: Cli) -> None:
     before = tree(copy), stamps(copy)
-    assert (
-        run_command(["browse", str(copy), "--static", str(tmp_path / "out"), "--limit", "1", "--quiet"]) == 0
-    )
+    cli("browse", copy, "--static", tmp_path / "out", "--limit", "1", "--quiet")
     assert (tree(copy), stamps(copy)) == before
 
 
 @pytest.mark.parametrize("where", ["copy/pages", "full", "file"])
-def test_a_place_that_does_not_do_is_a_sentence(
-    copy: Path, tmp_path: Path, where: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_place_that_does_not_do_is_a_sentence(copy: Path, tmp_path: Path, where: str, cli: Cli) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("")
     (tmp_path / "file").write_text("")
     before = set(tmp_path.iterdir())
-    assert run_command(["browse", str(copy), "--static", str(tmp_path / where), "--quiet"]) == 1
-    check_words(capsys.readouterr().err)
+    check_words(cli("browse", copy, "--static", tmp_path / where, "--quiet", code=1).err)
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_damaged_file_leaves_a_sentence_in_the_pages(
-    copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_file_leaves_a_sentence_in_the_pages(copy: Path, tmp_path: Path, cli: Cli) -> None:
     for path in (copy / "images" / "test_iid").glob("*.png"):
         path.write_bytes(b"no image")
     out = tmp_path / "out"
-    assert run_command(["browse", str(copy), "--static", str(out), "--limit", "2", "--quiet"]) == 0
-    assert "not a whole PNG file" in capsys.readouterr().err
+    said = cli("browse", copy, "--static", out, "--limit", "2", "--quiet")
+    assert "not a whole PNG file" in said.err
     assert (out / "index.html").is_file()
 
 
 def test_an_export_that_is_stopped_leaves_nothing(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     def stop(*_: object) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("clevrhope.browse.static._made", stop)
-    assert run_command(["browse", str(dataset), "--static", str(tmp_path / "out"), "--quiet"]) == 130
+    cli("browse", dataset, "--static", tmp_path / "out", "--quiet", code=130)
     assert [*tmp_path.iterdir()] == []
 
 
-def test_limit_needs_static(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["browse", str(dataset), "--limit", "3"]) == 2
-    assert "--limit is for --static" in capsys.readouterr().err
+def test_limit_needs_static(dataset: Path, cli: Cli) -> None:
+    assert "--limit is for --static" in cli("browse", dataset, "--limit", "3", code=2).err

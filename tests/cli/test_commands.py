@@ -12,6 +12,7 @@ from building import Cli
 from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.pipeline.images import PoolWork
 from clevrhope.splits.hops import HOP_GROUPS, paper_hops
+from wording import check_words
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
 
@@ -20,12 +21,7 @@ def test_hops_lists_the_29_with_types_and_diversity(cli: Cli) -> None:
     out, _ = cli("hops", "--json")
     rows = json.loads(out)
     assert [row["hop"] for row in rows] == [hop.name for hop in paper_hops()]
-    assert rows[4] == {
-        "hop": "rubber_cylinder",
-        "values": {"material": "rubber", "shape": "cylinder"},
-        "diversity": 6,
-        "official_number": 0,
-    }
+    check_words(json.dumps(rows[4]))
     assert sorted(row["official_number"] for row in rows) == list(range(29))
     assert {row["hop"] for row in rows if row["official_number"] < 6} == set(HOP_GROUPS["first6"])
     words, _ = cli("hops")

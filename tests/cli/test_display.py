@@ -8,6 +8,7 @@ from rich.console import Console
 
 from clevrhope.runtime import display
 from clevrhope.runtime.display import TerminalProgress
+from clevrhope.runtime.progress import Advance
 
 
 class Clock:
@@ -27,6 +28,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
+@pytest.fixture
+def shown() -> io.StringIO:
+    return io.StringIO()
+
+
 def terminal(shown: io.StringIO, clock: Clock, *, width: int = 140) -> TerminalProgress:
     """Progress on a terminal."""
     return TerminalProgress(
@@ -34,21 +40,21 @@ def terminal(shown: io.StringIO, clock: Clock, *, width: int = 140) -> TerminalP
     )
 
 
-def test_a_terminal_shows_how_far_how_fast_and_how_long_yet(clock: Clock) -> None:
-    shown = io.StringIO()
+def pass_three_tens(clock: Clock, advance: Advance) -> None:
+    for _ in range(3):
+        clock.now += 0.12
+        advance(10)
+
+
+def test_a_terminal_shows_how_far_how_fast_and_how_long_yet(shown: io.StringIO, clock: Clock) -> None:
     with terminal(shown, clock).stage("Asking", total=40, unit="questions") as advance:
-        for _ in range(3):
-            clock.now += 0.12
-            advance(10)
-    text = shown.getvalue()
-    assert "30/40" in text
-    assert "questions/s" in text
-    assert re.search(r"questions/s \d\d:\d\d", text)  # the time left
+        pass_three_tens(clock, advance)
+    assert "30/40" in shown.getvalue()
+    assert re.search(r"questions/s \d\d:\d\d", shown.getvalue())  # the time left
 
 
-def test_what_an_earlier_call_did_says_nothing_of_the_rate(clock: Clock) -> None:
+def test_what_an_earlier_call_did_says_nothing_of_the_rate(shown: io.StringIO, clock: Clock) -> None:
     """900 updates are there; 50 made in 100 s leave 100 s for the other 50, not 5 s."""
-    shown = io.StringIO()
     progress = TerminalProgress(Console(file=shown, width=40))
     with progress.stage("tensor_nmn engine", total=1000, unit="updates") as advance:
         advance(900, there=True)
@@ -62,29 +68,24 @@ def test_what_an_earlier_call_did_says_nothing_of_the_rate(clock: Clock) -> None
     ]
 
 
-def test_a_bar_counts_what_is_there_and_its_rate_without_it(clock: Clock) -> None:
-    shown = io.StringIO()
+def test_a_bar_counts_what_is_there_and_its_rate_without_it(shown: io.StringIO, clock: Clock) -> None:
     with terminal(shown, clock).stage("Training", total=1_000_000, unit="updates") as advance:
         advance(900_000, there=True)
-        for _ in range(3):
-            clock.now += 0.12
-            advance(10)
-    text = shown.getvalue()
-    assert "900030/1000000" in text
-    speeds = [float(each.replace(",", "")) for each in re.findall(r"([\d.,]+) updates/s", text)]
+        pass_three_tens(clock, advance)
+    assert "900030/1000000" in shown.getvalue()
+    speeds = re.findall(r"([\d.,]+) updates/s", shown.getvalue())
     assert speeds
-    assert max(speeds) < 1000
+    assert max(float(each.replace(",", "")) for each in speeds) < 1000
 
 
-@pytest.mark.parametrize(("width", "there"), [(80, True), (100, True), (40, False)])
-def test_a_narrow_terminal_shows_the_rate_where_it_has_room(width: int, there: bool, clock: Clock) -> None:
-    shown = io.StringIO()
+@pytest.mark.parametrize(("width", "has_room"), [(80, True), (100, True), (40, False)])
+def test_a_narrow_terminal_shows_the_rate_where_it_has_room(
+    width: int, has_room: bool, shown: io.StringIO, clock: Clock
+) -> None:
     progress = terminal(shown, clock, width=width)
     with progress.stage("tensor_nmn engine", total=500_000, unit="updates") as advance:
-        for _ in range(3):
-            clock.now += 0.12
-            advance(10)
-    assert bool(re.search(r"\d/s ", shown.getvalue())) == there
+        pass_three_tens(clock, advance)
+    assert bool(re.search(r"\d/s ", shown.getvalue())) == has_room
     assert "30/500000" in shown.getvalue()
 
 
@@ -94,8 +95,7 @@ def test_rates_as_one_says_them() -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 140])
-def test_a_title_is_never_cut(width: int, clock: Clock) -> None:
-    shown = io.StringIO()
+def test_a_title_is_never_cut(width: int, shown: io.StringIO, clock: Clock) -> None:
     title = "Asking large_rubber complex_ood" if width > 40 else "Exporting clevr"
     with terminal(shown, clock, width=width).stage(title, total=20_000_000, unit="questions") as advance:
         advance(19_000_000)
@@ -104,13 +104,11 @@ def test_a_title_is_never_cut(width: int, clock: Clock) -> None:
 
 
 def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(
-    clock: Clock, monkeypatch: pytest.MonkeyPatch
+    shown: io.StringIO, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
-    shown = io.StringIO()
-    with TerminalProgress(Console(file=shown, width=40)).stage(
-        "Rendering", total=3, unit="images"
-    ) as advance:
+    progress = TerminalProgress(Console(file=shown, width=40))
+    with progress.stage("Rendering", total=3, unit="images") as advance:
         clock.now += 0.1
         advance(1)
         clock.now += 1.0

@@ -14,9 +14,9 @@ import h5py
 import numpy as np
 import pytest
 from blend_making import MAKER
+from building import Cli
+from things import at, check_raster, thing
 
-from clevrhope.__main__ import run_command
-from clevrhope._core import object_ids
 from clevrhope.audit import audit
 from clevrhope.errors import ConfigError, RenderError, SceneError
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -35,14 +35,6 @@ from wording import check_words, refused
 
 pytestmark = pytest.mark.slow
 
-THING = {
-    "shape": "lump",
-    "size": "large",
-    "color": "red",
-    "material": "rubber",
-    "rotation": 30.0,
-    "3d_coords": [0.0, 0.0, 0.7],
-}
 SMALL = BlenderSettings(width=120, height=80, samples=2, device="cpu")
 Write = Callable[..., Path]
 
@@ -74,17 +66,14 @@ def properties(folder: Path, request: pytest.FixtureRequest) -> Write:
 
 
 def scene_file(path: Path, *objects: dict[str, Any]) -> Path:
-    basis = {"size": "large", "color": "red", "material": "rubber", "rotation": 30.0}
-    things = [{**basis, "3d_coords": [0.0, 0.0, 0.7], **each} for each in objects]
+    things = [thing(**{"color": "red", **each}) for each in objects]
     path.write_text(json.dumps({"scenes": [{"objects": things}]}))
     return path
 
 
 def test_a_mesh_is_rendered_and_annotated(properties: Write, tmp_path: Path) -> None:
     named = properties(shapes={"pyramid": "Pyramid.blend", "cube": "SmoothCube_v2"})
-    scenes = scene_file(
-        tmp_path / "scenes.json", {"shape": "pyramid"}, {"shape": "cube", "3d_coords": [-1.6, 1.6, 0.7]}
-    )
+    scenes = scene_file(tmp_path / "scenes.json", {"shape": "pyramid"}, {"shape": "cube", **at(-1.6, 1.6)})
     out = tmp_path / "out"
     made = render_scene_file(scenes, out, rendering=SMALL, properties=named, passes=("mask", "normal"))
     assert (made.n_rendered, made.n_annotated) == (1, 1)
@@ -107,8 +96,8 @@ def test_colours_reach_a_group_of_nodes_and_not_a_material(properties: Write, tm
     named = properties(materials={"glow": "Glow.blend", "blank": "Blank.blend"})
     scenes = scene_file(
         tmp_path / "scenes.json",
-        {"shape": "cube", "material": "glow", "color": "green", "3d_coords": [1.0, -1.0, 0.7]},
-        {"shape": "cube", "material": "blank", "3d_coords": [-1.0, 1.0, 0.7]},
+        {"shape": "cube", "material": "glow", "color": "green", **at(1.0, -1.0)},
+        {"shape": "cube", "material": "blank", **at(-1.0, 1.0)},
     )
     render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
     image = read_png(tmp_path / "out" / "000000.png").astype(float)
@@ -238,7 +227,7 @@ def test_a_mesh_is_kept_and_read_again_without_blender(
     with monkeypatch.context() as without:
         without.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
         assert read_world(properties=named).fingerprint == before
-        scene = {"objects": [THING]}
+        scene = {"objects": [thing(shape="lump", color="red")]}
         with NativeRenderer(look=read_look(properties=named), width=120, height=80) as renderer:
             [(_, passes)] = renderer.passes([(0, scene)])
             [(_, image)] = renderer.render([(0, scene)])
@@ -253,12 +242,11 @@ def test_a_mesh_is_kept_and_read_again_without_blender(
     assert blend.exists()
 
 
-def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path) -> None:
+def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path, cli: Cli) -> None:
     named = properties(shapes={"arch": "Arch.blend", "sphere": "Sphere"}, materials={"glow": "Glow.blend"})
     few = "--hop none --splits val --test-questions 18 --seed 1 --no-render --quiet"
     for name in ("a", "b"):
-        command = f"build {few} --properties {named} --out {tmp_path / name}"
-        assert run_command(command.split()) == 0
+        cli("build", *few.split(), "--properties", named, "--out", tmp_path / name)
     scenes = [(tmp_path / name / "scenes" / "val" / "0000.json").read_bytes() for name in ("a", "b")]
     assert scenes[0] == scenes[1]
     report = audit(tmp_path / "a", properties=named)
@@ -277,16 +265,7 @@ def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Wri
     named = properties(shapes={"dented": "Dented.blend", "arch": "Arch.blend", "pyramid": "Pyramid.blend"})
     world = read_world(properties=named)
     batch = sample_scenes(2, seed=4, pool="train", world=world)
-    scenes = json.loads(batch.to_json())
-    rasters = object_ids(world, batch)
     settings = BlenderSettings(samples=1, device="cpu")
     with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
-        shown = dict(renderer.passes(enumerate(scenes)))
-    for number, scene in enumerate(scenes):
-        for k, each in enumerate(scene["objects"]):
-            ours, theirs = rasters[number] == k + 1, shown[number].mask == k
-            assert each["visible_pixels"] == ours.sum() >= 100
-            if theirs.sum() >= 400:
-                assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
-            fraction = shown[number].visible_px[k] / shown[number].alone_px[k]
-            assert fraction == pytest.approx(each["visible_fraction"], abs=0.03)
+        shown = dict(renderer.passes(enumerate(json.loads(batch.to_json()))))
+    check_raster(world, batch, shown, least_px=400, fraction_off=0.03)

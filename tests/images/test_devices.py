@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
+from building import Cli, build_demo
 from fake_preferences import LISTING, FakePreferences
-from fake_renderer import FakeRenderer
 from test_pool import FAKE_WORKER, scenes
 
 from benchmarks.reference_images import reference_scenes
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -30,7 +28,6 @@ from clevrhope.images.blender.devices import (
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.images.settings import CPU, INTERFACES, BlenderSettings, DeviceChoice, parse_device
 from clevrhope.images.stage import stage_title
-from clevrhope.pipeline import build
 from wording import check_words, refused
 
 # Blender's worker on made-up GPUs, which writes down what it was set to; Cycles itself then takes the CPU.
@@ -195,47 +192,38 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
 
 
 @pytest.mark.slow
-def test_blender_itself_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_blender_itself_answers(cli: Cli) -> None:
     """Whatever there is: each kind is found, or not there, or not in this build; and there is a CPU."""
     found = find_devices()
     assert [device.kind for device in found.devices].count(CPU) == 1
     assert set(found.missing) <= set(INTERFACES)
     assert not found.problems
-    assert run_command(["devices", "--json"]) == 0
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    told: dict[str, Any] = json.loads(cli("devices", "--json").out)
     listed = told["blender"]["devices"]
     assert [each["name"] for each in listed] == [device.name for device in found.devices]
     assert any(each["auto"] for each in listed)
     assert told["native"]["cores"] >= 1
 
 
-def test_devices_without_blender_are_the_native_renderers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_devices_without_blender_are_the_native_renderers(monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     def missing() -> None:
         raise RenderError("rendering needs Blender's module bpy, which is not installed")
 
     monkeypatch.setattr("clevrhope.images.machine.check_blender", missing)
-    assert run_command(["devices"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = cli("devices").out.splitlines()
     assert [line.split()[:2] for line in lines[1:-1]] == [["native", "cpu"]]
     assert lines[-1] == "rendering needs Blender's module bpy, which is not installed"
 
 
 @pytest.mark.parametrize("options", ["--device tpu", "--renderer native --device cuda:0"])
-def test_bad_devices_on_the_command_line(
-    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["build", "--hop", "none", "--out", str(tmp_path / "out"), *options.split()]) == 2
-    check_words(capsys.readouterr().err)
+def test_bad_devices_on_the_command_line(options: str, tmp_path: Path, cli: Cli) -> None:
+    check_words(cli("build", "--hop", "none", "--out", tmp_path / "out", *options.split(), code=2).err)
     assert not (tmp_path / "out").exists()
 
 
 def made_on(device: str, out: Path) -> None:
-    asked = request(out, hops=("none",), splits=("test",), sizes={"test": 9})
-    settings = BlenderSettings(device=device)
-    object.__setattr__(asked.config, "rendering", settings)
-    build(asked, make_renderer=lambda rendering, workers: FakeRenderer(settings=settings, workers=workers))
+    rendering = BlenderSettings(device=device)
+    build_demo(out, hops=("none",), splits=("test",), sizes={"test": 9}, rendering=rendering)
 
 
 def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_made_on(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import numpy.typing as npt
 import pytest
+from things import overlap
 
 from clevrhope._core import object_ids
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -52,7 +53,7 @@ def test_masks_of_objects_are_those_of_the_image(masks: list[Masks]) -> None:
     assert len(masks) > 60
     for engine, cycles in masks:
         if cycles.sum() >= SLIVER_PX:
-            assert np.sum(engine & cycles) / np.sum(engine | cycles) >= 0.98
+            assert overlap(engine, cycles) >= 0.98
 
 
 def test_slivers_differ_by_little_along_their_outline(masks: list[Masks]) -> None:

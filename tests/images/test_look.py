@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from things import thing
 
 from clevrhope.errors import ClevrhopeError, ConfigError, VocabularyError
 from clevrhope.images.placement import place
@@ -14,14 +15,7 @@ from clevrhope.look.definition import read_look
 from clevrhope.runtime.assets import blender_assets
 from wording import refused
 
-OBJECT = {
-    "shape": "cube",
-    "size": "large",
-    "color": "red",
-    "material": "rubber",
-    "3d_coords": [1, 2, 0.7],
-    "rotation": 90.0,
-}
+OBJECT = thing(shape="cube", color="red", rotation=90.0)
 
 
 def test_clevrs_own_properties_file_fits_the_look(test_data: Path) -> None:

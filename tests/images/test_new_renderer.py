@@ -1,14 +1,15 @@
 """A renderer that is one module and one row, used wherever the package renders or reads what was rendered."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from building import Cli
 from discs import DISCS
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ConfigError
@@ -35,11 +36,11 @@ def settings(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_folder_is_built_streamed_audited_and_bound(
-    tmp_path: Path, settings: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, settings: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    build = ["build", *ASKED, "--config", str(settings), "--quiet", "--out", str(out)]
-    assert run_command(build) == 0
+    build = ["build", *ASKED, "--config", settings, "--quiet", "--out", out]
+    cli(*build)
     rendering = existing_manifest(out / "manifest.json").rendering
     assert rendering == {"renderer": "discs", "width": 96, "height": 64, "quality": "large", "revision": 1}
     assert "by discs (quality large)" in (out / "DATASHEET.md").read_text()
@@ -51,37 +52,28 @@ def test_a_folder_is_built_streamed_audited_and_bound(
 
     assert [check.name for check in audit(out).checks if check.n_faults] == []
 
-    capsys.readouterr()
-    assert run_command([*build, "--quality", "small"]) == 2
-    assert 'quality is "large" there, "small" asked for' in capsys.readouterr().err
-    monkeypatch.setitem(RENDERERS, "discs", DISCS.__class__(**{**vars(DISCS), "revision": 2}))
-    assert run_command(build) == 2
-    assert "revision 1 of the renderer of discs" in capsys.readouterr().err
+    assert 'quality is "large" there, "small" asked for' in cli(*build, "--quality", "small", code=2).err
+    monkeypatch.setitem(RENDERERS, "discs", replace(DISCS, revision=2))
+    assert "revision 1 of the renderer of discs" in cli(*build, code=2).err
 
 
-def test_plan_times_it(settings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        run_command(["plan", *ASKED, "--config", str(settings), "--out", str(tmp_path / "o"), "--json"]) == 0
-    )
-    planned = json.loads(capsys.readouterr().out)
+def test_plan_times_it(settings: Path, tmp_path: Path, cli: Cli) -> None:
+    planned = json.loads(cli("plan", *ASKED, "--config", settings, "--out", tmp_path / "o", "--json").out)
     assert planned["rendering"]["renderer"] == "discs"
     assert planned["seconds_per_image"] > 0
 
 
-def test_scene_files_are_rendered_up_to_its_number_of_objects(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scene_files_are_rendered_up_to_its_number_of_objects(tmp_path: Path, cli: Cli) -> None:
     scenes = json.loads(sample_scenes(2, seed=3).to_json())
     file = tmp_path / "scenes.json"
     file.write_text(json.dumps({"scenes": scenes}))
-    command = ["render", str(file), "--renderer", "discs", "--quiet", "--out"]
-    assert run_command([*command, str(tmp_path / "out")]) == 0
+    command = ["render", file, "--renderer", "discs", "--quiet", "--out"]
+    cli(*command, tmp_path / "out")
     assert len(np.unique(read_png(min((tmp_path / "out").glob("*.png"))).reshape(-1, 3), axis=0)) > 2
 
     scenes[1]["objects"] *= 21
     file.write_text(json.dumps({"scenes": scenes}))
-    assert run_command([*command, str(tmp_path / "full")]) == 2
-    assert "the renderer of discs takes up to 20" in capsys.readouterr().err
+    assert "the renderer of discs takes up to 20" in cli(*command, tmp_path / "full", code=2).err
 
 
 @pytest.mark.parametrize(
@@ -93,10 +85,9 @@ def test_scene_files_are_rendered_up_to_its_number_of_objects(
         "--renderer discs --device cuda",
     ],
 )
-def test_wrong_options_are_refused(options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = ["build", "--hop", "none", "--seed", "3", *options.split(), "--out", str(tmp_path / "out")]
-    assert run_command(made) == 2
-    check_words(capsys.readouterr().err)
+def test_wrong_options_are_refused(options: str, tmp_path: Path, cli: Cli) -> None:
+    made = ["build", "--hop", "none", "--seed", "3", *options.split(), "--out", tmp_path / "out"]
+    check_words(cli(*made, code=2).err)
 
 
 def test_a_stream_takes_no_renderer_with_processes_of_its_own() -> None:

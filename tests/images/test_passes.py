@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pytest
+from things import overlap, thing
 
 from benchmarks.reference_images import reference_scenes
 from clevrhope.audit.checks.images import without_outlines
@@ -19,6 +20,7 @@ from clevrhope.images.settings import BlenderSettings
 from wording import refused
 
 HEIGHT, WIDTH = 160, 240
+NATIVE = NativeRenderer(width=WIDTH, height=HEIGHT)
 #: Scenes of 3 to 10 objects, all shapes, some hidden by others.
 CHOSEN = (1, 3, 5, 7)
 #: The greatest part of a Blender unit by which depths within outlines differ: facets of the largest spheres.
@@ -34,7 +36,7 @@ def scenes() -> list[dict[str, object]]:
 
 @pytest.fixture(scope="module")
 def native(scenes: list[dict[str, object]]) -> list[Passes]:
-    return [passes for _, passes in NativeRenderer(width=WIDTH, height=HEIGHT).passes(enumerate(scenes))]
+    return [passes for _, passes in NATIVE.passes(enumerate(scenes))]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +58,7 @@ def test_masks_of_both_renderers_are_the_same_but_for_single_pixels(
     for a, b in zip(native, cycles, strict=True):
         for number in range(len(a.boxes)):
             ours, theirs = a.mask == number, b.mask == number
-            assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
+            assert overlap(ours, theirs) >= 0.98
         assert (a.mask != b.mask).sum() <= 2 * len(a.boxes)
         assert np.abs(a.boxes - b.boxes).max() <= 1
         assert np.abs(a.alone_px - b.alone_px).max() <= 5
@@ -88,11 +90,8 @@ def inner(a: Passes, b: Passes) -> npt.NDArray[np.bool_]:
 @pytest.mark.parametrize("renderer", ["native", "cycles"])
 def test_arrays_are_what_they_say(renderer: str, request: pytest.FixtureRequest) -> None:
     for passes in request.getfixturevalue(renderer):
-        assert (passes.mask.dtype, passes.depth.dtype, passes.normal.dtype) == (
-            np.uint8,
-            np.float32,
-            np.float16,
-        )
+        arrays = (passes.mask, passes.depth, passes.normal)
+        assert [array.dtype for array in arrays] == [np.uint8, np.float32, np.float16]
         assert passes.mask.shape == passes.depth.shape == passes.normal.shape[:2] == (HEIGHT, WIDTH)
         objects = passes.mask != 255
         length = np.linalg.norm(passes.normal.astype(np.float32), axis=-1)
@@ -101,28 +100,20 @@ def test_arrays_are_what_they_say(renderer: str, request: pytest.FixtureRequest)
         assert (passes.depth / 2.0**-12 % 1 == 0).all()
         for number, (x, y, width, height) in enumerate(passes.boxes.tolist()):
             rows, columns = np.nonzero(passes.mask == number)
-            assert (x, y, x + width - 1, y + height - 1) == (
-                columns.min(),
-                rows.min(),
-                columns.max(),
-                rows.max(),
-            )
+            assert (x, x + width - 1) == (columns.min(), columns.max())
+            assert (y, y + height - 1) == (rows.min(), rows.max())
             assert passes.visible_px[number] == len(rows) <= passes.alone_px[number]
 
 
-def thing(x: float, y: float, **change: object) -> dict[str, object]:
-    basis = {"shape": "cube", "size": "large", "color": "red", "material": "rubber", "rotation": 0.0}
-    return {**basis, "3d_coords": [x, y, 0.7], **change}
-
-
+CUBE = thing(shape="cube", rotation=0.0)
 #: From straight in front: the camera's axis runs along y, and downwards.
 FRONT = {"camera": {"location": [0.0, -10.0, 4.0]}}
 
 
 @pytest.mark.parametrize("kind", ["native", "blender"])
 def test_a_cube_of_which_all_is_known(kind: str, blender: CyclesRenderer) -> None:
-    renderer = blender if kind == "blender" else NativeRenderer(width=WIDTH, height=HEIGHT)
-    scene = {"objects": [thing(0.0, 0.0), thing(0.0, -1.3, size="small", **{"3d_coords": [0.0, -1.3, 0.35]})]}
+    renderer = blender if kind == "blender" else NATIVE
+    scene = {"objects": [CUBE, {**CUBE, "size": "small", "3d_coords": [0.0, -1.3, 0.35]}]}
     ((_, passes),) = renderer.passes([(0, {**FRONT, **scene})])
     ahead = np.asarray([0.0, 10.0, -4.0]) / np.hypot(10.0, 4.0)
     focal_px = 35.0 / 32.0 * WIDTH
@@ -146,7 +137,7 @@ def test_a_cube_of_which_all_is_known(kind: str, blender: CyclesRenderer) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["native", "blender"])
 def test_alone_is_what_a_scene_of_that_object_shows(kind: str, blender: CyclesRenderer) -> None:
-    renderer = blender if kind == "blender" else NativeRenderer(width=WIDTH, height=HEIGHT)
+    renderer = blender if kind == "blender" else NATIVE
     scene = dict(reference_scenes()[5])
     ((_, together),) = renderer.passes([(0, scene)])
     hidden = np.flatnonzero(together.visible_px < together.alone_px)
@@ -180,9 +171,9 @@ def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> No
     from clevrhope.images.blender.pool import ScenesFailedError
 
     with refused(ScenesFailedError):
-        list(blender.passes([("many", {"objects": [thing(0.0, 0.0)] * 256})]))
+        list(blender.passes([("many", {"objects": [CUBE] * 256})]))
     with refused(SceneError):
-        list(NativeRenderer().passes([("many", {"objects": [thing(0.0, 0.0)] * 65})]))
+        list(NativeRenderer().passes([("many", {"objects": [CUBE] * 65})]))
 
 
 def test_groups_hold_no_two_boxes_that_overlap() -> None:

@@ -3,12 +3,14 @@
 import json
 import sys
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from things import PYRAMID, at, thing
 
 from benchmarks.reference_images import psnr, reference_scenes
 from clevrhope.images.blender.cycles import CyclesRenderer
@@ -17,6 +19,7 @@ from clevrhope.images.settings import BlenderSettings
 from clevrhope.images.stage import render, render_png_files
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.assets import blender_assets
+from clevrhope.runtime.resources import resident_bytes
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -52,18 +55,13 @@ def small() -> Iterator[CyclesRenderer]:
         yield renderer
 
 
-def thing(**change: Any) -> dict[str, Any]:
-    basis = {"shape": "sphere", "size": "large", "color": "gray", "material": "rubber"}
-    return {**basis, "3d_coords": [0.0, 0.0, 0.7], "rotation": 30.0, **change}
-
-
 def one(renderer: CyclesRenderer, *objects: dict[str, Any], **scene: Any) -> Pixels:
     ((_, pixels),) = renderer.render([(0, {"objects": list(objects), **scene})])
     return pixels
 
 
-def mask_of(renderer: CyclesRenderer, scene: dict[str, Any]) -> Pixels:
-    ((_, passes),) = renderer.passes([(0, scene)])
+def mask_of(renderer: CyclesRenderer, *objects: dict[str, Any], **scene: Any) -> Pixels:
+    ((_, passes),) = renderer.passes([(0, {"objects": list(objects), **scene})])
     return passes.mask
 
 
@@ -87,21 +85,15 @@ def test_each_objects_projected_centre_lies_in_its_mask(small: CyclesRenderer) -
             u, v = project(entry["3d_coords"], scenes[key]["camera"]["location"], 120, 80)
             in_front = passes.mask[int(v), int(u)]
             # Its own, or that of an object that stands nearer.
-            nearer = [
-                j
-                for j, other in enumerate(scenes[key]["objects"])
-                if np.dot(
-                    np.subtract(other["3d_coords"], entry["3d_coords"]), scenes[key]["camera"]["location"]
-                )
-                > 0
-            ]
-            assert in_front in [i, *nearer]
+            towards = np.asarray(scenes[key]["camera"]["location"])
+            nearness = [np.dot(other["3d_coords"], towards) for other in scenes[key]["objects"]]
+            assert in_front == i or nearness[in_front] > nearness[i]
 
 
 def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: CyclesRenderer) -> None:
     camera = LOOK["camera"]["location"]
     centre = [1.0, -0.5, 0.7]
-    rows, columns = np.nonzero(mask_of(small, {"objects": [thing(**{"3d_coords": centre})]}) == 0)
+    rows, columns = np.nonzero(mask_of(small, thing(**at(1.0, -0.5))) == 0)
     u, v = project(centre, camera, 120, 80)
     assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx((u, v), abs=0.5)
     distance = np.linalg.norm(np.subtract(centre, camera))
@@ -112,7 +104,7 @@ def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: Cycle
 @pytest.mark.slow
 def test_the_side_away_from_the_lamp_is_darker() -> None:
     """A ball under the key light alone, which stands at the camera's right: its left side is in the dark."""
-    look = json.loads((blender_assets() / "look.json").read_text())
+    look = deepcopy(LOOK)
     look["lights"]["fill"]["power_w"] = look["lights"]["back"]["power_w"] = 0.0
     look["lights"]["sun"]["strength_w_m2"] = 0.0
     centre, camera = np.array([0.0, 0.0, 0.7]), np.asarray(LOOK["camera"]["location"])
@@ -138,7 +130,7 @@ def test_an_object_throws_a_shadow_on_the_ground(small: CyclesRenderer) -> None:
 
 
 def test_colour_and_material_show(small: CyclesRenderer) -> None:
-    mask = mask_of(small, {"objects": [thing()]}) == 0
+    mask = mask_of(small, thing()) == 0
     red = one(small, thing(color="red"))[mask].mean(axis=0)
     blue = one(small, thing(color="blue"))[mask].mean(axis=0)
     assert red[0] > 1.5 * red[2]
@@ -152,10 +144,7 @@ def test_camera_and_lamps_stand_where_the_scene_says(small: CyclesRenderer) -> N
     key = np.add(LOOK["lights"]["key"]["location"], [0.0, 1.0, 0.0]).tolist()
     camera = np.add(LOOK["camera"]["location"], [0.3, 0.3, -0.3]).tolist()
     assert psnr(plain, one(small, thing(), lights={"key": key})) < 45.0
-    moved = mask_of(
-        small, {"objects": [thing(**{"3d_coords": [2.0, 1.0, 0.7]})], "camera": {"location": camera}}
-    )
-    rows, columns = np.nonzero(moved == 0)
+    rows, columns = np.nonzero(mask_of(small, thing(**at(2.0, 1.0)), camera={"location": camera}) == 0)
     where = project([2.0, 1.0, 0.7], camera, 120, 80)
     assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx(where, abs=0.7)
 
@@ -205,32 +194,25 @@ def test_the_time_before_the_first_sample_is_told_apart() -> None:
 def test_what_a_user_adds_renders(tmp_path: Path) -> None:
     """A colour, a material and a mesh, as entries of the two files."""
     properties = json.loads((blender_assets() / "properties.json").read_text())
-    look = json.loads((blender_assets() / "look.json").read_text())
+    look = deepcopy(LOOK)
     properties["colors"]["orange"] = [255, 120, 0]
     properties["materials"]["chalk"] = "chalk"
     properties["shapes"]["pyramid"] = "pyramid"
     look["materials"]["chalk"] = {"shader": {"node": "diffuse", "color": "object", "roughness": 1.0}}
-    look["shapes"]["pyramid"] = {
-        "kind": "polyhedron",
-        "shading": "flat",
-        "vertices": [[0, 0, 1], [1, 1, -1], [-1, 1, -1], [-1, -1, -1], [1, -1, -1]],
-        "faces": [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [4, 3, 2, 1]],
-    }
+    look["shapes"]["pyramid"] = PYRAMID
     (tmp_path / "look.json").write_text(json.dumps(look))
     (tmp_path / "properties.json").write_text(json.dumps(properties))
     added: Look = read_look(tmp_path / "look.json", tmp_path / "properties.json")
     entry = thing(color="orange", material="chalk", shape="pyramid")
     with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
-        mask = mask_of(renderer, {"objects": [entry]}) == 0
+        mask = mask_of(renderer, entry) == 0
         red, green, blue = one(renderer, entry)[mask].mean(axis=0)
     assert 200 < mask.sum() < 700
     assert red > green > blue
 
 
 def test_the_stage_gives_pixels_and_whole_files(tmp_path: Path, small: CyclesRenderer) -> None:
-    scenes = [
-        {"objects": [thing(color=color)], "image_filename": f"{color}.png"} for color in ("red", "cyan")
-    ]
+    scenes = [{"objects": [thing(color=name)], "image_filename": f"{name}.png"} for name in ("red", "cyan")]
     pixels = dict(render(scenes, renderer=small))
 
     def path_of(scene: Any) -> Path:
@@ -254,10 +236,6 @@ def test_a_worker_leaves_no_temporary_folder_behind(tmp_path: Path, monkeypatch:
     assert not list(tmp_path.iterdir())
 
 
-def resident(pid: int) -> int:
-    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
-
-
 @pytest.mark.slow
 def test_memory_stays_flat_over_a_thousand_images() -> None:
     settings = BlenderSettings(width=120, height=80, samples=1, device="cpu")
@@ -272,7 +250,7 @@ def test_memory_stays_flat_over_a_thousand_images() -> None:
         for done, _ in enumerate(renderer.render(source()), start=1):
             if done == 50 + len(scenes) * 2:  # by then each worker has seen all scenes
                 pids = renderer.pool.pids
-                early = [resident(pid) for pid in pids]
-        late = [resident(pid) for pid in pids]
+                early = [resident_bytes(pid) for pid in pids]
+        late = [resident_bytes(pid) for pid in pids]
         assert renderer.pool.pids == pids
     assert all(after < before + SLACK_BYTES for before, after in zip(early, late, strict=True))

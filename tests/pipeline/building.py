@@ -28,8 +28,8 @@ def request(out: Path, **changes: Any) -> Request:
     config = PRESETS["demo"]
     config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
     config = replace(config, images=changes.pop("images", config.images))
-    names = ("question_json", "templates", "passes", "clevr", "clevr_share", *QuestionSettings.choices())
-    for name in names:
+    names = ("question_json", "templates", "passes", "clevr", "clevr_share", "rendering")
+    for name in (*names, *QuestionSettings.choices()):
         config = replace(config, **{name: changes.pop(name, getattr(config, name))})
     asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
     return replace(asked, **changes)

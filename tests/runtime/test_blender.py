@@ -11,9 +11,9 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from building import Cli
 
 from benchmarks.reference_images import reference_scenes
-from clevrhope.__main__ import run_command
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.settings import BlenderSettings
@@ -77,13 +77,24 @@ def program(path: Path, text: str) -> Path:
     return path
 
 
+def says(version: str | None, folder: Path = Path("/there/bpy")) -> str:
+    """What an interpreter does that has this version of bpy."""
+    return f"echo '{json.dumps([f'{folder}/__init__.so', version])}'"
+
+
+def found() -> libraries.Blender:
+    blender = libraries.find_blender()
+    assert blender is not None
+    return blender
+
+
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """An environment that says it has bpy 4.5.3, in the place where `blender install` makes one."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     python = libraries.python_of(libraries.own_environment())
     python.parent.mkdir(parents=True)
-    return program(python, f"""echo '["{tmp_path}/bpy/__init__.so", "4.5.3"]'""")
+    return program(python, says("4.5.3", tmp_path / "bpy"))
 
 
 def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_made(
@@ -91,21 +102,15 @@ def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_mad
 ) -> None:
     monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
     monkeypatch.setattr(libraries, "version", lambda _: "4.5.1")
-    here = libraries.find_blender()
-    assert here is not None
-    assert (here.python, here.version) == (Path(sys.executable), "4.5.1")
+    assert found() == libraries.Blender(Path(sys.executable), tmp_path, "4.5.1")
     monkeypatch.setattr(libraries, "blender_folder", lambda: None)
-    made = libraries.find_blender()
-    assert made is not None
-    assert (made.python, made.folder, made.version) == (answers, tmp_path / "bpy", "4.5.3")
+    assert found() == libraries.Blender(answers, tmp_path / "bpy", "4.5.3")
     monkeypatch.setattr(libraries, "blender_folder", lambda: tmp_path)
-    other = program(tmp_path / "other", """echo '["/there/bpy/__init__.so", null]'""")
+    other = program(tmp_path / "other", says(None))
     monkeypatch.setenv(libraries.VARIABLE, str(other))
-    named = libraries.find_blender()
-    assert named is not None
-    assert (named.python, named.version) == (other, None)
-    assert named.command("some.module")[:3] == (str(other), "-E", "-P")
-    program(other, """echo '["/there/bpy/__init__.so", "4.2.0"]'""")
+    assert found() == libraries.Blender(other, Path("/there/bpy"), None)
+    assert found().command("some.module")[:3] == (str(other), "-E", "-P")
+    program(other, says("4.2.0"))
     with refused(RenderError):
         libraries.check_blender()
 
@@ -114,15 +119,13 @@ def test_the_variable_goes_first_then_this_environment_then_the_one_that_was_mad
 def test_a_name_on_the_path_and_a_relative_path_are_found(
     named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    python = program(tmp_path / "some-python", """echo '["/there/bpy/__init__.so", "4.5.3"]'""")
+    python = program(tmp_path / "some-python", says("4.5.3"))
     if named.startswith("."):
         monkeypatch.chdir(tmp_path)
     else:
         monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setenv(libraries.VARIABLE, named)
-    found = libraries.find_blender()
-    assert found is not None
-    assert found.python == python
+    assert found().python == python
 
 
 @pytest.mark.parametrize(
@@ -130,13 +133,10 @@ def test_a_name_on_the_path_and_a_relative_path_are_found(
     [None, "echo 'Unknown option: -P' >&2; exit 2", "echo '[null, null]'"],
     ids=["none", "old", "bare"],
 )
-def test_an_interpreter_without_blender_is_named(
-    text: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_interpreter_without_blender_is_named(text: str | None, tmp_path: Path, cli: Cli) -> None:
     named = tmp_path / "python" if text is None else program(tmp_path / "python", text)
     before = dict(os.environ)
-    assert run_command(["devices", "--blender-python", str(named)]) == 2
-    check_words(capsys.readouterr().err)
+    check_words(cli("devices", "--blender-python", named, code=2).err)
     assert dict(os.environ) == before
 
 
@@ -162,26 +162,26 @@ def test_images_of_another_environment_are_the_same(tmp_path: Path, monkeypatch:
 
 
 def test_an_environment_that_is_there_is_kept(
-    answers: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    answers: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
-    assert run_command(["blender", "install"]) == 0
-    assert capsys.readouterr().out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
+    assert cli("blender", "install").out == f"Blender 4.5.3 is in {answers.parents[1]}.\n"
 
 
 @pytest.mark.slow
 def test_a_failed_installation_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    assert run_command(["blender", "install", "--into", str(tmp_path / "made"), "--quiet"]) == 1
-    error = capsys.readouterr().err
+    error = cli("blender", "install", "--into", tmp_path / "made", "--quiet", code=1).err
     assert error.startswith("clevrhope: Blender cannot be installed: ERROR: ")
     assert "bpy" in error
     assert not (tmp_path / "made").exists()
 
 
-def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installation_that_failed_is_continued(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
     def run(command: list[str], problem: str) -> None:
         if "venv" in command:
             (folder / "bin").mkdir(exist_ok=True)
@@ -189,20 +189,20 @@ def test_an_installation_that_failed_is_continued(tmp_path: Path, monkeypatch: p
         elif fails:
             raise RenderError(problem)
         else:
-            program(libraries.python_of(folder), """echo '["/there/bpy/__init__.so", "4.5.3"]'""")
+            program(libraries.python_of(folder), says("4.5.3"))
 
     monkeypatch.setattr(libraries, "_run", run)
     folder = tmp_path / "made"
     folder.mkdir()  # so that it stays
     fails = True
-    assert run_command(["blender", "install", "--into", str(folder)]) == 1
+    cli("blender", "install", "--into", folder, code=1)
     assert libraries.python_of(folder).exists()
     fails = False
-    assert run_command(["blender", "install", "--into", str(folder)]) == 0
+    cli("blender", "install", "--into", folder)
 
 
 def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(libraries, "_run", lambda *_: pytest.fail("something was installed"))
     (tmp_path / "file").touch()
@@ -220,8 +220,7 @@ def test_what_an_environment_cannot_be_made_of_is_named_and_nothing_is_changed(
     ):
         if options == ["--into", new]:
             monkeypatch.setattr(libraries, "_output", lambda _: "")
-        assert run_command(["blender", "install", *map(str, options)]) == code
-        check_words(capsys.readouterr().err)
+        check_words(cli("blender", "install", *options, code=code).err)
         assert sorted(tmp_path.rglob("*")) == before
 
 

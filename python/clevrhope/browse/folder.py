@@ -25,7 +25,6 @@ from clevrhope.dataset.question_table import QuestionTable, open_split, read_tab
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
-from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.reading import reading
 from clevrhope.scenes.sketch import scene_svg
 from clevrhope.splits.hops import Hop
@@ -172,8 +171,6 @@ class SiteFolder(Folder):
 
     def image(self, pool: str, index: int) -> bytes | None:
         """The PNG file of an image; None if it is not rendered. Raises DatasetError for a bad file."""
-        if not is_name(pool):
-            return None
         path = self.checked(self.layout.image(pool, index))
         if path.is_file():
             return PngImages(self.layout.images(pool), partial(image_filename, pool)).png(index)()
@@ -190,18 +187,14 @@ class SiteFolder(Folder):
     def _is_packed(self, path: Path, index: int) -> bool:
         return path.is_file() and bool(np.isin(index, self._images_in(path)))
 
-    def sketch(self, pool: str, index: int) -> str | None:
-        """A drawing of a scene as SVG; None if there is no such pool. Raises as `scene` does."""
-        if not is_name(pool):
-            return None
+    def sketch(self, pool: str, index: int) -> str:
+        """A drawing of a scene as SVG; raises as `scene` does."""
         scene = self.scene(pool, index)
         with reading(self.layout.scenes(pool), "scenes that can be drawn"):
             return scene_svg(scene)
 
     def has_mask(self, pool: str, index: int) -> bool:
         """Whether there is a mask of an image; False if its file cannot be read, which `mask` explains."""
-        if not is_name(pool):
-            return False
         path = self.layout.passes_h5(pool)
         if not path.is_file():
             return False
@@ -213,8 +206,6 @@ class SiteFolder(Folder):
 
     def mask(self, pool: str, index: int) -> bytes | None:
         """The mask of an image as a PNG file with a colour for each object; else as for `image`."""
-        if not is_name(pool):
-            return None
         path = self.checked(self.layout.passes_h5(pool))
         if not path.is_file() or not self.has_mask(pool, index):
             return None

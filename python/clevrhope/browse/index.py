@@ -78,16 +78,17 @@ class IndexedSplit:
 
     def with_phrase(self, phrase: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question has these words one after the other."""
-        found = np.zeros(self.n, bool)
+        has_phrase = np.zeros(self.n, bool)
         if not self.words.keys() >= {*phrase}:
-            return found
+            return has_phrase
         for start in range(len(self.tokens) - len(phrase) + 1):
-            here = np.ones(self.n, bool)
+            begins_here = np.ones(self.n, bool)
             for column, word in zip(self.tokens[start:], phrase, strict=False):
-                first, *others = self.words[word]
-                here &= np.isin(column, [first, *others]) if others else column == first
-            found |= here
-        return found
+                tokens = self.words[word]
+                # With a single token, a comparison is faster.
+                begins_here &= column == tokens[0] if len(tokens) == 1 else np.isin(column, tokens)
+            has_phrase |= begins_here
+        return has_phrase
 
 
 @dataclass
@@ -106,25 +107,27 @@ class Index:
 
         Words are not taken into account.
         """
-        column, plain = FACETS.index(facet), replace(wanted, words="")
-        found = [split.columns[matches, column] for split, matches in self._matches(plain, but=facet)]
-        values, counts = np.unique(np.concatenate([*found, np.zeros(0, np.int32)]), return_counts=True)
-        return [(v, n) for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v >= 0]
+        column = FACETS.index(facet)
+        matched = self._matches(replace(wanted, words=""), but=facet)
+        numbers = [split.columns[matches, column] for split, matches in matched]
+        values, counts = np.unique(np.concatenate([*numbers, np.zeros(0, np.int32)]), return_counts=True)
+        return [(v, n) for v, n in zip(values.tolist(), counts.tolist(), strict=True) if v != UNKNOWN]
 
     def page(self, wanted: Filter, *, skip: int, most: int) -> tuple[int, list[tuple[str, int]]]:
         """The number of matches; split and row of at most `most` after the first `skip`, in order."""
-        total, found = 0, list[tuple[str, int]]()
+        n_matches = 0
+        listed: list[tuple[str, int]] = []
         for split, matches in self._matches(wanted):
             rows = np.flatnonzero(matches)
-            begin = max(0, skip - total)
-            found += [(split.name, row) for row in rows[begin : begin + most - len(found)].tolist()]
-            total += len(rows)
-        return total, found
+            begin = max(0, skip - n_matches)
+            listed += [(split.name, row) for row in rows[begin : begin + most - len(listed)].tolist()]
+            n_matches += len(rows)
+        return n_matches, listed
 
     def rows(self, wanted: Filter) -> Rows:
         """The rows of all matches in one split, in order; the filter has to name the split."""
-        found = [np.flatnonzero(matches) for _, matches in self._matches(wanted)]
-        return found[0] if found else np.zeros(0, np.int64)
+        rows = (np.flatnonzero(matches) for _, matches in self._matches(wanted))
+        return next(rows, np.zeros(0, np.int64))
 
     def mentions(self, split: str, row: int) -> bool | None:
         """Whether a question mentions the held-out pair; None if nothing is held out."""
@@ -165,7 +168,9 @@ class _Reader:
     """Reads the index of one sub-dataset; what cannot be read is left out, with a note."""
 
     def __init__(self, folder: SiteFolder, hop: str, progress: Progress) -> None:
-        self._folder, self._hop, self._progress = folder, hop, progress
+        self._folder = folder
+        self._hop = hop
+        self._progress = progress
         self._counts: dict[str, SceneCounts | None] = {}
         self.index = Index()
 
@@ -254,7 +259,7 @@ class _Reader:
         columns = [split.columns[:, FACETS.index("family")] for split in self.index.splits.values()]
         used = np.unique(np.concatenate([*columns, np.zeros(0, np.int32)])).tolist()
         numbers = [number for number in used if number < FIRST_TEMPLATE]
-        layout, known = self._folder.layout, self.index.families
+        layout = self._folder.layout
         try:
             self._folder.checked(layout.vocab)
             self._folder.checked(layout.hop_measured(self._hop))
@@ -262,8 +267,8 @@ class _Reader:
         except DatasetError as error:
             self._note(f"{error}; so families have numbers in place of names")
             names = {}
-        known |= {number: names.get(number, f"family {number}") for number in numbers}
-        self.index.families = {number: known[number] for number in used}
+        self.index.families |= {number: names.get(number, f"family {number}") for number in numbers}
+        self.index.families = {number: self.index.families[number] for number in used}
 
     def _note(self, sentence: str) -> None:
         self.index.notes.append(sentence)

@@ -24,6 +24,7 @@ from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import Models, read_models
 from clevrhope.browse.pages import ASSETS, Pages, asset
 from clevrhope.errors import ClevrhopeError, ConfigError
+from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.progress import Progress
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
@@ -112,7 +113,7 @@ def application(site: Site, token: str) -> ASGIApp:
         pool, index = request.path_params["pool"], request.path_params["index"]
         try:
             folder, _ = site.now()
-            content = getattr(folder, kind)(pool, index)
+            content = getattr(folder, kind)(pool, index) if is_name(pool) else None
         except ClevrhopeError as error:
             return PlainTextResponse(f"{error}.", status_code=500)
         if content is None:

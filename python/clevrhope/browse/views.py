@@ -158,8 +158,7 @@ class Views:
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
         images = [
-            (reader.pool, index, self._is_rendered(reader.pool, index))
-            for index in image_indices(reader, row)
+            (reader.pool, index, self._is_rendered(reader.pool, index)) for index in reader.images_of(row)
         ]
         return QuestionLine(place, row, text, answer, images, judged)
 
@@ -179,7 +178,7 @@ class Views:
         source = int(reader.sources[row]) if "sources" in reader.kind.columns else None
         images = [
             self.image(reader.pool, index, at, is_source=at == source)
-            for at, index in enumerate(image_indices(reader, row))
+            for at, index in enumerate(reader.images_of(row))
         ]
         graph, fault = self._graph(place, row, images, of_sets=reader.kind.of_sets)
         steps = graph.steps if graph else ()
@@ -203,12 +202,13 @@ class Views:
 
     def image(self, pool: str, index: int, at: int = 0, *, is_source: bool = False) -> ImageView:
         """An image; its `fault` has any problem with its scene or files."""
-        scene, boxes, faults = None, [], []
-        name, rendered = image_filename(pool, index), self._is_rendered(pool, index)
-        masked = self._folder.has_mask(pool, index)
+        scene = None
+        boxes: list[Box] = []
+        faults = []
         try:
-            self._folder.is_rendered(pool, index)
+            is_rendered = self._folder.is_rendered(pool, index)
         except DatasetError as error:
+            is_rendered = True
             faults.append(str(error))
         try:
             if not (parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]):
@@ -218,7 +218,10 @@ class Views:
         except DatasetError as error:
             scene, boxes = None, []
             faults.append(str(error))
-        return ImageView(pool, index, name, at, rendered, masked, boxes, scene, is_source, "; ".join(faults))
+        name = image_filename(pool, index)
+        has_mask = self._folder.has_mask(pool, index)
+        fault = "; ".join(faults)
+        return ImageView(pool, index, name, at, is_rendered, has_mask, boxes, scene, is_source, fault)
 
     def _graph(
         self, place: SplitKey, row: int, images: Sequence[ImageView], *, of_sets: bool
@@ -316,11 +319,6 @@ class Views:
         if reader.kind is not PAIRS:
             raise DatasetError(f"{reader.path}: not a file of paired tests")
         return reader
-
-
-def image_indices(reader: QuestionTable, row: int) -> list[int]:
-    """The indices of the scenes that a question is about."""
-    return [index for index in np.atleast_1d(reader.image_idxs[row]).tolist() if index >= 0]
 
 
 def _box(number: int, item: dict[str, Any]) -> Box:

@@ -1,6 +1,7 @@
 """The commands that look at data: info, show, audit, verify, stats, browse."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -178,15 +179,7 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
     --limit N: With --static, the first N questions of each split, and pairs of each suite.  [default: 100]
     --quiet: Show no progress.
 """)
-def browse(
-    folder: Path,
-    predictions: tuple[str, ...],
-    port: int,
-    no_browser: bool,
-    out: Path | None,
-    limit: int | None,
-    **choices: Any,
-) -> None:
+def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) -> None:
     """Shows a dataset's questions, images, programs and tests in a browser on this machine.
 
     Nothing is written into DIR. Only those who have the printed address can open the pages.
@@ -195,15 +188,15 @@ def browse(
 
     for module in ("jinja2", "starlette", "uvicorn"):
         check_extra("browse needs", module, "browse")
-    progress = shown_progress(choices)
-
-    def say(sentence: str) -> None:
-        click.echo(sentence, err=True)
-
+    given = {
+        "predictions": choices["predictions"],
+        "progress": shown_progress(choices),
+        "say": partial(click.echo, err=True),
+    }
     if out is not None:
         from clevrhope.browse.static import write_static
 
-        n = write_static(folder, out, limit=limit or 100, predictions=predictions, progress=progress, say=say)
+        n = write_static(folder, out, limit=limit or 100, **given)
         click.echo(f"{out / 'index.html'}: {n:,} questions")
         return
     if limit is not None:
@@ -212,4 +205,4 @@ def browse(
         )
     from clevrhope.browse.serving import serve
 
-    serve(folder, predictions=predictions, port=port, open_browser=not no_browser, progress=progress, say=say)
+    serve(folder, port=choices["port"], open_browser=not choices["no_browser"], **given)

@@ -9,7 +9,7 @@ from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import BlenderSettings, Rendering
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import unknown
 from clevrhope.splits.covr.kinds import is_covr
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
@@ -200,7 +200,5 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
                 "all of those with --covr (in an experiment, covr = true)"
             )
         if name not in known:
-            raise ConfigError(
-                f'--splits: unknown split "{name}"{suggestion(name, known)}; known: {", ".join(known)}'
-            )
+            raise ConfigError(f"--splits: {unknown('split', name, known)}")
     return tuple(name for name in known if name in names)

@@ -96,13 +96,8 @@ def resolve_config(
     if asks or "rendering" not in (before or {}):
         there = config.rendering if "rendering" in (before or {}) else None
         config = replace(config, rendering=_rendering(table, file, renderer, quality, samples, there))
-    there = config.rendering
-    sized = replace(
-        there,
-        width=there.width if width is None else width,
-        height=there.height if height is None else height,
-    )
-    config = replace(config, rendering=sized)
+    size = {name: n for name, n in (("width", width), ("height", height)) if n is not None}
+    config = replace(config, rendering=replace(config.rendering, **size))
     if device is not None:
         with naming("--device"):
             config = replace(config, rendering=on_device(config.rendering, device))

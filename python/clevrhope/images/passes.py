@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import unknown
 
 K = TypeVar("K", bound=Hashable)
 
@@ -101,12 +101,10 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
     """
     if not isinstance(names, list | tuple):
         raise ConfigError(f"{place}: {names!r:.60} should be a list of names")
-    wanted = list(names)
-    for name in wanted:
+    for name in names:
         if name not in PASSES:
-            hint = suggestion(str(name), PASSES)
-            raise ConfigError(f'{place}: unknown pass "{name}"{hint}; known: {", ".join(PASSES)}')
-    return tuple(name for name in PASSES if name in wanted)
+            raise ConfigError(f"{place}: {unknown('pass', name, PASSES)}")
+    return tuple(name for name in PASSES if name in names)
 
 
 def check_countable(n_objects: int) -> None:

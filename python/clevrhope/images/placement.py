@@ -89,14 +89,19 @@ def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_
             above or below it, or too far away; or a light is at its target or below the ground.
     """
     placement = place(scene, look)
-    found = find_object_outside(placement, look, width_px=width_px, height_px=height_px)
-    if found is not None:
-        i, problem = found
-        at = ", ".join(f"{each:g}" for each in placement.things[i].location)
-        raise SceneError(
-            f"objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of CLEVR stand on the "
-            "ground, x and y from -3 to 3"
+    axes = view_axes(placement.camera, look.look["camera"]["target"])
+    for i, thing in enumerate(placement.things):
+        # It would be missing from the image, partly or wholly, although the scene contains it. The ground is
+        # flat below the objects of CLEVR and rises far behind them.
+        problem = off_the_ground(look.look["ground"], thing.location) or _out_of_sight(
+            thing, placement.camera, axes, look.look["camera"], width_px, height_px
         )
+        if problem:
+            at = ", ".join(f"{x:g}" for x in thing.location)
+            raise SceneError(
+                f"objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of CLEVR stand on "
+                "the ground, x and y from -3 to 3"
+            )
     for name, location in placement.lights.items():
         if math.dist(location, look.look["lights"][name]["target"]) < LEAST_LENGTH:
             raise SceneError(f"lights.{name}: its place is its own target; move it")
@@ -106,29 +111,12 @@ def place_inside(scene: Mapping[str, Any], look: Look, *, width_px: int, height_
     return placement
 
 
-def find_object_outside(
-    placement: Placement, look: Look, *, width_px: int, height_px: int
-) -> tuple[int, str] | None:
-    """The number of the first object outside the world, and where it is: off or in the ground, or unseen.
-
-    The ground is flat below the objects of CLEVR and rises far behind them. An object outside the world would
-    be missing from its image, partly or wholly, although the scene contains it.
+def view_axes(camera: Vector, target: Sequence[float]) -> tuple[Vector, Vector, Vector]:
+    """Right, up and forward of a camera as unit vectors in the world.
 
     Raises:
         SceneError: the camera is at its target, straight above or below it, or too far away.
     """
-    axes = view_axes(placement.camera, look.look["camera"]["target"])
-    for i, thing in enumerate(placement.things):
-        problem = off_the_ground(look.look["ground"], thing.location) or _out_of_sight(
-            thing, placement.camera, axes, look.look["camera"], width_px, height_px
-        )
-        if problem:
-            return i, problem
-    return None
-
-
-def view_axes(camera: Vector, target: Sequence[float]) -> tuple[Vector, Vector, Vector]:
-    """Right, up and forward of a camera as unit vectors in the world; errors as for `find_object_outside`."""
 
     def problem(what: str) -> SceneError:
         here, there = (", ".join(f"{each:g}" for each in place) for place in (camera, target))

@@ -13,7 +13,7 @@ from clevrhope.images.native import NATIVE
 from clevrhope.images.renderer import Renderer, RendererRow
 from clevrhope.images.settings import ANY, CPU, Rendering, parse_device
 from clevrhope.look.definition import Look
-from clevrhope.runtime.settings import naming, read_settings, suggestion
+from clevrhope.runtime.settings import naming, read_settings, unknown
 
 #: The renderers by their names in options, files and manifests.
 RENDERERS: dict[str, RendererRow] = {"blender": BLENDER, "native": NATIVE}
@@ -28,8 +28,7 @@ ENGINES = ("local", "ray")
 def row_named(renderer: str) -> RendererRow:
     """The row of a renderer; raises ConfigError if there is no such renderer."""
     if renderer not in RENDERERS:
-        near = suggestion(str(renderer), RENDERERS)
-        raise ConfigError(f'unknown renderer "{renderer}"{near}; known: {", ".join(RENDERERS)}')
+        raise ConfigError(unknown("renderer", renderer, RENDERERS))
     return RENDERERS[renderer]
 
 

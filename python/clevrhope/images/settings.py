@@ -65,9 +65,7 @@ class Rendering:
 class BlenderSettings(Rendering):
     """Everything except the scene and the look that decides an image rendered by Blender.
 
-    Attributes:
-        width: pixels.
-        height: pixels.
+    Attributes, beside those of `Rendering`:
         samples: most camera rays per pixel. Over the sixteen reference scenes, 16 reach 45.4 dB against 512;
             8 reach 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
         denoise: run OpenImageDenoise over the finished image, guided by albedo and normals.
@@ -127,9 +125,7 @@ class BlenderSettings(Rendering):
 class NativeSettings(Rendering):
     """Everything except the scene and the look that decides an image of the native renderer.
 
-    Attributes:
-        width: pixels.
-        height: pixels.
+    Attributes, beside those of `Rendering`:
         quality: draft, standard or high.
 
     Raises:

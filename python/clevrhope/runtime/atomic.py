@@ -109,11 +109,6 @@ def temporary_path(path: Path, *, writer: str = "") -> Path:
     return path.with_name(f"{OWN_PREFIX}{path.name}{f'-{writer}' if writer else ''}{TEMPORARY_SUFFIX}")
 
 
-def is_temporary(name: str) -> bool:
-    """Whether a name is that of a temporary file."""
-    return name.startswith(OWN_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
-
-
 def record(path: Path) -> FileRecord:
     """Size and SHA-256 of a file."""
     if not path.is_file():
@@ -177,8 +172,9 @@ class WorkingFolder:
             self.path.rmdir()
 
     def _is_own(self, path: Path) -> bool:
-        named = self.names.fullmatch(path.name) is not None or is_temporary(path.name)
-        return named and path.is_file() and not path.is_symlink()
+        is_temporary = path.name.startswith(OWN_PREFIX) and path.name.endswith(TEMPORARY_SUFFIX)
+        has_name = is_temporary or self.names.fullmatch(path.name) is not None
+        return has_name and path.is_file() and not path.is_symlink()
 
 
 def check_own(folder: Path, names: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -145,21 +146,13 @@ def ask_for_blender(python: Path) -> Blender:
     """Asks an interpreter about its Blender; raises ConfigError if it cannot be run, or has none."""
     place = f"{VARIABLE} or --blender-python: {python}" if os.environ.get(VARIABLE) else str(python)
     try:
-        done = subprocess.run(
-            [str(python), "-E", "-P", "-c", _QUESTION],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_ANSWER_TIMEOUT_S,
-            check=False,
-        )
+        done = _finished([str(python), "-E", "-P", "-c", _QUESTION], timeout_s=_ANSWER_TIMEOUT_S)
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise ConfigError(f"{place}: this Python cannot be run ({reason})") from error
     if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         raise ConfigError(
-            f"{place}: not a Python that Blender can run in ({lines[-1][:200] if lines else 'no output'}); "
+            f"{place}: not a Python that Blender can run in ({last_line(done.stderr) or 'no output'}); "
             "name a Python 3.11 that has its module bpy"
         )
     origin, found = json.loads(done.stdout)
@@ -210,8 +203,7 @@ def missing_libraries(folder: Path) -> list[str]:
     module = folder / "__init__.so"
     if ldd is None or not module.is_file():
         return []
-    answer = subprocess.run([ldd, str(module)], capture_output=True, text=True, check=False)
-    lines = answer.stdout.splitlines()
+    lines = _finished([ldd, str(module)]).stdout.splitlines()
     return sorted({line.split()[0] for line in lines if "not found" in line and "=>" in line})
 
 
@@ -228,6 +220,16 @@ def debian_package(library: str) -> str:
     """The package of a shared object in Debian and Ubuntu, by their rule: libX11.so.6 is in libx11-6."""
     name, _, number = library.lower().partition(".so.")
     return f"{name}-{number}" if name[-1].isdigit() else f"{name}{number}"
+
+
+def how_ended(code: int) -> str:
+    """What an exit status says of a process, to follow its name."""
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+
+
+def last_line(text: str) -> str:
+    """The last line of a process's output that is not empty, shortened; "" if there is none."""
+    return next((line.strip()[:200] for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 def explain_start(problem: str) -> str:
@@ -318,7 +320,7 @@ def _version_of(command: Sequence[str]) -> str:
 def _output(command: Sequence[str]) -> str:
     """The output of a command; "" if it fails or does not exist."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = _finished(command)
     except (OSError, ValueError):
         return ""
     return "" if done.returncode else done.stdout.strip()
@@ -326,10 +328,16 @@ def _output(command: Sequence[str]) -> str:
 
 def _run(command: Sequence[str], problem: str) -> None:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = _finished(command)
     except OSError as error:
         raise RenderError(f"{problem}: {command[0]}: {error.strerror}") from error
     if done.returncode:
-        lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        last = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "no output")
-        raise RenderError(f"{problem}: {last[:300]}")
+        said = done.stderr + done.stdout
+        errors = (line[:300] for line in said.splitlines() if line.startswith("ERROR"))
+        raise RenderError(f"{problem}: {next(errors, last_line(said)) or 'no output'}")
+
+
+def _finished(command: Sequence[str], *, timeout_s: float | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
+    )

@@ -96,6 +96,11 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f' (did you mean "{near[0]}"?)' if near else ""
 
 
+def unknown(what: str, name: str, known: Collection[str]) -> str:
+    """Says that a name is not known, with those that are; `what` is "split", for example."""
+    return f"unknown {what} {shown(name)}{suggestion(str(name), known)}; known: {', '.join(known)}"
+
+
 def check_known(names: Iterable[str], known: Collection[str], what: str) -> None:
     """Checks that all names are known; raises ConfigError about an unknown one, which `what` begins."""
     for name in names:
@@ -125,8 +130,7 @@ class _Reader:
         values = {}
         for key, value in given.items():
             if key not in known:
-                names = list(known)
-                hint = f"{suggestion(key, names)}; known: {', '.join(names)}"
+                hint = f"{suggestion(key, known)}; known: {', '.join(known)}"
                 raise ConfigError(f"{self.where}: unknown setting {shown(path + key)}{hint}")
             name = known[key].name
             there = getattr(start, name, None)

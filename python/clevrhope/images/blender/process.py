@@ -21,7 +21,7 @@ import numpy as np
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.renderer import Pixels
-from clevrhope.runtime.blender import worker_environment
+from clevrhope.runtime.blender import how_ended, last_line, worker_environment
 from clevrhope.runtime.lock import lock
 from clevrhope.runtime.resources import UNKNOWN_BYTES, GpuUse, processor_seconds, resident_bytes
 
@@ -261,11 +261,11 @@ class WorkerProcess:
             code = self._wait()
         if code is None:
             return "closed its pipe and cannot be ended"
-        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        how = how_ended(code)
         if sys.platform != "win32" and code == -signal.SIGKILL:
             how += ", as the system does when memory runs out"
-        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        return f"{how} ({lines[-1].strip()[:200]})" if lines else how
+        last = last_line(self._log.read_text(errors="replace"))
+        return f"{how} ({last})" if last else how
 
 
 class WorkerFolder:

@@ -1,0 +1,5 @@
+"""A command line in this process."""
+
+from building import cli
+
+__all__ = ["cli"]
