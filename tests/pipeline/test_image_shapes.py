@@ -1,6 +1,7 @@
 """Images of any shape: their scenes are sampled for it, and no object lies outside the image."""
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,7 +45,14 @@ def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.asarray(both / (sum(areas) - both))
 
 
-@pytest.mark.parametrize(("size", "sampled"), SHAPES.items(), ids=lambda size: "x".join(map(str, size)))
+QUICK = ((240, 240), (192, 288))
+
+
+@pytest.mark.parametrize(
+    ("size", "sampled"),
+    [pytest.param(*each, marks=[] if each[0] in QUICK else [pytest.mark.slow]) for each in SHAPES.items()],
+    ids=lambda size: "x".join(map(str, size)),
+)
 def test_every_object_is_in_its_image(size: tuple[int, int], sampled: tuple[int, int], tmp_path: Path) -> None:
     folder = build(asked(tmp_path / "made", size)).folder
     constraints = existing_manifest(Layout(folder).manifest).world["constraints"]
@@ -92,3 +100,19 @@ def test_the_raster_is_no_setting(tmp_path: Path, cli: Cli) -> None:
     settings.write_text("[world]\nwidth = 240\n")
     said = cli("build", "--hop", "red_cube", "--config", settings, "--seed", 1, "--out", tmp_path / "o", code=2)
     assert "world.width is not a constraint" in said.err
+
+
+def test_an_export_for_clevr_is_in_the_pixels_of_its_images(tmp_path: Path, cli: Cli) -> None:
+    folder = build(replace(asked(tmp_path / "made", (96, 64)), splits=("train",))).folder
+    cli("export", folder, "--format", "clevr", "--hop", "rubber_cylinder", "--out", tmp_path / "clevr")
+    (sampled,) = Layout(folder).scene_files("train")
+    own = json.loads(sampled.read_text())["scenes"]
+    exported = json.loads((tmp_path / "clevr/scenes/CLEVR_train_scenes.json").read_text())["scenes"]
+    assert len(exported) == len(own)
+    for scene, other in zip(own, exported, strict=True):
+        for item, smaller in zip(scene["objects"], other["objects"], strict=True):
+            *place, depth = item["pixel_coords"]
+            assert smaller["pixel_coords"] == [*(round(each / 5) for each in place), depth]
+            corners = [each / 5 for each in item["bbox"]]
+            assert smaller["bbox"] == [*map(math.floor, corners[:2]), *map(math.ceil, corners[2:])]
+            assert smaller["visible_pixels"] == item["visible_pixels"]
