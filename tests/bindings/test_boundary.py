@@ -43,7 +43,7 @@ def test_python_runs_on_while_scenes_are_sampled(world: _core.World) -> None:
 
 
 LONG_CALLS = {
-    "scenes": '_core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, dtype=np.uint64))',
+    "scenes": '_core.sample_scenes(world, seed=0, pool="p", indices=np.arange(10_000_000, dtype=np.uint64))',
     "image": 'studio.render(placement, width=8192, height=8192, quality="high")',
     "paths": "studio.path_trace(placement, width=2000, height=2000, samples=10_000)",
     "passes": "studio.passes(placement, width=8192, height=8192)",
@@ -59,7 +59,8 @@ from clevrhope import _core
 from clevrhope.images.native import NativeRenderer
 from clevrhope.scenes import read_world
 world = read_world()
-scene = json.loads(_core.sample_scenes(world, seed=0, pool="p", indices=np.arange(1, dtype=np.uint64)).json_rows()[0])
+first = _core.sample_scenes(world, seed=0, pool="p", indices=np.arange(1, dtype=np.uint64))
+scene = json.loads(first.json_rows()[0])
 renderer = NativeRenderer(workers=1)
 studio, placement = renderer._studio, renderer._placement(scene)
 print("ready", flush=True)

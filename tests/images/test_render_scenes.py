@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 from building import Cli
 
+import clevrhope
 from benchmarks.reference_images import reference_scenes
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
@@ -54,6 +55,35 @@ def test_images_are_those_of_the_renderer_under_the_scenes_names(tmp_path: Path)
     with NativeRenderer(width=96, height=64, quality="draft") as renderer:
         for i, pixels in renderer.render(enumerate(scenes)):
             assert np.array_equal(read_png(tmp_path / "out" / names[i]), pixels)
+
+
+def test_a_list_of_scenes_a_single_one_and_objects_without_rotation_are_rendered(tmp_path: Path) -> None:
+    """CLEVR's generator leaves a file a scene; without rotation, it is 0, and none is invented."""
+    whole = dict(reference_scenes()[0])
+    turned = {**whole, "objects": [{**item, "rotation": 0} for item in whole["objects"]]}
+    bare = {
+        **whole,
+        "objects": [{key: item[key] for key in item if key != "rotation"} for item in whole["objects"]],
+    }
+    with NativeRenderer(width=96, height=64, quality="draft") as renderer:
+        images = dict(renderer.render(enumerate([whole, turned])))
+    forms = {"one": (whole, images[0]), "list": ([whole], images[0]), "no_rotation": ([bare], images[1])}
+    for name, (form, image) in forms.items():
+        file = tmp_path / f"{name}.json"
+        file.write_text(json.dumps(form))
+        out = render(file, tmp_path / name).folder
+        (path,) = out.glob("*.png")
+        assert np.array_equal(read_png(path), image)
+
+
+def test_sampled_scenes_are_rendered_by_a_chosen_renderer() -> None:
+    scenes = clevrhope.sample_scenes(2, seed=1)
+    size: dict[str, Any] = {"width": 48, "height": 32, "quality": "draft"}
+    images = dict(clevrhope.render(scenes, renderer="native", **size))
+    for number, scene in enumerate(scenes):
+        assert np.array_equal(images[number], np.asarray(scene.render(**size)))
+    with refused(ConfigError):
+        list(clevrhope.render(scenes, renderer="nativ"))
 
 
 def test_an_image_that_is_not_whole_is_rendered_anew(tmp_path: Path) -> None:

@@ -53,7 +53,9 @@ QUICK = ((240, 240), (192, 288))
     [pytest.param(*each, marks=[] if each[0] in QUICK else [pytest.mark.slow]) for each in SHAPES.items()],
     ids=lambda size: "x".join(map(str, size)),
 )
-def test_every_object_is_in_its_image(size: tuple[int, int], sampled: tuple[int, int], tmp_path: Path) -> None:
+def test_every_object_is_in_its_image(
+    size: tuple[int, int], sampled: tuple[int, int], tmp_path: Path
+) -> None:
     folder = build(asked(tmp_path / "made", size)).folder
     constraints = existing_manifest(Layout(folder).manifest).world["constraints"]
     assert (constraints["width"], constraints["height"]) == sampled
@@ -98,7 +100,9 @@ def test_an_image_may_not_be_endlessly_long() -> None:
 def test_the_raster_is_no_setting(tmp_path: Path, cli: Cli) -> None:
     settings = tmp_path / "own.toml"
     settings.write_text("[world]\nwidth = 240\n")
-    said = cli("build", "--hop", "red_cube", "--config", settings, "--seed", 1, "--out", tmp_path / "o", code=2)
+    said = cli(
+        "build", "--hop", "red_cube", "--config", settings, "--seed", 1, "--out", tmp_path / "o", code=2
+    )
     assert "world.width is not a constraint" in said.err
 
 

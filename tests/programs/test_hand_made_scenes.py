@@ -21,7 +21,7 @@ from clevrhope import (
     trace,
 )
 from clevrhope.programs import Scene as CheckedScene
-from clevrhope.scenes.camera import default_directions
+from clevrhope.scenes.camera import directions_of
 from wording import refused
 
 # A loaded machine draws slowly; that says nothing about the engine.
@@ -99,12 +99,24 @@ def test_messages_say_which_object_lacks_what() -> None:
 def test_relations_follow_from_coordinates() -> None:
     world = scenes.read_world(constraints={"directions": "clevr"})
     for scene in json.loads(scenes.sample_scenes(20, seed=4, world=world).to_json()):
-        assert scene["directions"] == default_directions()
+        assert scene["directions"] == directions_of({})
         kept = ("3d_coords", "size", "color")
         bare = {"objects": [{key: item[key] for key in kept} for item in scene["objects"]]}
         for relation, one in product(RELATIONS, ("filter_size[small]", "filter_color[red]")):
             program = Program(f"count(relate[{relation}](unique({one}(scene))))")
             assert result(program, bare) == result(program, scene)
+
+
+def test_relations_follow_the_scenes_own_camera() -> None:
+    """The camera of each scene is jittered: two objects may be level for CLEVR's camera, but not for it."""
+    for scene in json.loads(scenes.sample_scenes(20, seed=4).to_json()):
+        bare = {key: value for key, value in scene.items() if key not in ("directions", "relationships")}
+        for relation, one in product(RELATIONS, ("filter_size[small]", "filter_color[red]")):
+            program = Program(f"count(relate[{relation}](unique({one}(scene))))")
+            assert result(program, bare) == result(program, scene)
+    for camera in ({"location": [0, 0, 5]}, {"location": "here"}, 3):
+        with refused(SceneError):
+            execute("exist(relate[left](unique(scene)))", {**bare, "camera": camera})
 
 
 def test_a_choice_of_relations_needs_both() -> None:

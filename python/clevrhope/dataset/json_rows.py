@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.json_text import decode, decode_at
+from clevrhope.runtime.json_text import decode, decode_at, read_json
 from clevrhope.runtime.reading import check_regular, open_text, reading
 
 _PIECE = 1 << 20
@@ -31,6 +31,24 @@ def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
     """
     with reading(path, "JSON"), open_text(path) as file:
         yield from _Reader(path, key, file).rows()
+
+
+def read_scenes(path: Path) -> Iterator[dict[str, Any]]:
+    """Yields the scenes of a file in CLEVR's form, of a list of scenes, or of a file of one scene.
+
+    Raises:
+        DatasetError: as for `read_list`, or the file has none of these forms.
+    """
+    with reading(path, "JSON"), open_text(path) as file:
+        reader = _Reader(path, "scenes", file)
+        if reader.has_list():
+            yield from reader.rows()
+            return
+    content = read_json(path)
+    scenes = [content] if isinstance(content, dict) and "objects" in content else content
+    if not isinstance(scenes, list) or not all(isinstance(scene, dict) for scene in scenes):
+        raise DatasetError(f"{path}: expected a scene file of CLEVR, a list of scenes, or one scene")
+    yield from scenes
 
 
 @contextmanager
@@ -74,8 +92,15 @@ class _Reader:
         self._n = 0
         self._lines_read = 0
 
+    def has_list(self) -> bool:
+        """Whether the list begins in the first piece of the file."""
+        return self._beginning() is not None
+
+    def _beginning(self) -> re.Match[str] | None:
+        return re.search(rf'"{re.escape(self._key)}"\s*:\s*\[', self._text)
+
     def rows(self) -> Iterator[dict[str, Any]]:
-        begin = re.search(rf'"{re.escape(self._key)}"\s*:\s*\[', self._text)
+        begin = self._beginning()
         if begin is None:
             raise DatasetError(f'{self._path}: no list "{self._key}" in it, as CLEVR\'s files have')
         self._at = begin.end()

@@ -50,7 +50,7 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
 
 
 def _in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Converts what a scene says in pixels from the raster in which it was sampled to the images' own pixels."""
+    """Converts what a scene says in pixels from the raster of its world to the pixels of the images."""
     raster = manifest.world["constraints"]
     sides = [(manifest.rendering or raster)[side] / raster[side] for side in ("width", "height")]
     if sides == [1, 1]:

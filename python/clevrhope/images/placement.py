@@ -148,7 +148,7 @@ def _thing(entry: Any, look: Look, place: str) -> Thing:
             raise SceneError(f"{place}.{key}: {_unknown(name, values)}")
         return values[name]
 
-    rotation_deg = entry.get("rotation")
+    rotation_deg = entry.get("rotation", 0.0)
     if not _is_number(rotation_deg):
         raise SceneError(f"{place}.rotation: {rotation_deg!r:.60} should be an angle in degrees")
     red, green, blue = named("color", "colors")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
-from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.renderer import Pixels, Renderer, Scene
-from clevrhope.images.settings import BlenderSettings
+from clevrhope.images.renderers import DEFAULT_RENDERER, open_renderer, row_named
+from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import Look
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.threads import map_in_threads
@@ -25,38 +26,63 @@ TRY_AGAIN = "; all others are done, and the same command tries again"
 WRITERS = 4
 
 
+class HasContent(Protocol):
+    """A scene such as `sample_scenes` gives."""
+
+    @property
+    def content(self) -> Scene:
+        """The scene in CLEVR's JSON form."""
+        ...
+
+
 def render(
-    scenes: Iterable[Scene],
+    scenes: Iterable[Scene | HasContent],
     *,
-    settings: BlenderSettings | None = None,
+    settings: Rendering | None = None,
     look: Look | None = None,
     workers: int | None = None,
-    renderer: Renderer | None = None,
+    renderer: Renderer | str | None = None,
+    width: int | None = None,
+    height: int | None = None,
+    quality: str | None = None,
 ) -> Iterator[tuple[int, Pixels]]:
-    """Renders scenes with Blender, or with a renderer of your own.
+    """Renders scenes with Blender, with the native renderer, or with a renderer of your own.
 
     Args:
-        scenes: scenes in CLEVR's JSON form with `camera` and `lights`, as `sample_scenes` makes them; taken
-            one by one as workers become free.
-        settings: size and effort; by default 480 x 320 pixels, 16 samples, denoised.
+        scenes: those of `clevrhope.sample_scenes`, or scenes in CLEVR's JSON form; taken one by one as
+            workers become free. Without `camera` and `lights`, these stand where they do before jitter.
+        settings: the renderer's settings, if they are not chosen by the arguments below.
         look: how the names in the scenes are drawn; by default as in CLEVR.
-        workers: number of processes; by default one for every two cores.
-        renderer: an open renderer, to be used instead of a new one with the three arguments above; it stays
-            open.
+        workers: number of processes, or of images that the native renderer has in flight; by default as many
+            as suit the cores.
+        renderer: "blender", the default, or "native"; or an open renderer, which decides all but the scenes
+            and stays open.
+        width: the images' width in pixels, by default 480.
+        height: the images' height in pixels, by default 320.
+        quality: a quality of the renderer, by default "standard".
 
     Yields:
         (i, pixels) of scene i, in order of completion: (height, width, 3) uint8 sRGB. On one machine, the
         same scene gives the same bytes, whatever the number of workers.
 
     Raises:
+        ConfigError: there is no such renderer or quality, or a size is invalid.
         RenderError: Blender is missing or cannot be started.
+        SceneError: the native renderer cannot render a scene.
         ScenesFailedError: some scenes could not be rendered; raised after all others are done.
     """
-    if renderer is not None:
-        yield from renderer.render(enumerate(scenes))
+    # What has the scene as its content is a handle; this module knows no handles.
+    numbered = enumerate(each if isinstance(each, Mapping) else each.content for each in scenes)
+    if renderer is not None and not isinstance(renderer, str):
+        yield from renderer.render(numbered)
         return
-    with CyclesRenderer(settings=settings, look=look, workers=workers) as own:
-        yield from own.render(enumerate(scenes))
+    settings = settings or row_named(renderer or DEFAULT_RENDERER).settings()
+    sides = {"width": width or settings.width, "height": height or settings.height}
+    settings = replace(settings, **sides)
+    with open_renderer(
+        settings if quality is None else settings.with_quality(quality), look=look, workers=workers
+    ) as own:
+        yield from own.render(numbered)
 
 
 def render_png_files(

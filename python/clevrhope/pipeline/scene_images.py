@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.json_rows import read_scenes
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
 from clevrhope.images.passes import Annotator, annotator_of, parse_passes
@@ -107,7 +107,7 @@ def render_scene_file(
         n_there = sum(is_whole_png(out / name) for name in names)
         n_rendered = 0
         with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="images") as advance:
-            named = zip(names, read_list(scenes, "scenes"), strict=True)
+            named = zip(names, read_scenes(scenes), strict=True)
             tasks = ({**scene, "image_filename": name} for name, scene in named)
             for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
                 n_rendered += 1
@@ -139,7 +139,7 @@ def _annotate(
     if missing:
         with progress.stage("Annotating images", total=len(missing), unit="images") as advance:
             wanted = frozenset(missing)
-            rows = enumerate(read_list(scenes, "scenes"))
+            rows = enumerate(read_scenes(scenes))
             tasks = ((records[row], scene) for row, scene in rows if row in wanted)
             annotations = annotator.passes(tasks)
             for _ in write_results(annotations, lambda path, passes: write_record(path, pack(passes, kinds))):
@@ -171,7 +171,7 @@ def _check_scenes(
     names: dict[str, int] = {}
     without: Counter[str] = Counter()
     with progress.stage("Checking scenes", total=0, unit="scenes") as advance:
-        for i, scene in enumerate(read_list(scenes, "scenes")):
+        for i, scene in enumerate(read_scenes(scenes)):
             where = f"{scenes}: scenes[{i}]"
             name = _name(scene, i, where)
             if name in names:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from clevrhope.errors import SceneError, shown
 from clevrhope.programs.text import token_text
-from clevrhope.scenes.camera import default_directions
+from clevrhope.scenes.camera import directions_of
 
 Needs: TypeAlias = tuple[tuple[str, str], ...]
 """The attributes and relations that a program reads, each with the token that reads it."""
@@ -51,7 +51,7 @@ def fill_gaps(
     """Fills in everything that a scene lacks, and returns the scene and its gaps.
 
     If a scene has no `relationships`, they are computed from the `3d_coords` of its objects, along its
-    `directions` or, without those, along the directions of CLEVR's scenes.
+    `directions` or, without those, as its `camera` sees them or else the camera of CLEVR's scenes.
 
     Args:
         scene: in CLEVR's JSON form; returned as it is if it has no list of objects.
@@ -88,7 +88,7 @@ def _fill_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any
     else:
         unplaced = next((number for number, item in enumerate(objects) if "3d_coords" not in item), None)
         if unplaced is None:
-            return ({} if "directions" in scene else {"directions": default_directions()}), {}
+            return ({} if "directions" in scene else {"directions": directions_of(scene)}), {}
         what, where = '"relationships" or the "3d_coords" of each object', f"{place}objects[{unplaced}]"
         clauses = dict.fromkeys(absent, Gap("3d_coords", what, where, objects[unplaced]))
     return {"relationships": {**given, **{each: [[] for _ in objects] for each in absent}}}, clauses

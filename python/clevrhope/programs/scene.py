@@ -17,7 +17,7 @@ from clevrhope.errors import SceneError, shown
 from clevrhope.programs.gaps import fill_gaps
 from clevrhope.programs.program import Program, default_vocabulary, json_bytes
 from clevrhope.runtime.settings import check_whole
-from clevrhope.scenes.camera import default_directions
+from clevrhope.scenes.camera import directions_of
 from clevrhope.scenes.sketch import object_words, scene_svg, swatch_svg
 
 if TYPE_CHECKING:
@@ -117,10 +117,8 @@ class Scene:
         from clevrhope.images.renderers import open_renderer, row_named
 
         settings = replace(row_named(renderer).settings(), width=width, height=height).with_quality(quality)
-        scene = self.content
-        scene["objects"] = [{"rotation": 0.0, **item} for item in scene["objects"]]
         with open_renderer(settings, look=look, workers=1) as opened:
-            ((_, pixels),) = opened.render([(0, scene)])
+            ((_, pixels),) = opened.render([(0, self.content)])
         return fromarray(pixels)
 
     def ask(
@@ -146,7 +144,7 @@ class Scene:
         scene = self.content
         unseen = {"pixel_coords": [0, 0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
         scene["objects"] = [{**unseen, **item} for item in scene["objects"]]
-        full = {"directions": default_directions(), "split": "scene", "image_index": 0, **scene}
+        full = {"directions": directions_of(scene), "split": "scene", "image_index": 0, **scene}
         content = json_bytes(full, "scene", error=SceneError)
         with _about_one_scene():
             batch = _core.SceneBatch.from_json(self._vocabulary, content, file="scene")

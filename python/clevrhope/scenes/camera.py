@@ -2,9 +2,11 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
+from clevrhope.errors import SceneError, shown
 from clevrhope.runtime.assets import blender_assets
 
 LEAST_DEPTH = 0.1
@@ -18,9 +20,21 @@ def default_location() -> tuple[float, float, float]:
     return x, y, z
 
 
-def default_directions() -> dict[str, list[float]]:
-    """The `directions` of all published CLEVR scenes: those of the camera before its jitter."""
-    x, y, _ = default_location()
+def directions_of(scene: Mapping[str, Any]) -> dict[str, list[float]]:
+    """The `directions` of a scene that has none: as its camera sees them, looking at the origin.
+
+    Without a camera they are those of the camera before its jitter, as in all published CLEVR scenes.
+
+    Raises:
+        SceneError: the camera is no place from which to look at the origin.
+    """
+    camera = scene.get("camera", {})
+    location = camera.get("location", default_location()) if isinstance(camera, Mapping) else camera
+    if not _is_beside_origin(location):
+        raise SceneError(
+            f"scene: camera: {shown(camera)} should have a location of three numbers, not above the origin"
+        )
+    x, y, _ = location
     length = math.hypot(x, y)
     x, y = round(x / length, 9), round(y / length, 9)
     return {
@@ -31,6 +45,13 @@ def default_directions() -> dict[str, list[float]]:
         "above": [0.0, 0.0, 1.0],
         "below": [0.0, 0.0, -1.0],
     }
+
+
+def _is_beside_origin(location: object) -> bool:
+    is_place = isinstance(location, Sequence) and len(location) == 3
+    if not is_place or not all(isinstance(each, int | float) and math.isfinite(each) for each in location):
+        return False
+    return math.hypot(*location[:2]) > 0
 
 
 def project(

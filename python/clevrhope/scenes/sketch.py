@@ -138,8 +138,10 @@ def _finite(box: Box, depth: float) -> tuple[Box, float]:
 def _placed(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:
     camera = scene.get("camera", {}).get("location") or default_location()
     for item in scene["objects"]:
-        if "pixel_coords" in item and item.keys() & {"bbox", "3d_coords"}:
-            yield box_px(item), -item["pixel_coords"][2]
+        pixel_coords = item.get("pixel_coords", [])
+        # Super-CLEVR's are nested, and in images of another size.
+        if len(pixel_coords) == 3 and item.keys() & {"bbox", "3d_coords"}:
+            yield box_px(item), -pixel_coords[2]
         else:
             yield _projected(item, camera)
 
