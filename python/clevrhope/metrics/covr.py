@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial as partial_function
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,9 @@ from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError, shown
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
+from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
-from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
+from clevrhope.metrics.measures import ACCURACY, GENERALISATION
 from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
@@ -39,7 +39,7 @@ from clevrhope.metrics.scoring import (
     notes_of,
     question_condition,
 )
-from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.metrics.shares import Flags, Measures, score_flags
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import join_or
 from clevrhope.splits.covr.description import Description
@@ -106,8 +106,7 @@ def score_covr(
     conditions: list[Condition] = []
     for (name, training), collector in collected.items():
         answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
-        score_one = partial_function(scorer.condition, name=name, training=training)
-        conditions += conditions_of(key, collector, answered, score_one, progress)
+        conditions += conditions_of(key, collector, answered, scorer.condition, progress, name, training)
     conditions.sort(key=lambda condition: tuple(key.splits).index(condition.hop))  # the sort is stable
     return Results(
         folder=key.folder,
@@ -149,9 +148,8 @@ class _Scorer:
         self.given: Mapping[tuple[str, Training], Mapping[Target, AnswerNumbers]] = {}
         self.draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed}
 
-    def condition(self, place: Model, *, name: str, training: Training) -> Condition:
-        """The scores of a model at a place, by its own predicate if it has one, or else by all of them."""
-        model = place._replace(name=name, training=training)
+    def condition(self, model: Model) -> Condition:
+        """The scores of a model, by its own predicate if it has one, or else by all of them."""
         of_models = [
             training.predicate
             for (_, training), given in self.given.items()
@@ -162,7 +160,7 @@ class _Scorer:
             f"predicate {text}": self._by_predicate(model.hop, text) for text in dict.fromkeys(texts)
         }
         breakdowns |= {name: self.key.breakdown(name, model.hop) for name in self.key.breakdowns}
-        given = self.given[model.name, model.training]
+        given = self.given[model.model, model.training]
         condition = question_condition(self.key, model, given, breakdowns, **self.draws)
         counts = self._train_counts(model)
         splits = {
@@ -184,10 +182,7 @@ class _Scorer:
         rows = slice(model.train_size)
         n_answers = max(self.key.answers.values()) + 1
         return answer_counts(
-            train.answers[rows],
-            train.question_families[rows],
-            n_templates=len(train.templates),
-            n_answers=n_answers,
+            train.answers[rows], train.question_families[rows], len(train.templates), n_answers
         )
 
     def _with_baselines(self, hop: str, split: str, scores: SplitScores, counts: Numbers) -> SplitScores:
@@ -244,11 +239,10 @@ class _Scorer:
             images, train = drawn_images(questions), self.key.train_set(hop, COVR_TRAIN)
             yield PredicateScores(
                 hop=hop,
-                split=split,
-                predicate=training.predicate,
-                model=condition.model,
                 train_size=condition.train_size,
-                shots=training.shots,
+                model=condition.model,
+                training=training,
+                split=split,
                 filtered=int(predicate.holds(_description(train))[: condition.train_size].sum()),
                 n_questions=int(has.sum()),
                 accuracies={
@@ -278,7 +272,7 @@ class _Scorer:
         """The means over runs of measures of N questions, from (R, N) flags."""
         draws = {"bootstrap": self.draws["bootstrap"], "seed": (self.draws["seed"], *b"covr")}
         whole = {"": np.zeros(len(images), dtype=np.int32)}
-        groups = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)
+        groups = score_flags(flags, measures, whole, images.astype(np.int32), **draws)
         measured = groups[""][0].scores().measures
         return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
 
@@ -292,13 +286,6 @@ def _description(questions: QuestionTable) -> Description:
 # Maj and MajTempl, the two baselines of COVR's table 6
 
 
-def answer_counts(answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int) -> Numbers:
-    """(T, A) how often each answer occurs among the train questions of each template."""
-    counts = np.zeros((n_templates, n_answers), dtype=np.int64)
-    np.add.at(counts, (templates, answers), 1)
-    return counts
-
-
 def maj(counts: Numbers) -> int:
     """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
     return int(counts.sum(axis=0).argmax())
@@ -308,14 +295,14 @@ def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
     """(N,) MajTempl's answers.
 
     Args:
-        counts: those of `answer_counts`.
+        counts: (T, A) those of `answer_counts`, by template.
         templates: (N,) the questions' templates.
         offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
             frequent one; -1 in the rows of other questions. For a template without train questions, it gives
             Maj's answer.
     """
+    of_template = most_frequent(counts)[templates]
     counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
-    of_template = counts.argmax(axis=1)[templates]
     n_first, n_second = (counts[templates, answers] for answers in offered.T)
     chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
     answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)

@@ -128,7 +128,8 @@ def _predicates(results: Results) -> Iterator[str]:
     yield "Splits by predicates, on the questions that have the property"
     rows: list[Line] = [["", *ROW_HEADS]]
     for row in results.predicates:
-        rows.append(f"{row.hop} {row.split}, {row.model}, {row.shots:,} shots: {row.predicate}")
+        of, shots = row.training.predicate, row.training.shots
+        rows.append(f"{row.hop} {row.split}, {row.model}, {shots:,} shots: {of}")
         rows.append(["", *row_cells(row)])
         if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
             rows.append(f"  95% interval of the score: {interval}")

@@ -10,7 +10,7 @@ from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.runs import LAST
-from clevrhope.report.suites import SuiteResult, count
+from clevrhope.report.suites import SuiteResult
 
 Row = dict[str, Any]
 """Column -> value of a row of results.csv."""
@@ -80,7 +80,7 @@ def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
                 row = _row(paired.result, name, paired.split, value)
                 if name == "accuracy":
                     row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
-                yield {**row, **of_part, "n": count(scores)}
+                yield {**row, **of_part, "n": scores.n}
 
 
 def _of_sets(scores: Results) -> Iterator[Row]:
@@ -111,7 +111,7 @@ def _of_predicate(row: PredicateScores, score: float | None) -> Row:
         "split": row.split,
         "hop": row.hop,
         "train_size": row.train_size,
-        **_of_part(Part("predicate", row.predicate, f"{row.shots} shots")),
+        **_of_part(row.part),
         "n": row.n_questions,
         "mean_percent": "" if score is None else f"{score:.4f}",
         "note": "" if score is not None else WHY_NO_SCORE,

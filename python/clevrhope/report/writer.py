@@ -117,7 +117,11 @@ def report(
         raise PredictionsError([*skipped, "no predictions were found; there is nothing to report"][0])
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = _page(
-            Measured(results, covr, paired, measure_instances(results, keys=keys), sources),
+            results,
+            covr,
+            paired,
+            sources,
+            instances=measure_instances(results, keys=keys),
             title=title,
             question=question,
             failures=failures,
@@ -139,27 +143,19 @@ def report(
     )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What is measured of the files of a report."""
-
-    results: Sequence[Result]
-    covr: Sequence[Results]
-    paired: Sequence[SuiteResult]
-    instances: Sequence[Instance]
-    sources: Sequence[Source]
-
-
 def _page(
-    measured: Measured,
+    results: Sequence[Result],
+    covr: Sequence[Results],
+    paired: Sequence[SuiteResult],
+    sources: Sequence[Source],
     *,
+    instances: Sequence[Instance],
     title: str | None,
     question: str | None,
     failures: Sequence[str],
     skipped: Sequence[str],
 ) -> list[Block]:
     """The blocks of the page, in the order and with the words of the template report/page.txt."""
-    results = measured.results
     # Runs that dropped train questions are many instances of one model, for a regression. They have no
     # tables of their own unless there are no other runs.
     shown = [result for result in results if not dropped(result.source.setup)] or results
@@ -189,11 +185,9 @@ def _page(
         least_denominator=f"{LEAST_DENOMINATOR:g}",
         slopes=slopes(sections, draws=draws),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
-        covr=[covr_tables(scores) for scores in measured.covr],
-        suites=suite_tables(
-            [paired for paired in measured.paired if paired.result in shown], measured.instances
-        ),
-        regressions=regressions(measured.instances, draws=draws),
+        covr=[covr_tables(scores) for scores in covr],
+        suites=suite_tables([each for each in paired if each.result in shown], instances),
+        regressions=regressions(instances, draws=draws),
         failures=failures_table([] if draws_wrong else wrong),
         failures_figure=[failures_figure(wrong)] if draws_wrong else [],
         how_failures=HOW,
@@ -209,8 +203,8 @@ def _page(
             "setups": setup_tables(results),
             "collapsed": collapsed_table([result for result in results if result.checkpoint == LAST]),
             "unanswered": unanswered_table(results),
-            "datasets": datasets_table(measured.sources),
-            "files": files_table(measured.sources),
+            "datasets": datasets_table(sources),
+            "files": files_table(sources),
         },
         version=software_version(),
         digest_letters=DIGEST_LETTERS,
