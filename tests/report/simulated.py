@@ -1,7 +1,7 @@
 """Runs' folders as `clevrhope train` and `evaluate` leave them, with answers of known accuracy."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,16 @@ def table_below(text: str, title: str) -> list[list[str]]:
     """The head and the rows of the table with this title."""
     head, _, *rows = text.split(f"**{title}**\n\n")[1].split("\n\n")[0].splitlines()
     return [cells_of(line) for line in (head, *rows)]
+
+
+def rows_of_file(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
 
 
 def exactly(value: float) -> Estimate:
@@ -117,8 +127,7 @@ def write_predictions(
             given = ("no" if right == "yes" else "yes") if k < n_wrong else right
             given = NO_ANSWER if k >= n - n_silent else given
             rows.append({"hop": hop, "split": split, "question_index": k, "answer": given, **more})
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return path
+    return write_rows(path, rows)
 
 
 def write_suite_predictions(

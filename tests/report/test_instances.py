@@ -136,7 +136,6 @@ def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
         rad = [(a & b).sum() / a.sum() for a, b in zip(original, partner, strict=True)]
         target = np.array([each.pairs_of(IID, [kind], half=1)[1].mean() for each in runs])
         fit = least_squares(np.array(rad)[:, None], target, intercept=True)
-        assert fit.r2 is not None
         found.append(fit.r2)
     rows = rows_of(runs, "unseen")
     shown = rows["accuracy on the target set", "pairs, train sizes and seeds", "RAD(D,D')"][1]
