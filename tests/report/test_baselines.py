@@ -249,9 +249,7 @@ def test_without_images_there_is_nothing_to_ask_about(cli: Cli, make: Make, tmp_
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
     source = Source(Path("p.jsonl"), Path("data"), "film", Path("p.jsonl"))
-    result = Result(
-        source, "film", "last", HOP, HOP, (), 24, "", 25_000, "1", {IID: exactly(18.0)}, floor=43.0
-    )
+    result = Result(source, "film", HOP, HOP, (), 24, "", 25_000, "1", {IID: exactly(18.0)}, floor=43.0)
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed

@@ -50,7 +50,6 @@ def results(of: str = "lxmert_p", **changes: Any) -> list[Result]:
         plain = {
             "source": Source(Path("p"), Path("d"), of, Path("r")),
             "model": "ours",
-            "checkpoint": "last",
             "hop": hop,
             "held_out": hop,
             "types": tuple(kind for kind, _ in pair.held_out or ()),

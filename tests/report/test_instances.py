@@ -40,7 +40,7 @@ def instance(
     source = Source(
         Path(f"{k}.jsonl"), Path("data"), "film", Path(f"{k}"), setup={"dropped color": 0.5} if drops else {}
     )
-    result = Result(source, "film", "last", HOP, HOP, (), 6, "", 100, str(k), {})
+    result = Result(source, "film", HOP, HOP, (), 6, "", 100, str(k), {})
     images = np.arange(N) * 2
     flags = share(original)
     partners = share(both) | (~flags & (np.arange(N) < round(original * N) + round((partner - both) * N)))

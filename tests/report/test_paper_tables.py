@@ -26,7 +26,6 @@ def results(model: str, *, without: Sequence[str] = ()) -> list[Result]:
         Result(
             source=source,
             model=model,
-            checkpoint="last",
             hop=hop,
             held_out=hop,
             types=(),

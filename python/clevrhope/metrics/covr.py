@@ -209,48 +209,45 @@ class _Scorer:
 
     def predicate_scores(self, condition: Condition) -> Iterator[PredicateScores]:
         """The scores of a model trained without a property, on each test set that has such questions."""
-        if condition.training.role != "split" or condition.model == TEXT_MODEL:
+        model, training, hop = condition.model, condition.training, condition.hop
+        if training.role != "split" or model == TEXT_MODEL:
             return
-        for split in self.key.splits[condition.hop]:
-            if COVR_KINDS[split].role == "test":
-                yield from self._of_predicate(condition, split)
-
-    def _of_predicate(self, condition: Condition, split: str) -> Iterator[PredicateScores]:
-        training, hop = condition.training, condition.hop
         predicate = self.predicate(hop, training.predicate)
-        questions = self.key.test_set(hop, split)
-        has = predicate.holds(_description(questions))
+        train = predicate.holds(_description(self.key.train_set(hop, COVR_TRAIN)))[: condition.train_size]
         models = {
             "text": (TEXT_MODEL, training),
-            "held_out": (condition.model, training),
-            "iid_size": (condition.model, Training("iid_size", training.predicate, training.shots)),
-            "iid": (condition.model, Training()),
+            "held_out": (model, training),
+            "iid_size": (model, replace(training, role="iid_size")),
+            "iid": (model, Training()),
         }
-        right: dict[str, _Right] = {}
-        for name, model in models.items():
-            answers = answers_of_runs(
-                self.key, self.given.get(model, {}), Model(hop, condition.train_size), split
-            )
-            answers = answers[(answers != NOT_GIVEN).any(axis=1)]
-            answered = (answers != NOT_GIVEN).all(axis=0) & has
-            if len(answers) and answered.any():
-                right[name] = (answers == questions.answers)[:, answered], answered
-        if "held_out" in right:
-            images, train = drawn_images(questions), self.key.train_set(hop, COVR_TRAIN)
-            yield PredicateScores(
-                hop=hop,
-                train_size=condition.train_size,
-                model=condition.model,
-                training=training,
-                split=split,
-                filtered=int(predicate.holds(_description(train))[: condition.train_size].sum()),
-                n_questions=int(has.sum()),
-                accuracies={
+        for split in self.key.splits[hop]:
+            if COVR_KINDS[split].role != "test":
+                continue
+            questions = self.key.test_set(hop, split)
+            has, images = predicate.holds(_description(questions)), drawn_images(questions)
+            right: dict[str, _Right] = {}
+            for name, of_model in models.items():
+                answers = answers_of_runs(self.key, self.given.get(of_model, {}), condition, split)
+                answers = answers[(answers != NOT_GIVEN).any(axis=1)]
+                answered = (answers != NOT_GIVEN).all(axis=0) & has
+                if len(answers) and answered.any():
+                    right[name] = (answers == questions.answers)[:, answered], answered
+            if "held_out" in right:
+                accuracies = {
                     name: self._scores({"given": np.ones_like(flags), "right": flags}, ACCURACY, images[rows])
                     for name, (flags, rows) in right.items()
-                },
-                generalisation=self._generalisation(right, images),
-            )
+                }
+                yield PredicateScores(
+                    hop=hop,
+                    train_size=condition.train_size,
+                    model=model,
+                    training=training,
+                    split=split,
+                    filtered=int(train.sum()),
+                    n_questions=int(has.sum()),
+                    accuracies=accuracies,
+                    generalisation=self._generalisation(right, images),
+                )
 
     def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""

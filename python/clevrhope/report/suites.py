@@ -51,7 +51,7 @@ def measure_suites(
     results: Sequence[Result], *, progress: Progress, keys: Keys
 ) -> tuple[list[SuiteResult], tuple[str, ...]]:
     """The scores of all runs on the suites that their files name, and a sentence for each that has none."""
-    own = [each for each in results if each.suites and each.checkpoint == LAST]
+    own = [each for each in results if each.suites and each.source.checkpoint == LAST]
     files = grouped(own, lambda each: (each.source.path, each.model))
     if not files:
         return [], ()

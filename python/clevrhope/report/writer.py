@@ -159,7 +159,7 @@ def _page(
     # Runs that dropped train questions are many instances of one model, for a regression. They have no
     # tables of their own unless there are no other runs.
     shown = [result for result in results if not dropped(result.source.setup)] or results
-    last = [result for result in shown if result.checkpoint == LAST and not result.is_elsewhere]
+    last = [result for result in shown if result.source.checkpoint == LAST and not result.is_elsewhere]
     groups = groups_of(last)
     no_figures = _why_missing("matplotlib", "plots need")
     no_slopes = _why_missing("scipy", "tests of slopes need")
@@ -201,7 +201,7 @@ def _page(
         tables={
             **summary_tables(groups),
             "setups": setup_tables(results),
-            "collapsed": collapsed_table([result for result in results if result.checkpoint == LAST]),
+            "collapsed": collapsed_table([result for result in results if result.source.checkpoint == LAST]),
             "unanswered": unanswered_table(results),
             "datasets": datasets_table(sources),
             "files": files_table(sources),
@@ -244,7 +244,7 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
         yield {
             "name": name,
             "collapsed": False,
-            "notes": sorted({result.note for result in own if result.note}),
+            "notes": sorted({result.source.note for result in own if result.source.note}),
             "figures": figures,
             "gaps": [*paper_tables(plain, name, "gap")],
             "accuracies": [*paper_tables(plain, name, "accuracy")],
