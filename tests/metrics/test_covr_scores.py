@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import Cli
 
-from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
@@ -22,7 +22,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from wording import refused
+from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 TESTED = COVR_SPLITS[1:]
@@ -244,28 +244,15 @@ def test_a_folder_without_such_questions(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(cli: Cli, folder: Path, tmp_path: Path) -> None:
     files = three_runs(folder, tmp_path, text=1)
-    options = ["--covr", "--seed", "1", "--bootstrap", "20", "--quiet"]
-    command = ["score", str(folder), *map(str, files), *options]
-    assert run_command(command) == 0
-    shown = capsys.readouterr().out
-    for words in (
-        f"{HOP}, mine, trained without {PREDICATE} but for 4 of 600 questions",
-        f"{HOP}, mine, trained on as many as without {PREDICATE} but for 4 of 600 questions",
-        "MajTempl",
-        "  distractor",
-        "  verify_quantifier",
-        "Splits by predicates, on the questions that have the property",
-        f"{HOP} covr_test, mine, 4 shots: {PREDICATE}",
-    ):
-        assert words in shown
-    assert run_command([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    command = ["score", folder, *files, "--covr", "--seed", "1", "--quiet"]
+    check_words(cli(*command, "--bootstrap", "0").out)
+    command += ["--bootstrap", "20"]
+    found = json.loads(cli(*command, "--json").out)
     expected = score_covr(folder, files, seed=1, bootstrap=20).predicates[0].generalisation
     score_ = expected["generalisation_score"].value
     assert found["rows"][0]["generalisation"]["score"] == score_
-    assert run_command([*command, "--families"]) == 2
-    assert "--covr does not go with" in capsys.readouterr().err
-    assert run_command(["score", str(folder), str(files[0]), "--covr-split", "has-quant"]) == 2
-    assert "--covr-split needs --covr" in capsys.readouterr().err
+    assert "--covr does not go with" in cli(*command, "--families", code=2).err
+    told = cli("score", folder, files[0], "--covr-split", "has-quant", code=2).err
+    assert "--covr-split needs --covr" in told

@@ -1,6 +1,7 @@
 """Runs' folders as `clevrhope train` and `evaluate` leave them, with answers of known accuracy."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -19,6 +20,7 @@ from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.models.recipe import Recipe
 from clevrhope.report import Report
+from wording import check_words
 
 HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
 """The pairs of `dataset`, plain and at diversity 4."""
@@ -28,6 +30,12 @@ def text_of(made: Report) -> str:
     """The page without Markdown's marks before letters that it would take for its own."""
     text = made.markdown.read_text()
     return text.replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def check_part(text: str, begin: str, end: str = "\n## ") -> None:
+    """Compares a part of a page, without the ends of its intervals, with the snapshot."""
+    part = text.split(begin, 1)[1].split(end, 1)[0]
+    check_words(re.sub(r"\[[-+.\d]+, [-+.\d]+\]", "[low, high]", part).strip())
 
 
 def cells_of(line: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.errors import PredictionsError, shown
+from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
@@ -40,8 +40,8 @@ from clevrhope.metrics.scoring import (
     question_condition,
 )
 from clevrhope.metrics.shares import Flags, Measures, score_flags
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form, one_of
 from clevrhope.runtime.progress import Progress
-from clevrhope.runtime.settings import join_or
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate
@@ -54,6 +54,9 @@ _Right = tuple[Booleans, Booleans]
 
 ROLES = ("split", "iid_size")
 """Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
+
+_TRAINING = Fields({"covr_role": one_of(ROLES), "covr_split": TEXT, "shots": COUNT})
+"""The columns of the first row of a run that did not train on all questions."""
 
 
 def score_covr(
@@ -127,17 +130,10 @@ def read_training(path: Path) -> Training:
         PredictionsError: a column has an invalid value.
     """
     row = first_row(path)
-    role, predicate, shots = (row.get(name) for name in COVR_COLUMNS)
-    if role is None:
+    if row.get("covr_role") is None:
         return Training()
-    if role not in ROLES:
-        raise PredictionsError(f'{path}:1: "covr_role" is {shown(str(role))}; expected {join_or([*ROLES])}')
-    if not isinstance(predicate, str) or not isinstance(shots, int) or shots < 0:
-        raise PredictionsError(
-            f'{path}:1: with "covr_role", "covr_split" has to be a predicate, such as "has-quant", and '
-            f'"shots" a whole number from 0; they are {shown(str(predicate))} and {shown(str(shots))}'
-        )
-    return Training(role, predicate, shots)
+    check_form(row, _TRAINING, f"{path}:1", error=PredictionsError)
+    return Training(*(row[name] for name in COVR_COLUMNS))
 
 
 class _Scorer:
