@@ -59,10 +59,9 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
 
 
 def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r", splits=["covr_train"], seed=1)
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
+    for split in ("covr_train", "covr_tset"):
+        with refused(ConfigError):
+            write_requests(folder, tmp_path / "r", splits=[split], seed=1)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from building import Cli
+from made_folder import write_lines
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
@@ -60,14 +61,13 @@ def answered(
 ) -> Path:
     """A file of answers to each split, right where `is_right` of the row's number."""
     answers = read_vocab(Layout(folder).covr_vocab).answers()
-    lines = []
+    rows = []
     for split in splits:
         for row, number in enumerate(rows_of(folder, split).answers):
             answer = answers[number] if is_right(row) else "<UNK>"
             place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
-            lines.append(json.dumps({**place, "model": "mine", "train_size": 600, **columns}))
-    path.write_text("\n".join(lines) + "\n")
-    return path
+            rows.append({**place, "model": "mine", "train_size": 600, **columns})
+    return write_lines(path, rows)
 
 
 def frequent(folder: Path, rows: QuestionTable, train: QuestionTable) -> list[int]:
@@ -219,21 +219,16 @@ def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
     file = answered(folder, tmp_path / "a.jsonl", lambda row: True)
     with refused(PredictionsError):
         score(folder, file, seed=1)
-    with refused(ConfigError):
-        score_covr(folder, [file], predicates=["has-cout"], **SEED)
-    with refused(ConfigError):
-        score_covr(folder, [file], predicates=["lexical-1"], **SEED)
-    odd = answered(folder, tmp_path / "b.jsonl", lambda row: True, covr_role="both")
-    with refused(PredictionsError):
-        score_covr(folder, [odd], **SEED)
-    odd = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
-    with refused(PredictionsError):
-        score_covr(folder, [odd], **SEED)
-    single = tmp_path / "single.jsonl"
+    for predicate in ("has-cout", "lexical-1"):
+        with refused(ConfigError):
+            score_covr(folder, [file], predicates=[predicate], **SEED)
+    role = answered(folder, tmp_path / "b.jsonl", lambda row: True, **held_out("both"))
+    shots = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
     place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
-    single.write_text(json.dumps(place) + "\n")
-    with refused(PredictionsError):
-        score_covr(folder, [single], **SEED)
+    single = write_lines(tmp_path / "single.jsonl", [place])
+    for odd in (role, shots, single):
+        with refused(PredictionsError):
+            score_covr(folder, [odd], **SEED)
 
 
 def test_a_folder_without_such_questions(tmp_path: Path) -> None:

@@ -53,7 +53,6 @@ def fail(folder: Path, tmp_path: Path) -> Fail:
             write_lines(path, given)
         with refused(PredictionsError) as caught:
             score(folder, path, **{"seed": 1, "by": (), **more})
-        assert isinstance(caught.value, PredictionsError)
         assert "\n" not in str(caught.value)
         return caught.value
 
@@ -314,12 +313,9 @@ def test_a_file_that_is_none(fail: Fail, text: str) -> None:
 def test_bytes_that_are_no_text(folder: Path, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_bytes(b"\xff\xfe\x00")
-    with refused(PredictionsError):
-        score(folder, path, seed=1)
-    with refused(PredictionsError):
-        score(folder, tmp_path / "nowhere.jsonl", seed=1)
-    with refused(PredictionsError):
-        score(folder, tmp_path, seed=1)
+    for given in (path, tmp_path / "nowhere.jsonl", tmp_path):
+        with refused(PredictionsError):
+            score(folder, given, seed=1)
 
 
 def test_parquet_that_is_none(

@@ -19,7 +19,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.models.recipe import Recipe
-from clevrhope.report import Report
+from clevrhope.report import Report, Result, Source
 from wording import check_words
 
 HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
@@ -62,6 +62,23 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 def exactly(value: float) -> Estimate:
     """A figure without uncertainty."""
     return Estimate(value, np.full(N_DRAWS, value))
+
+
+def made_result(name: str = "film", hop: str = HOP, **changes: Any) -> Result:
+    """A result of a run that has no files; `changes` are other fields of it."""
+    plain = {
+        "source": Source(Path("p.jsonl"), Path("data"), name, Path("run")),
+        "model": name,
+        "hop": hop,
+        "held_out": hop,
+        "types": (),
+        "diversity": 6,
+        "mode": "",
+        "train_size": 200,
+        "run": "1",
+        "accuracies": {},
+    }
+    return Result(**{**plain, **changes})
 
 
 def write_run(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from building import Cli, Make
-from simulated import exactly, rows_of_file, write_rows
+from simulated import exactly, made_result, rows_of_file, write_rows
 
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import read_images
@@ -23,8 +23,6 @@ from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.page import Grey
-from clevrhope.report.results import Result
-from clevrhope.report.runs import Source
 from clevrhope.report.tables import greyed, with_uncollapsed
 from clevrhope.splits.kinds import IID
 from wording import refused
@@ -248,8 +246,7 @@ def test_without_images_there_is_nothing_to_ask_about(cli: Cli, make: Make, tmp_
 
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
-    source = Source(Path("p.jsonl"), Path("data"), "film", Path("p.jsonl"))
-    result = Result(source, "film", HOP, HOP, (), 24, "", 25_000, "1", {IID: exactly(18.0)}, floor=43.0)
+    result = made_result(accuracies={IID: exactly(18.0)}, floor=43.0)
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import HOP, LIMITED, check_part, text_of, write_predictions, write_run
+from simulated import HOP, LIMITED, check_part, made_result, text_of, write_predictions, write_run
 
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched_gap import MatchedGap
-from clevrhope.report import Result, Source, find_sources, measure, report
+from clevrhope.report import Result, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
 from clevrhope.report.tables import unmatched_cells
 from wording import check_words, refused
@@ -194,8 +194,7 @@ def test_cells_without_a_match_count_once_for_each_pair() -> None:
     def result(hop: str, run: str, **counted: int) -> Result:
         gap = {"n_cells": 60, "n_cells_unmatched": 50, "n_ood": 100, "n_ood_unmatched": 80, "n_iid": 20}
         matched = MatchedGap(points=None, plain=None, **{**gap, **counted})
-        source = Source(Path("p"), Path("d"), "film", Path("r"))
-        return Result(source, "film", hop, hop, (), 6, "", 200, run, {}, matched=matched)
+        return made_result(hop=hop, run=run, matched=matched)
 
     def told(*results: Result) -> list[str]:
         return unmatched_cells(results)

@@ -160,8 +160,8 @@ class _Scorer:
         condition = question_condition(self.key, model, given, breakdowns, **self.draws)
         counts = self._train_counts(model)
         splits = {
-            split: self._with_baselines(model.hop, split, of, counts)
-            for split, of in condition.splits.items()
+            split: self._with_baselines(model.hop, split, scores, counts)
+            for split, scores in condition.splits.items()
         }
         return replace(condition, splits=splits)
 

@@ -3,9 +3,8 @@
 Shares are in per cent, gaps, other differences and deviations in percentage points.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -309,20 +308,19 @@ class Results:
     def rows(self) -> Iterator[Row]:
         """Every measure of every group, for each run and for the mean, as long rows."""
         for condition in self.conditions:
-            row = partial(Row, condition.hop, condition.train_size, condition.model)
             for split, of_split in {**condition.splits, **condition.gaps}.items():
                 for part, scored in of_split.parts.items():
-                    for run, each in zip(condition.runs, scored.runs, strict=False):
-                        yield from _rows(partial(row, run, False, split, part), each)
-                    yield from _rows(partial(row, None, True, split, part), scored.mean)
-        for scores in self.predicates:
-            if scores.generalisation is not None:
-                row = partial(
-                    Row, scores.hop, scores.train_size, scores.model, None, True, scores.split, scores.part
-                )
-                yield from _rows(row, scores.generalisation)
+                    for run, scores in zip(condition.runs, scored.runs, strict=False):
+                        yield from _rows(condition, run, split, part, scores)
+                    yield from _rows(condition, None, split, part, scored.mean, is_mean=True)
+        for row in self.predicates:
+            if row.generalisation is not None:
+                yield from _rows(row, None, row.split, row.part, row.generalisation, is_mean=True)
 
 
-def _rows(row: Callable[..., Row], scores: Scores) -> Iterator[Row]:
-    for name, each in scores.measures.items():
-        yield row(name, each.value, each.interval, each.n)
+def _rows(
+    model: Model, run: str | None, split: str, part: Part, scores: Scores, *, is_mean: bool = False
+) -> Iterator[Row]:
+    of_scores = (model.hop, model.train_size, model.model, run, is_mean, split, part)
+    for name, measure in scores.measures.items():
+        yield Row(*of_scores, name, measure.value, measure.interval, measure.n)

@@ -1,4 +1,4 @@
-"""Figures of results, most of them as in the paper, as PNG on white, in colours for colour-blind readers, too.
+"""Figures of results, most as in the paper, as PNG on white, in colours for colour-blind readers too.
 
 Each diversity has the same colour and marker in every figure. The paper's values are hollow and dashed, or in
 brackets. Needs matplotlib.
