@@ -141,11 +141,6 @@ class Result:
         return self.matched.points if measure == "matched_gap" else self.matched.plain
 
     @property
-    def n_answered(self) -> Mapping[str, int]:
-        """Test set -> number of predictions that are an answer, right or wrong."""
-        return {split: n - self.n_unanswered.get(split, 0) for split, n in self.n_asked.items()}
-
-    @property
     def is_elsewhere(self) -> bool:
         """Whether the test sets are of another sub-dataset of the pair than the run was trained on."""
         return bool(self.source.hop) and not same_hop(self.source.hop, self.hop)
