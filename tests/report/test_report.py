@@ -3,13 +3,12 @@
 import csv
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import pytest
+from building import Cli
 from simulated import HOP, LIMITED, check_part, made_result, text_of, write_predictions, write_run
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.report import Result, find_sources, measure, report
@@ -92,15 +91,15 @@ def test_wrong_answers_are_wrong(runs: Path, dataset: Path) -> None:
 
 
 def test_figures_are_left_out_where_matplotlib_is_missing(
-    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    cli: Cli, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     made = report([runs], tmp_path / "out")
     assert made.figures == ()
     assert "Without figures: plots need matplotlib" in made.markdown.read_text()
     assert "Table 16." in made.markdown.read_text()
-    assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 0
-    assert "Without figures: plots need matplotlib" in capfd.readouterr().out
+    told = cli("report", runs, "--out", tmp_path / "out").out
+    assert "Without figures: plots need matplotlib" in told
 
 
 def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tmp_path: Path) -> None:
@@ -148,11 +147,11 @@ def test_wrong_answers_are_as_many_of_each_run_and_none_is_no_word(dataset: Path
     assert {each.given for each in found if each.hop == LIMITED} == {"no answer"}
 
 
-def test_a_report_within_a_dataset_is_refused(dataset: Path, runs: Path, capfd: Any) -> None:
+def test_a_report_within_a_dataset_is_refused(cli: Cli, dataset: Path, runs: Path) -> None:
     before = sorted(dataset.rglob("*"))
     for out in (dataset, dataset / "reports" / "first"):
-        assert run_command(["report", str(runs), "--out", str(out)]) == 1
-        assert f"{out}: within the dataset {dataset}, whose manifest lists all" in capfd.readouterr().err
+        told = cli("report", runs, "--out", out, code=1).err
+        assert f"{out}: within the dataset {dataset}, whose manifest lists all" in told
     assert sorted(dataset.rglob("*")) == before
 
 
@@ -238,36 +237,33 @@ def test_failed_runs_are_told_of(runs: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_other_peoples_predictions_fit_in(dataset: Path, runs: Path, tmp_path: Path, capfd: Any) -> None:
+def test_other_peoples_predictions_fit_in(cli: Cli, dataset: Path, runs: Path, tmp_path: Path) -> None:
     theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG, note="not trained on the splits")
-    arguments = ["report", str(runs), f"somebody={theirs}", "--dataset", str(dataset), "--out"]
-    assert run_command([*arguments, str(tmp_path / "out")]) == 0
-    assert "5 sets of predictions" in capfd.readouterr().out
+    told = cli("report", runs, f"somebody={theirs}", "--dataset", dataset, "--out", tmp_path / "out").out
+    assert "5 sets of predictions" in told
     text = (tmp_path / "out" / "report.md").read_text()
     assert "Complex gap of somebody, points" in text
     assert "The predictions of somebody come with this note: not trained on the splits." in text
-    assert run_command(["report", str(theirs), "--out", str(tmp_path / "out")]) == 2
-    assert "name it with --dataset DIR" in capfd.readouterr().err
+    assert "name it with --dataset DIR" in cli("report", theirs, "--out", tmp_path / "out", code=2).err
 
 
-def test_one_set_of_predictions_is_one(dataset: Path, tmp_path: Path, capfd: Any) -> None:
+def test_one_set_of_predictions_is_one(cli: Cli, dataset: Path, tmp_path: Path) -> None:
     theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG)
     out = tmp_path / "out"
-    assert run_command(["report", f"me={theirs}", "--dataset", str(dataset), "--out", str(out)]) == 0
-    assert "report.html: 1 set of predictions, 1 figure\n" in capfd.readouterr().out
+    told = cli("report", f"me={theirs}", "--dataset", dataset, "--out", out).out
+    assert "report.html: 1 set of predictions, 1 figure\n" in told
     assert "\n1 set of predictions of 1 model on 1 held-out pair. " in (out / "report.md").read_text()
 
 
 def test_runs_that_are_not_whole_are_told_and_the_others_reported(
-    dataset: Path, runs: Path, tmp_path: Path, capfd: Any
+    cli: Cli, runs: Path, tmp_path: Path
 ) -> None:
     first, second, third, fourth = sorted(runs.iterdir())
     (first / "run.json").write_text('{"model": "lxmert_p"')
     (second / "predictions" / "last.predict.jsonl").unlink()
     lines = (third / "predictions" / "last.predict.jsonl").read_text()
     (third / "predictions" / "last.predict.jsonl").write_text(lines.replace("complex_ood", "complex_odd"))
-    assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 0
-    told = capfd.readouterr().err
+    told = cli("report", runs, "--out", tmp_path / "out").err
     assert f"{first / 'run.json'}:1:" in told
     assert f"{second}: no predictions yet; make them with clevrhope evaluate {second}" in told
     assert 'did you mean "complex_ood"' in told
@@ -276,5 +272,4 @@ def test_runs_that_are_not_whole_are_told_and_the_others_reported(
 
     for path in runs.iterdir():
         (path / "run.json").unlink()
-    assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 2
-    assert "no run there" in capfd.readouterr().err
+    assert "no run there" in cli("report", runs, "--out", tmp_path / "out", code=2).err
