@@ -128,9 +128,8 @@ def test_both_formats_say_the_same(
     many[-1]["answer"] = "yes"
     many = many[::2] + many[1::2]
     expected = score(folder, write_lines(tmp_path / "p.jsonl", many), seed=2, by=["answer"])
-    for n, types in enumerate(
-        ({}, {"question_index": pa.int16(), "hop": pa.dictionary(pa.int8(), pa.string())})
-    ):
+    small = {"question_index": pa.int16(), "hop": pa.dictionary(pa.int8(), pa.string())}
+    for n, types in enumerate(({}, small, {"train_size": pa.float32(), "run": pa.large_string()})):
         path = parquet(tmp_path / f"{n}.parquet", many, **types)
         assert score(folder, path, seed=2, by=["answer"]) == expected
     halves = [write_lines(tmp_path / f"{k}.jsonl", many[k::2]) for k in range(2)]
