@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial as partial_function
 from math import lcm
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,8 @@ def score_covr(
     conditions: list[Condition] = []
     for (name, training), collector in collected.items():
         answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
-        conditions += conditions_of(key, collector, answered, scorer.condition, progress, name, training)
+        condition = partial_function(scorer.condition, name, training)
+        conditions += conditions_of(key, collector, answered, condition, progress)
     conditions.sort(key=lambda condition: tuple(key.splits).index(condition.hop))  # the sort is stable
     return Results(
         folder=key.folder,
@@ -144,8 +146,9 @@ class _Scorer:
         self.given: Mapping[tuple[str, Training], Mapping[Target, AnswerNumbers]] = {}
         self.draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed}
 
-    def condition(self, model: Model) -> Condition:
+    def condition(self, name: str, training: Training, hop: str, size: int | None) -> Condition:
         """The scores of a model, by its own predicate if it has one, or else by all of them."""
+        model = Model(hop, size, name, training)
         of_models = [
             training.predicate
             for (_, training), given in self.given.items()

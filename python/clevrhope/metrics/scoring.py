@@ -70,8 +70,9 @@ def score(
     files = files_of(predictions)
     collector = collect(files, key, checked_hops(key, hops), partial=partial, progress=progress)
 
-    def condition(model: Model) -> Condition:
-        breakdowns = {name: key.breakdown(name, model.hop) for name in names}
+    def condition(hop: str, size: int | None) -> Condition:
+        breakdowns = {name: key.breakdown(name, hop) for name in names}
+        model = Model(hop, size)
         return question_condition(key, model, collector.given, breakdowns, bootstrap=bootstrap, seed=seed)
 
     missing = collector.hops_missing()
@@ -257,18 +258,14 @@ def conditions_of(
     key: AnswerKey,
     collector: Collector,
     hops: Sequence[str],
-    condition: Callable[[Model], Condition],
+    condition: Callable[[str, int | None], Condition],
     progress: Progress | None = None,
-    *model: Any,
 ) -> list[Condition]:
-    """The conditions of all HOPs and train sizes in the predictions; forgets a HOP's test sets after it.
-
-    `model` are the model's name and training, where these are known.
-    """
+    """The conditions of all HOPs and train sizes in the predictions; forgets a HOP's test sets after it."""
     conditions: list[Condition] = []
     with (progress or Silent()).stage("Scoring", total=len(hops), unit="HOPs") as advance:
         for hop in hops:
-            conditions += [condition(Model(hop, size, *model)) for size in train_sizes(collector.given, hop)]
+            conditions += [condition(hop, size) for size in train_sizes(collector.given, hop)]
             key.forget(hop)
             advance(1)
     return conditions

@@ -17,7 +17,7 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.measures import REPLIES
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Booleans, score_pairs
-from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, SplitScores
+from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
     DEFAULT_BOOTSTRAP,
@@ -140,9 +140,8 @@ class _Scorer:
         self._draws: dict[str, Any] = draws
         self.missing: list[str] = []
 
-    def condition(self, model: Model) -> Condition:
+    def condition(self, hop: str, size: int | None) -> Condition:
         """The scores of all runs of a HOP and train size."""
-        hop, size = model.hop, model.train_size
         runs, splits = runs_of(self._given, hop, size), {}
         for split in self._key.suite_splits(hop, self._suite):
             pairs = self._key.pairs(hop, self._suite, split)
