@@ -33,8 +33,8 @@ def text_of(made: Report) -> str:
 
 
 def check_part(text: str, begin: str, end: str = "\n## ") -> None:
-    """Compares a part of a page, without the ends of its intervals, with the snapshot."""
-    part = text.split(begin, 1)[1].split(end, 1)[0]
+    """Compares a part of a section of a page, without the ends of its intervals, with the snapshot."""
+    part = text.split(begin, 1)[1].split("\n## ", 1)[0].split(end, 1)[0]
     check_words(re.sub(r"\[[-+.\d]+, [-+.\d]+\]", "[low, high]", part).strip())
 
 
