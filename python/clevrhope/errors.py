@@ -77,10 +77,6 @@ class PredictionsError(ClevrhopeError, ValueError):
         "doubled", and for unknown names "hop", "split", "question", "answer"."""
 
 
-class MismatchedRunsError(ClevrhopeError, ValueError):
-    """Accuracies belong to different models, HOPs, train sizes, runs or sets, so they cannot be compared."""
-
-
 def listed(names: Sequence[object], *, most: int) -> str:
     """The first few names, separated by commas, and how many more there are."""
     named = ", ".join(map(str, names[:most]))

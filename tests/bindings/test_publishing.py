@@ -80,9 +80,8 @@ def test_blenders_processes_import_nothing_else() -> None:
     pytest.importorskip("bpy")
     of_blender = {Requirement(each).name for each in REQUIREMENTS}
     extras = PROJECT["optional-dependencies"].values()
-    wanted = {
-        Requirement(each).name for each in [*PROJECT["dependencies"], *chain.from_iterable(extras)]
-    } - of_blender
+    needed = [*PROJECT["dependencies"], *chain.from_iterable(extras)]
+    wanted = {Requirement(each).name for each in needed} - of_blender
     assert {"h5py", "click", "torch"} <= wanted
     modules = [each.replace("-", "_") for each in wanted]
     command = [sys.executable, "-c", WITHOUT, *modules]
@@ -92,15 +91,9 @@ def test_blenders_processes_import_nothing_else() -> None:
 
 def test_documentation_names_the_package_where_it_names_an_extra() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    found = [
-        (page.name, extra)
-        for page in pages
-        for extra in re.findall(r"'\.\[(\w+)\]'", page.read_text("utf-8"))
-    ]
-    assert found == []
-    lists = [
-        extras for page in pages for extras in re.findall(r"clevrhope\[([^\]]+)\]", page.read_text("utf-8"))
-    ]
+    texts = {page: page.read_text("utf-8") for page in pages}
+    assert [page.name for page, text in texts.items() if re.search(r"'\.\[(\w+)\]'", text)] == []
+    lists = [extras for text in texts.values() for extras in re.findall(r"clevrhope\[([^\]]+)\]", text)]
     assert any("," in extras for extras in lists)
     named = {extra for extras in lists for extra in extras.split(",")}
     assert named <= set(PROJECT["optional-dependencies"])

@@ -48,10 +48,8 @@ def test_each_option_is_listed_once(name: str, command: click.Command, cli: Cli)
     listed = text[text.index(f"\n{headings(text)[0]}:") :]
     lines = [line.strip() for line in listed.splitlines() if line.startswith("  -")]
     for option in (param for param in plain if isinstance(param, click.Option)):
-        starts = [
-            line for line in lines if f"{line} ".startswith((f"{option.opts[0]} ", f"{option.opts[0]}, "))
-        ]
-        assert len(starts) == 1, option.opts
+        starts = (f"{option.opts[0]} ", f"{option.opts[0]}, ")
+        assert sum(f"{line} ".startswith(starts) for line in lines) == 1, option.opts
     described = command.to_info_dict(context)["params"]
     assert [each["name"] for each in described] == [param.name for param in plain]
 
@@ -65,24 +63,15 @@ def test_long_help_has_headings(cli: Cli) -> None:
 def completed(shell: str, line: str) -> list[str]:
     """What the shell's script gets for a line, of which the last word is being typed."""
     words = line.split(" ")
-    last = {"COMP_CWORD": str(len(words) - 1)}
-    if shell == "fish":
-        last = {"COMP_CWORD": words[-1]}
+    program = "import sys; sys.argv = ['clevrhope']; import clevrhope.__main__ as m; m.main()"
+    environment = {
+        "_CLEVRHOPE_COMPLETE": f"{shell}_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": words[-1] if shell == "fish" else str(len(words) - 1),
+        "PYTHONPATH": ":".join(sys.path),
+    }
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv = ['clevrhope']; import clevrhope.__main__ as m; m.main()",
-        ],
-        env={
-            "_CLEVRHOPE_COMPLETE": f"{shell}_complete",
-            "COMP_WORDS": line,
-            "PYTHONPATH": ":".join(sys.path),
-            **last,
-        },
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     lines = done.stdout.splitlines()
@@ -95,10 +84,8 @@ def completed(shell: str, line: str) -> list[str]:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_names_are_completed(shell: str, limited: Path) -> None:
     assert completed(shell, "clevrhope build --hop rubber_cy") == ["rubber_cylinder", "rubber_cyan"]
-    assert completed(shell, f"clevrhope stats {limited} --hop c") == [
-        "cyan_cylinder-d4",
-        "cyan_cylinder-d8-grid",
-    ]
+    cyan = ["cyan_cylinder-d4", "cyan_cylinder-d8-grid"]
+    assert completed(shell, f"clevrhope stats {limited} --hop c") == cyan
     assert completed(shell, f"clevrhope show {limited} --hop red_cube --split ") == ["train", "complex_ood"]
 
 
@@ -106,10 +93,8 @@ def test_names_are_completed(shell: str, limited: Path) -> None:
 def test_names_are_completed_where_there_is_no_dataset() -> None:
     assert completed("bash", "clevrhope train film nowhere --hop no") == ["none"]
     assert completed("bash", "clevrhope build --edition hope-1") == ["hope-1", "hope-1-small"]
-    assert completed("bash", "clevrhope show nowhere --hop none --split complex") == [
-        "complex_iid",
-        "complex_ood",
-    ]
+    splits = completed("bash", "clevrhope show nowhere --hop none --split complex")
+    assert splits == ["complex_iid", "complex_ood"]
 
 
 def test_bash_takes_its_script_and_completes(limited: Path, tmp_path: Path) -> None:
@@ -126,11 +111,6 @@ def test_bash_takes_its_script_and_completes(limited: Path, tmp_path: Path) -> N
         f"{line}\nCOMP_WORDS=(clevrhope stats {limited} --hop r)\nCOMP_CWORD=4\n"
         "_clevrhope_completion clevrhope\necho ${COMPREPLY[@]}\n"
     )
-    done = subprocess.run(
-        ["bash", "-c", script],
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", script], env=path, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("red_cube\n", "")

@@ -19,6 +19,13 @@ from wording import check_words, refused
 KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
 
 
+def spoilt(folder: Path, out: Path, **changes: Any) -> Path:
+    """A copy of a folder with these changes of its manifest."""
+    path = shutil.copytree(folder, out) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+    return path.parent
+
+
 def info(cli: Cli, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(cli("info", folder, "--json").out)
     return found
@@ -101,11 +108,9 @@ def test_one_command_makes_several_diversities_and_their_combinations_are_named(
 
 
 def test_images_that_an_interrupted_build_left_are_counted(mixed: Path, tmp_path: Path, cli: Cli) -> None:
-    folder = Path(shutil.copytree(mixed, tmp_path / "set"))
-    path = folder / "manifest.json"
-    manifest = json.loads(path.read_text())
-    n = manifest["pools"].pop("train")["images"]
-    path.write_text(json.dumps({**manifest, "complete": False}))
+    pools = json.loads((mixed / "manifest.json").read_text())["pools"]
+    n = pools.pop("train")["images"]
+    folder = spoilt(mixed, tmp_path / "set", pools=pools, complete=False)
     found = info(cli, folder)
     assert found["images_waiting"] == n > 0
     assert f"{found['images'] + n:,} images so far; not finished" in cli("info", folder).out
@@ -121,10 +126,8 @@ def test_settings_that_no_option_sets_come_as_a_file(cli: Cli) -> None:
 
 
 def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli: Cli) -> None:
-    folder = shutil.copytree(KEPT, tmp_path / "kept")
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert info(cli, folder)["reproduction"] is not None
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "version": "1"}))
+    assert info(cli, KEPT)["reproduction"] is not None
+    folder = spoilt(KEPT, tmp_path / "kept", version="1")
     found = info(cli, folder)
     assert (found["dataset_version"], found["reproduction"]) == ("1", None)
     assert "which makes version 2 and reads others" in cli("info", folder).out
@@ -132,10 +135,9 @@ def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli
 
 def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(only_h5, tmp_path / "set"))
-    assert run_command(["features", str(folder), "--kind", "attributes", "--quiet"]) == 0
+    cli("features", folder, "--kind", "attributes", "--quiet")
     for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "iep")):
-        words = ["export", str(folder), "--format", form, "--no-images", "--quiet", "--out", str(out)]
-        assert run_command(words) == 0
+        cli("export", folder, "--format", form, "--no-images", "--quiet", "--out", out)
     (tmp_path / "other").mkdir()
     (tmp_path / "other/source.json").write_text('{"format": "iep", "seed": 1}')
     found = info(cli, folder)
@@ -151,9 +153,7 @@ def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli)
 
 
 def test_an_unfinished_folder_and_a_part_say_so(limited: Path, tmp_path: Path, cli: Cli) -> None:
-    folder = Path(shutil.copytree(limited, tmp_path / "set"))
-    manifest = folder / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"complete": true', '"complete": false'))
+    folder = spoilt(limited, tmp_path / "set", complete=False)
     assert "not finished; run the dataset's build again to finish it" in cli("info", folder).out
     cli("build", "--hop", "red_cube", "--no-render", "--seed", "1", "--shard", "1/2", "--out", tmp_path / "1")
     found = info(cli, tmp_path / "1")

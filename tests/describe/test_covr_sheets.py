@@ -22,7 +22,8 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.contact_sheet import shown_objects
 from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.covr import answer_counts, maj, maj_templ
+from clevrhope.metrics.baselines import answer_counts
+from clevrhope.metrics.covr import maj, maj_templ
 from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused
@@ -74,8 +75,7 @@ def test_baselines_are_those_of_the_scores(folder: Path, measured: Measured) -> 
     layout = Layout(folder)
     train, test = (read_table(layout.questions_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
     vocab = read_vocab(layout.covr_vocab)
-    n_answers = len(vocab.answers())
-    counts = answer_counts(train.answers, train.question_families, n_templates=15, n_answers=n_answers)
+    counts = answer_counts(train.answers, train.question_families, 15, len(vocab.answers()))
     offered = offered_answers(test.programs, vocab.programs(), vocab.answer_token_to_idx)
     templates = test.question_families
     guesses = {"maj": maj(counts), "maj_templ": maj_templ(counts, templates, offered)}

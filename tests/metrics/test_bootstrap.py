@@ -43,7 +43,6 @@ def test_a_question_an_image_gives_the_binomial_interval() -> None:
     n, n_right, n_samples = 400, 300, 20_000
     right = np.repeat([1.0, 0.0], [n_right, n - n_right])
     found = interval(drawn_rates(right, np.ones(n), n_samples=n_samples))
-    assert found is not None
     law = np.cumsum([comb(n, k) * 3**k / 4**n for k in range(n + 1)])
     slack = 5 * sqrt(0.025 * 0.975 / n_samples)
     for bound, at in ((found.low, 0.025), (found.high, 0.975)):

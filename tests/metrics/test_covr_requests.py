@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import request
-from fake_renderer import FakeRenderer
+from building import build_demo
+from made_folder import write_lines
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
 from clevrhope.metrics.request_files import asked_answers, write_answers, write_requests
-from clevrhope.pipeline import build
 from clevrhope.programs import default_vocabulary
 from wording import refused
 
@@ -21,10 +20,7 @@ HOP = "rubber_cylinder"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("asked") / "data"
-    build(
-        request(out, covr=True, images="h5"),
-        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
-    )
+    build_demo(out, covr=True, images="h5")
     return out
 
 
@@ -56,17 +52,16 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
         {"id": each["id"], "reply": f"Looking at the images, the answer is: {row['answer']}."}
         for each, row in zip(lines(asked), rows, strict=True)
     ]
-    replies.write_text("".join(json.dumps(each) + "\n" for each in sentences))
+    write_lines(replies, sentences)
     counts = write_answers(replies, asked, out, model="words")
     assert (counts.n_replies, counts.n_unreadable) == (len(rows), 0)
     assert [each["answer"] for each in lines(out)] == [row["answer"] for row in rows]
 
 
 def test_the_train_set_and_unknown_splits_are_refused(folder: Path, tmp_path: Path) -> None:
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r", splits=["covr_train"], seed=1)
-    with refused(ConfigError):
-        write_requests(folder, tmp_path / "r", splits=["covr_tset"], seed=1)
+    for split in ("covr_train", "covr_tset"):
+        with refused(ConfigError):
+            write_requests(folder, tmp_path / "r", splits=[split], seed=1)
 
 
 @pytest.mark.parametrize(

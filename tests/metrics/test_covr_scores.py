@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import Cli
+from made_folder import write_lines
 
-from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
@@ -22,7 +23,7 @@ from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from wording import refused
+from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 TESTED = COVR_SPLITS[1:]
@@ -60,14 +61,13 @@ def answered(
 ) -> Path:
     """A file of answers to each split, right where `is_right` of the row's number."""
     answers = read_vocab(Layout(folder).covr_vocab).answers()
-    lines = []
+    rows = []
     for split in splits:
         for row, number in enumerate(rows_of(folder, split).answers):
             answer = answers[number] if is_right(row) else "<UNK>"
             place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
-            lines.append(json.dumps({**place, "model": "mine", "train_size": 600, **columns}))
-    path.write_text("\n".join(lines) + "\n")
-    return path
+            rows.append({**place, "model": "mine", "train_size": 600, **columns})
+    return write_lines(path, rows)
 
 
 def frequent(folder: Path, rows: QuestionTable, train: QuestionTable) -> list[int]:
@@ -115,7 +115,6 @@ def test_accuracies_are_those_of_slow_counts(folder: Path, tmp_path: Path) -> No
         right = np.arange(len(rows)) % 3 == 0
         accuracy = found.mean["accuracy"]
         assert accuracy.value == pytest.approx(100 * right.mean())
-        assert accuracy.interval is not None
         assert accuracy.interval.low < accuracy.value < accuracy.interval.high
         has = has_property(folder, split)
         assert 0 < has.sum() < len(has)
@@ -151,7 +150,7 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
     scores = score_covr(folder, files, **SEED)
-    rows = [row for row in scores.predicates if row.shots == 4]
+    rows = [row for row in scores.predicates if row.training.shots == 4]
     assert [row.split for row in rows] == ["covr_test", "covr_test_paraphrased", "covr_test_ood"]
     row = rows[0]
     has = has_property(folder, "covr_test")
@@ -162,18 +161,16 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
     }
     assert {name: row.accuracies[name]["accuracy"].value for name in expected} == pytest.approx(expected)
     assert row.filtered == has_property(folder, "covr_train").sum()
-    assert (row.n_questions, row.model, row.predicate) == (len(at), "mine", PREDICATE)
-    assert row.generalisation is not None
+    assert (row.n_questions, row.model, row.training.predicate) == (len(at), "mine", PREDICATE)
     score_ = (expected["held_out"] - expected["text"]) / (expected["iid_size"] - expected["text"])
     found = row.generalisation["generalisation_score"]
     assert found.value == pytest.approx(100 * score_)
-    assert found.interval is not None
     assert found.interval.low < found.value < found.interval.high
     assert row.generalisation.counts["n_questions"] == len(at)
     long = [each for each in scores.rows() if each.measure == "generalisation_score"]
     assert (long[0].value, long[0].part) == (found.value, Part("predicate", PREDICATE, "4 shots"))
     # Without a run of the text with as many shots there is no score.
-    (more,) = (row for row in scores.predicates if row.shots == 5 and row.split == "covr_test")
+    (more,) = (row for row in scores.predicates if row.training.shots == 5 and row.split == "covr_test")
     assert ({*more.accuracies}, more.generalisation) == ({"held_out", "iid"}, None)
 
 
@@ -222,21 +219,16 @@ def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
     file = answered(folder, tmp_path / "a.jsonl", lambda row: True)
     with refused(PredictionsError):
         score(folder, file, seed=1)
-    with refused(ConfigError):
-        score_covr(folder, [file], predicates=["has-cout"], **SEED)
-    with refused(ConfigError):
-        score_covr(folder, [file], predicates=["lexical-1"], **SEED)
-    odd = answered(folder, tmp_path / "b.jsonl", lambda row: True, covr_role="both")
-    with refused(PredictionsError):
-        score_covr(folder, [odd], **SEED)
-    odd = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
-    with refused(PredictionsError):
-        score_covr(folder, [odd], **SEED)
-    single = tmp_path / "single.jsonl"
+    for predicate in ("has-cout", "lexical-1"):
+        with refused(ConfigError):
+            score_covr(folder, [file], predicates=[predicate], **SEED)
+    role = answered(folder, tmp_path / "b.jsonl", lambda row: True, **held_out("both"))
+    shots = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
     place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
-    single.write_text(json.dumps(place) + "\n")
-    with refused(PredictionsError):
-        score_covr(folder, [single], **SEED)
+    single = write_lines(tmp_path / "single.jsonl", [place])
+    for odd in (role, shots, single):
+        with refused(PredictionsError):
+            score_covr(folder, [odd], **SEED)
 
 
 def test_a_folder_without_such_questions(tmp_path: Path) -> None:
@@ -247,29 +239,15 @@ def test_a_folder_without_such_questions(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(cli: Cli, folder: Path, tmp_path: Path) -> None:
     files = three_runs(folder, tmp_path, text=1)
-    options = ["--covr", "--seed", "1", "--bootstrap", "20", "--quiet"]
-    command = ["score", str(folder), *map(str, files), *options]
-    assert run_command(command) == 0
-    shown = capsys.readouterr().out
-    for words in (
-        f"{HOP}, mine, trained without {PREDICATE} but for 4 of 600 questions",
-        f"{HOP}, mine, trained on as many as without {PREDICATE} but for 4 of 600 questions",
-        "MajTempl",
-        "  distractor",
-        "  verify_quantifier",
-        "Splits by predicates, on the questions that have the property",
-        f"{HOP} covr_test, mine, 4 shots: {PREDICATE}",
-    ):
-        assert words in shown
-    assert run_command([*command, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    command = ["score", folder, *files, "--covr", "--seed", "1", "--quiet"]
+    check_words(cli(*command, "--bootstrap", "0").out)
+    command += ["--bootstrap", "20"]
+    found = json.loads(cli(*command, "--json").out)
     expected = score_covr(folder, files, seed=1, bootstrap=20).predicates[0].generalisation
-    assert expected is not None
     score_ = expected["generalisation_score"].value
     assert found["rows"][0]["generalisation"]["score"] == score_
-    assert run_command([*command, "--families"]) == 2
-    assert "--covr does not go with" in capsys.readouterr().err
-    assert run_command(["score", str(folder), str(files[0]), "--covr-split", "has-quant"]) == 2
-    assert "--covr-split needs --covr" in capsys.readouterr().err
+    assert "--covr does not go with" in cli(*command, "--families", code=2).err
+    told = cli("score", folder, files[0], "--covr-split", "has-quant", code=2).err
+    assert "--covr-split needs --covr" in told

@@ -37,7 +37,6 @@ def test_crossings_by_hand() -> None:
     assert [each.value for each in mean.measures.values()] == [25.0, 75.0, -50.0]
     assert mean.counts == {"n_originals": 4, "n_missing": 1, "n_unread": 1}
     interval = mean["difference"].interval
-    assert interval is not None
     assert interval.low <= -50 <= interval.high <= 0
 
 

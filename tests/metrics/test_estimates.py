@@ -23,15 +23,11 @@ def test_transfer_has_the_same_ends_whatever_the_question_gives_away() -> None:
         perfect = transfer(estimate(100), estimate(100), *blind)
         none = transfer(estimate(blind_ood), estimate(95), *blind)
         worse = transfer(estimate(blind_ood - 10), estimate(blind_iid + 40), *blind)
-        assert perfect is not None
-        assert none is not None
-        assert worse is not None
         assert none.value == 0
         assert worse.value == pytest.approx(-0.25), "negative transfer is kept"
         # An oracle's gap is 0; what remains is the gap of the question alone.
         assert perfect.value == pytest.approx((100 - blind_ood) / (100 - blind_iid))
     even = transfer(estimate(100), estimate(100), estimate(40), estimate(40))
-    assert even is not None
     assert even.value == 1
 
 
@@ -44,9 +40,6 @@ def test_there_is_no_ratio_below_ten_points() -> None:
 def test_a_denominator_that_may_be_nothing_leaves_no_interval() -> None:
     certain = transfer(estimate(45), estimate(61, spread=1), estimate(40), estimate(50))
     uncertain = transfer(estimate(45), estimate(61, spread=20), estimate(40), estimate(50))
-    assert certain is not None
-    assert uncertain is not None
-    assert certain.interval is not None
     assert certain.interval.low < certain.value < certain.interval.high
     assert uncertain.interval is None
 
@@ -54,10 +47,8 @@ def test_a_denominator_that_may_be_nothing_leaves_no_interval() -> None:
 def test_runs_on_the_same_images_are_paired_and_datasets_are_drawn() -> None:
     first, second = estimate(50, spread=3, seed=1), estimate(54, spread=3, seed=1)
     difference = first.minus(second).interval
-    assert difference is not None
     assert (difference.low, difference.high) == pytest.approx((-4, -4)), "the same draws cancel"
     both = mean_of_runs([first, second]).interval
-    assert both is not None
     assert both.high - both.low == pytest.approx(4 * 3, rel=0.15)
     assert mean_of_datasets([first]) is first
 
@@ -73,6 +64,5 @@ def test_the_interval_of_a_mean_over_datasets_covers_the_truth(n: int) -> None:
         found = truths + 2 * generator.standard_normal(n)
         datasets = [estimate(value, spread=2, seed=k + 100 * number) for k, value in enumerate(found)]
         interval = mean_of_datasets(datasets).interval
-        assert interval is not None
         covered += interval.low <= 70 <= interval.high
     assert 0.89 < covered / 400 < 0.98

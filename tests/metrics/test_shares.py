@@ -9,10 +9,10 @@ from made_folder import make_folder, right_answers, write_lines
 from made_suite import MadePair, write_suite
 
 from clevrhope.__main__ import run_command
-from clevrhope.metrics import Interval, Measure, Part, collector, measures, score
-from clevrhope.metrics.measures import ACCURACY, PAIRS, Kind, formulas
+from clevrhope.metrics import Interval, Measure, Part, collector, score
+from clevrhope.metrics.measures import ACCURACY, PAIRS
 from clevrhope.metrics.pairs import Relation
-from clevrhope.metrics.shares import Flags, GroupFigures, score_flags, share
+from clevrhope.metrics.shares import Flags, GroupFigures, Kind, score_flags, share
 from clevrhope.metrics.suites import score_suite
 
 HOP = "rubber_cylinder"
@@ -21,7 +21,7 @@ HOP = "rubber_cylinder"
 def accuracy(right: Flags, images: np.ndarray, groups: np.ndarray | None = None) -> dict[int, GroupFigures]:
     flags = {"given": np.ones_like(right), "right": right}
     by = {"": np.zeros(len(images), np.int32) if groups is None else groups}
-    return score_flags(flags, formulas(ACCURACY), by, images, bootstrap=500, seed=(1,))[""]
+    return score_flags(flags, ACCURACY, by, images, bootstrap=500, seed=(1,))[""]
 
 
 def test_a_group_is_scored_in_the_mean_over_runs_and_drawn_by_units() -> None:
@@ -80,4 +80,4 @@ def test_every_result_has_the_same_long_rows(tmp_path: Path) -> None:
     }
     assert {row.n for row in rows if row.split == "complex_iid"} == {2}
     assert all(row.interval is not None and row.value is not None for row in rows)
-    assert set(measures.headings(PAIRS)) >= {"ACC", "CONS", "RAD"}
+    assert {kind.heading for kind in PAIRS.values()} >= {"ACC", "CONS", "RAD"}

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from building import Cli
 from made_folder import Rows, make_folder, right_answers, write_lines
 from made_suite import MadePair, write_suite
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.dataset.suite_questions import suite_columns
@@ -117,19 +117,17 @@ def test_baselines_are_bound(folder: Path, tmp_path: Path) -> None:
 
 def test_predictions_about_another_suite(folder: Path, tmp_path: Path) -> None:
     write_suite(folder, HOP, SPLIT, PAIRS, name="mime")
-    of_suite = [row for row in answers(folder) if "suite" in row]
-    given = write_lines(tmp_path / "given.jsonl", of_suite)
-    with refused(PredictionsError):
-        score_suite(folder, "mime", given, seed=1)
-    given = write_lines(tmp_path / "given.jsonl", answers(folder))
-    with refused(PredictionsError):
-        score_suite(folder, "mime", given, seed=1)
+    rows = answers(folder)
+    for some in ([row for row in rows if "suite" in row], rows):
+        given = write_lines(tmp_path / "given.jsonl", some)
+        with refused(PredictionsError):
+            score_suite(folder, "mime", given, seed=1)
 
 
 @pytest.mark.parametrize("name", ["complex_iid.h5", "vocab.json", ""])
 @pytest.mark.parametrize("with_hop", [False, True])
 def test_a_file_of_the_suite_that_is_gone(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, *, with_hop: bool
+    cli: Cli, folder: Path, tmp_path: Path, name: str, *, with_hop: bool
 ) -> None:
     """With "" the whole folder is."""
     list_suite(folder)
@@ -140,18 +138,17 @@ def test_a_file_of_the_suite_that_is_gone(
     else:
         shutil.rmtree(place.parent)
     for command in (
-        ["score", str(folder), str(given), "--seed", "1"],
-        ["baseline", str(folder), "--kind", "always_no", "--out", str(tmp_path / "no.jsonl")],
-        ["ask", str(folder), "--out", str(tmp_path / "ask.jsonl")],
+        ["score", folder, given, "--seed", "1"],
+        ["baseline", folder, "--kind", "always_no", "--out", tmp_path / "no.jsonl"],
+        ["ask", folder, "--out", tmp_path / "ask.jsonl"],
     ):
-        assert run_command([*command, "--suite", "mine", *(["--hop", HOP] if with_hop else [])]) == 1
-        told = capsys.readouterr().err.splitlines()[-1]
-        assert told.endswith(
+        told = cli(*command, "--suite", "mine", *(["--hop", HOP] if with_hop else []), code=1).err
+        assert told.rstrip().endswith(
             f"{place / (name or 'complex_iid.h5')}: no such file, though manifest.json lists it; restore it, "
             f"or make the suite again: clevrhope suite mine {folder} --hop {HOP}"
         )
     with refused(DatasetError):
         score_suite(folder, "mine", given, seed=1)
     # What is about the test sets alone does not need it.
-    assert run_command(["score", str(folder), str(given), "--seed", "1", "--by", "answer", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["n_of_suites"] == 3
+    told = cli("score", folder, given, "--seed", "1", "--by", "answer", "--json").out
+    assert json.loads(told)["n_of_suites"] == 3

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from building import Cli
 from made_folder import write_lines
 from made_suite import n_pairs, percents, suite_answers
 
@@ -80,14 +81,11 @@ def test_a_model_that_sees_rubber_cylinders_as_metal(built: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_the_command_prints_tables_or_one_object(
-    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_tables_or_one_object(cli: Cli, built: Path, tmp_path: Path) -> None:
     given = write_lines(tmp_path / "p.jsonl", suite_answers(built, HOP, "carets", lambda _, right: "yes"))
     options = ["--suite", "carets", "--seed", "9", "--bootstrap", "20", "--quiet"]
-    ask = ["score", str(built), str(given), *options]
-    assert run_command([*ask, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    ask = ["score", built, given, *options]
+    told = json.loads(cli(*ask, "--json").out)
     assert (told["suite"], told["tier"], told["seed"], told["n_missing"]) == ("carets", "both", 9, 0)
     (condition,) = told["conditions"]
     found = condition["splits"]["complex_iid"]["overall"]["mean"]
@@ -96,19 +94,14 @@ def test_the_command_prints_tables_or_one_object(
     assert set(found["consistency"]["interval"]) == {"low", "high"}
     assert told["hops_missing"] == ["none"]
 
-    assert run_command(ask) == 0
-    text = capsys.readouterr().out
+    text = cli(*ask).out
     for words in ("rephrase, synonyms, rephrase_and", "No prediction about none.", "seed 9", "  by test"):
         assert words in text
     for wrong in (["--partial"], ["--by", "answer"], ["--families"]):
-        assert run_command([*ask, *wrong]) == 2
-        assert "--suite does not go with" in capsys.readouterr().err
-    assert run_command(["score", str(built), str(given), "--tier", "in"]) == 2
-    assert "--tier needs --suite" in capsys.readouterr().err
-    assert run_command([*ask, "--tier", "in"]) == 0
-    in_words = capsys.readouterr().out
+        assert "--suite does not go with" in cli(*ask, *wrong, code=2).err
+    assert "--tier needs --suite" in cli("score", built, given, "--tier", "in", code=2).err
     assert "  negation" in text
-    assert "  negation" not in in_words
+    assert "  negation" not in cli(*ask, "--tier", "in").out
 
 
 def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """Runs' folders as `clevrhope train` and `evaluate` leave them, with answers of known accuracy."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.models.lxmert.config import PRETRAINED
 from clevrhope.models.recipe import Recipe
-from clevrhope.report import Report
+from clevrhope.report import Report, Result, Source
+from wording import check_words
 
 HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
 """The pairs of `dataset`, plain and at diversity 4."""
@@ -28,6 +30,12 @@ def text_of(made: Report) -> str:
     """The page without Markdown's marks before letters that it would take for its own."""
     text = made.markdown.read_text()
     return text.replace("\\", "").replace("\N{MINUS SIGN}", "-").replace("\N{NO-BREAK SPACE}", " ")
+
+
+def check_part(text: str, begin: str, end: str = "\n## ") -> None:
+    """Compares a part of a section of a page, without the ends of its intervals, with the snapshot."""
+    part = text.split(begin, 1)[1].split("\n## ", 1)[0].split(end, 1)[0]
+    check_words(re.sub(r"\[[-+.\d]+, [-+.\d]+\]", "[low, high]", part).strip())
 
 
 def cells_of(line: str) -> list[str]:
@@ -41,9 +49,36 @@ def table_below(text: str, title: str) -> list[list[str]]:
     return [cells_of(line) for line in (head, *rows)]
 
 
+def rows_of_file(path: Path) -> list[dict[str, Any]]:
+    """The rows of a file of JSON lines."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
 def exactly(value: float) -> Estimate:
     """A figure without uncertainty."""
     return Estimate(value, np.full(N_DRAWS, value))
+
+
+def made_result(name: str = "film", hop: str = HOP, **changes: Any) -> Result:
+    """A result of a run that has no files; `changes` are other fields of it."""
+    plain = {
+        "source": Source(Path("p.jsonl"), Path("data"), name, Path("run")),
+        "model": name,
+        "hop": hop,
+        "held_out": hop,
+        "types": (),
+        "diversity": 6,
+        "mode": "",
+        "train_size": 200,
+        "run": "1",
+        "accuracies": {},
+    }
+    return Result(**{**plain, **changes})
 
 
 def write_run(
@@ -117,8 +152,7 @@ def write_predictions(
             given = ("no" if right == "yes" else "yes") if k < n_wrong else right
             given = NO_ANSWER if k >= n - n_silent else given
             rows.append({"hop": hop, "split": split, "question_index": k, "answer": given, **more})
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    return path
+    return write_rows(path, rows)
 
 
 def write_suite_predictions(

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make
-from simulated import exactly
+from building import Cli, Make
+from simulated import exactly, made_result, rows_of_file, write_rows
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.question_table import read_table
@@ -24,8 +23,6 @@ from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.page import Grey
-from clevrhope.report.results import Result
-from clevrhope.report.runs import Source
 from clevrhope.report.tables import greyed, with_uncollapsed
 from clevrhope.splits.kinds import IID
 from wording import refused
@@ -39,13 +36,9 @@ def folder(make: Make, tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def test_the_symbolic_oracle_is_always_right(folder: Path, tmp_path: Path) -> None:
+def test_the_symbolic_oracle_is_always_right(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "symbolic.jsonl"
-    assert run_command(["baseline", str(folder), "--kind", "symbolic", "--out", str(out)]) == 0
+    cli("baseline", folder, "--kind", "symbolic", "--out", out)
     (condition,) = score(folder, out, seed=1, bootstrap=0, by=()).conditions
     assert set(condition.accuracies.values()) == {100.0}
     assert set(condition.splits) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
@@ -78,27 +71,25 @@ def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp
     rows = list(baseline(folder, "always_no"))
     assert {row["answer"] for row in rows} == {"no"}
     assert "train_size" not in rows[0]
-    path = tmp_path / "no.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = write_rows(tmp_path / "no.jsonl", rows)
     scores = score(folder, path, seed=1, bootstrap=0, by=())
     assert scores.condition(HOP).accuracies["minimal_ood"] == 75.0
 
 
-def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path, capfd: Any) -> None:
+def test_a_baseline_that_there_is_none_of_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "x.jsonl"
-    assert run_command(["baseline", str(folder), "--kind", "oracle", "--out", str(out)]) == 2
-    assert f'--kind: no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
+    told = cli("baseline", folder, "--kind", "oracle", "--out", out, code=2).err
+    assert f'--kind: no baseline "oracle"; there are: {", ".join(BASELINES)}' in told
     assert not out.exists()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("images", ["png", "h5"])
-def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images: str, capfd: Any) -> None:
+def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Path, images: str) -> None:
     folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
     make(folder, images=images)
-    asked = ["ask", str(folder), "--split", "complex_iid,complex_ood", "--limit", "5"]
-    assert run_command([*asked, "--out", str(requests)]) == 0
-    rows = lines(requests)
+    cli("ask", folder, "--split", "complex_iid,complex_ood", "--limit", "5", "--out", requests)
+    rows = rows_of_file(requests)
     assert [row["split"] for row in rows] == ["complex_iid"] * 5 + ["complex_ood"] * 5
     assert all(row["id"] == f"{HOP}/{row['split']}/{row['question_index']}" for row in rows)
     assert all(len(row["answers"]) == 28 and Path(row["image"]).read_bytes()[1:4] == b"PNG" for row in rows)
@@ -112,14 +103,11 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     replies, out = tmp_path / "vlm.jsonl", tmp_path / "predictions.jsonl"
     right = {f"{HOP}/complex_ood/{k}": row["answer"] for k, row in enumerate(own)}
     said = [{"id": row["id"], "reply": f"The answer is {right.get(row['id'], 'dunno')}."} for row in rows]
-    replies.write_text("".join(f"{json.dumps(row)}\n" for row in reversed(said)))
-    capfd.readouterr()
-    given = ["answers", str(replies), "--requests", str(requests), "--out", str(out)]
-    assert run_command([*given, "--json"]) == 0
-    told = json.loads(capfd.readouterr().out)
+    write_rows(replies, reversed(said))
+    given = ["answers", replies, "--requests", requests, "--out", out]
+    told = json.loads(cli(*given, "--json").out)
     assert (told["replies"], told["unreadable"]) == (10, 5)
-    assert read_origin(out).model == "vlm"
-    assert read_origin(out).note == "not trained on the splits"
+    assert read_origin(out) == ("vlm", "not trained on the splits")
     found = score(folder, out, seed=1, bootstrap=0, by=(), partial=True)
     assert "Of these predictions: not trained on the splits." in list(scores_lines(found))
     scores = found.condition(HOP)
@@ -133,23 +121,22 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
         ("yes", "vlm.jsonl:1:1: broken JSON"),
     ):
         replies.write_text(text)
-        assert run_command(given) == 2
-        assert told_text in capfd.readouterr().err
+        assert told_text in cli(*given, code=2).err
 
 
 @pytest.mark.slow
-def test_a_limit_draws_images_with_a_seed(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_a_limit_draws_images_with_a_seed(cli: Cli, make: Make, tmp_path: Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "requests.jsonl"
     make(folder)
-    ask = ["ask", str(folder), "--split", "complex_ood", "--out", str(out)]
+    ask = ["ask", folder, "--split", "complex_ood", "--out", out]
 
     def drawn(*more: str) -> list[dict[str, Any]]:
-        assert run_command([*ask, *more]) == 0
-        return lines(out)
+        cli(*ask, *more)
+        return rows_of_file(out)
 
-    everything = drawn()
+    assert "Seed" not in cli(*ask).err
+    everything = rows_of_file(out)
     assert "seed" not in everything[0]
-    assert "Seed" not in capfd.readouterr().err
     smaller, larger = (drawn("--limit", n, "--seed", "0") for n in ("8", "30"))
     assert larger == drawn("--limit", "30", "--seed", "0")
     assert larger != drawn("--limit", "30", "--seed", "1")
@@ -163,28 +150,27 @@ def test_a_limit_draws_images_with_a_seed(make: Make, tmp_path: Path, capfd: Any
     assert len(cut) <= 1
     assert {row["seed"] for row in larger} == {0}
 
-    capfd.readouterr()
-    by_chance = drawn("--limit", "8")
+    told = cli(*ask, "--limit", "8").err
+    by_chance = rows_of_file(out)
     seed = str(by_chance[0]["seed"])
-    assert f"Seed {seed} was drawn; to reproduce: --seed {seed}" in capfd.readouterr().err
+    assert f"Seed {seed} was drawn; to reproduce: --seed {seed}" in told
     assert by_chance == drawn("--limit", "8", "--seed", seed)
-    assert run_command([*ask, "--seed", "1"]) == 2
-    assert "--seed needs --limit, which draws images" in capfd.readouterr().err
+    assert "--seed needs --limit, which draws images" in cli(*ask, "--seed", "1", code=2).err
 
 
 @pytest.mark.slow
-def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_a_file_of_another_kind_is_not_replaced(cli: Cli, make: Make, tmp_path: Path) -> None:
     folder, requests, replies = tmp_path / "data", tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
     make(folder, images="h5")
-    ask = ["ask", str(folder), "--limit", "1", "--seed", "1", "--out"]
-    baseline = ["baseline", str(folder), "--kind", "always_no", "--out"]
-    answers = ["answers", str(replies), "--requests", str(requests), "--out"]
+    ask = ["ask", folder, "--limit", "1", "--seed", "1", "--out"]
+    baseline = ["baseline", folder, "--kind", "always_no", "--out"]
+    answers = ["answers", replies, "--requests", requests, "--out"]
     predictions, notes = tmp_path / "predictions.jsonl", tmp_path / "notes.txt"
-    assert run_command([*ask, str(requests)]) == 0
-    replies.write_text("".join(f'{{"id": "{row["id"]}", "reply": "no"}}\n' for row in lines(requests)))
+    cli(*ask, requests)
+    write_rows(replies, ({"id": row["id"], "reply": "no"} for row in rows_of_file(requests)))
     notes.write_text("mine")
-    (own := tmp_path / "own.jsonl").write_text('{"question": "my own", "answer": "yes"}\n')
-    assert run_command([*answers, str(predictions)]) == 0
+    own = write_rows(tmp_path / "own.jsonl", [{"question": "my own", "answer": "yes"}])
+    cli(*answers, predictions)
     for command, out in (
         (ask, replies),
         (ask, predictions),
@@ -199,72 +185,68 @@ def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capf
         (answers, notes),
         (baseline, own),
     ):
-        capfd.readouterr()
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-        assert run_command([*command, str(out)]) == 1, (command, out)
-        assert f"{out}: " in (said := capfd.readouterr().err)
+        said = cli(*command, out, code=1).err
+        assert f"{out}: " in said
         assert "choose another --out" in said
         assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for command, out in ((ask, requests), (baseline, predictions), (answers, predictions)):
-        assert run_command([*command, str(out)]) == 0, "one of the same kind is replaced"
+        cli(*command, out)  # one of the same kind is replaced
 
 
 @pytest.mark.slow
-def test_images_of_another_dataset_under_the_same_names_are_not_taken(make: Make, tmp_path: Path) -> None:
+def test_images_of_another_dataset_under_the_same_names_are_not_taken(
+    cli: Cli, make: Make, tmp_path: Path
+) -> None:
     for seed in (1, 2):
         make(tmp_path / f"data{seed}", images="h5", seed=seed)
         out = tmp_path / "requests.jsonl"
-        assert run_command(["ask", str(tmp_path / f"data{seed}"), "--limit", "3", "--out", str(out)]) == 0
-        path = Path(lines(out)[0]["image"])
+        cli("ask", tmp_path / f"data{seed}", "--limit", "3", "--out", out)
+        path = Path(rows_of_file(out)[0]["image"])
         pool, _, index = path.stem.removeprefix("HOPE_").rpartition("_")
         ((_, pixels),) = read_images(tmp_path / f"data{seed}" / "images" / f"{pool}.h5", [int(index)])
         assert np.array_equal(read_png(path), pixels)
 
 
 @pytest.mark.slow
-def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_requests_are_of_the_hops_that_have_a_test_set(cli: Cli, make: Make, tmp_path: Path) -> None:
     folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
     make(folder, hops=(HOP, "none"))
-    ask = ["ask", str(folder), "--limit", "2", "--out", str(requests)]
-    assert run_command([*ask, "--split", "complex_ood", "--split", "test"]) == 0
-    asked = {(row["hop"], row["split"]) for row in lines(requests)}
+    ask = ["ask", folder, "--limit", "2", "--out", requests]
+    cli(*ask, "--split", "complex_ood", "--split", "test")
+    asked = {(row["hop"], row["split"]) for row in rows_of_file(requests)}
     assert asked == {(HOP, "complex_ood"), ("none", "test")}
-    assert run_command(ask) == 0
-    assert len({(row["hop"], row["split"]) for row in lines(requests)}) == 6, "train is no test set"
+    cli(*ask)
+    assert len({(row["hop"], row["split"]) for row in rows_of_file(requests)}) == 6, "train is no test set"
     requests.unlink()
     for more, told in (
         (["--split", "complex_odd"], '(did you mean "complex_ood"?)'),
         (["--split", "complex_ood", "--hop", "none"], 'no split "complex_ood" of none; there are: '),
         (["--split", "complex_ood,train"], "--split: train is not a test set; name another"),
     ):
-        assert run_command([*ask, *more]) == 2
-        assert told in capfd.readouterr().err
+        assert told in cli(*ask, *more, code=2).err
         assert not requests.exists()
 
 
 @pytest.mark.slow
-def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_the_command_to_score_a_baseline_is_whole(cli: Cli, make: Make, tmp_path: Path) -> None:
     folder, out = tmp_path / "data", tmp_path / "symbolic.jsonl"
     make(folder, hops=(HOP, "none"), render=False)
-    command = ["baseline", str(folder), "--kind", "symbolic", "--out", str(out), "--hop", "cylinder_rubber"]
-    assert run_command(command) == 0
-    score = capfd.readouterr().out.partition("To score them: clevrhope ")[2].split()
+    told = cli("baseline", folder, "--kind", "symbolic", "--out", out, "--hop", "cylinder_rubber").out
+    score = told.partition("To score them: clevrhope ")[2].split()
     assert score == ["score", str(folder), str(out), "--hop", HOP]
-    assert run_command([*score, "--bootstrap", "0"]) == 0
+    cli(*score, "--bootstrap", "0")
 
 
-def test_without_images_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_without_images_there_is_nothing_to_ask_about(cli: Cli, make: Make, tmp_path: Path) -> None:
     make(tmp_path / "data", render=False)
-    assert run_command(["ask", str(tmp_path / "data"), "--out", str(tmp_path / "r.jsonl")]) == 1
-    assert "run the dataset's build again without --no-render" in capfd.readouterr().err
+    told = cli("ask", tmp_path / "data", "--out", tmp_path / "r.jsonl", code=1).err
+    assert "run the dataset's build again without --no-render" in told
     assert not (tmp_path / "r.jsonl").exists()
 
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
-    source = Source(Path("p.jsonl"), Path("data"), "film", Path("p.jsonl"))
-    result = Result(
-        source, "film", "last", HOP, HOP, (), 24, "", 25_000, "1", {IID: exactly(18.0)}, floor=43.0
-    )
+    result = made_result(accuracies={IID: exactly(18.0)}, floor=43.0)
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed

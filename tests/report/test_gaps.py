@@ -6,8 +6,8 @@ from importlib.resources import as_file, files
 
 import pytest
 
-from clevrhope.errors import MismatchedRunsError, PredictionsError
-from clevrhope.metrics import gap_by_diversity, gaps_by_run, paper_results, systematicity_gap
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics import gap_by_diversity, paper_results
 from clevrhope.metrics.published import size_name, size_number
 from wording import refused
 
@@ -40,23 +40,13 @@ def test_rows_may_come_straight_from_the_file() -> None:
     assert gaps["tensor_nmn", "complex", "4", "400k"] == pytest.approx(-9.54, abs=0.011)
 
 
-def test_a_deviation_is_over_all_hops_and_runs() -> None:
+def test_a_mean_is_over_all_hops_and_runs_with_both_halves() -> None:
     rows = []
-    for hop, run, ood in (("red_cube", "1", 80), ("red_cube", "2", 90), ("blue_cube", "1", 100)):
+    for hop, run, ood in (("red_cube", "1", 80), ("red_cube", "2", 90), ("blue_cube", "1", 103)):
         rows += [row("complex_ood", ood, hop=hop, run=run), row("complex_iid", 90, hop=hop, run=run)]
     rows.append(row("complex_ood", 10, hop="gray_cube"))  # without its other half
-    mean = gaps_by_run(rows)["m", "complex", 24, "25k"]
-    assert (mean.value, mean.n) == (0, 3)
-    assert mean.deviation == pytest.approx((200 / 3) ** 0.5)
-
-
-def test_a_gap_is_of_one_model_and_of_two_halves() -> None:
-    iid = row("minimal_iid", 70)
-    assert systematicity_gap(row("minimal_ood", 75), iid) == 5
-    with refused(MismatchedRunsError):
-        systematicity_gap(row("minimal_ood", 75, train_size="50k"), iid)
-    with refused(MismatchedRunsError):
-        systematicity_gap(row("complex_ood", 75), iid)
+    rows += [row("minimal_ood", 75, train_size="50k"), row("minimal_iid", 70)]  # of two sizes
+    assert gap_by_diversity(rows) == {("m", "complex", 24, "25k"): 1}
 
 
 def test_rows_that_are_none_are_named() -> None:

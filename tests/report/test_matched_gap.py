@@ -55,8 +55,6 @@ def test_cells_worked_out_by_hand() -> None:
     gap = match_cells(
         asked(flags(1, 1, 0, 1, 0), ood), asked(flags(1, 1, 1, 0, 1, 0, 0, 0), iid), exactly(50.0)
     )
-    assert gap.points is not None
-    assert gap.plain is not None
     # 3 of the 4 OOD questions in matched cells; of IID 3 * 0.75 + 1 * 0.5 of 4.
     assert gap.points.value == pytest.approx(75 - 68.75)
     assert gap.plain.value == pytest.approx(75 - 50), "on the same OOD questions"
@@ -117,10 +115,7 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
     )
     all_iid = accuracies(key, HOP, given)["complex_iid"]
     found = Matcher(key).gap(HOP, given, all_iid)
-    assert found is not None
-    assert found.points is not None
     assert found.points.value == pytest.approx(-20, abs=6)
-    assert found.points.interval is not None
     assert found.points.interval.low < found.points.value < found.points.interval.high
     assert plain < -25
     assert found.n_cells_unmatched < found.n_cells / 2
@@ -129,7 +124,6 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
     # What was not answered is no part of it.
     given["complex_ood"][:500] = NOT_GIVEN
     fewer = Matcher(key).gap(HOP, given, all_iid)
-    assert fewer is not None
     assert fewer.n_ood == 1_000
 
     assert Matcher(key).gap(HOP, {"complex_iid": given["complex_iid"]}, all_iid) is None

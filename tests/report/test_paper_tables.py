@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from simulated import exactly
+from simulated import exactly, made_result
 
 from clevrhope.metrics.published import ResultRow, paper_results, size_number
 from clevrhope.report.results import Result
-from clevrhope.report.runs import Source
 from clevrhope.report.tables import PaperTable, paper_tables
 
 MODELS = ("lxmert_p", "lxmert_s", "tensor_nmn")
@@ -21,19 +19,12 @@ def results(model: str, *, without: Sequence[str] = ()) -> list[Result]:
     for row in paper_results():
         if (row.model, row.metric) == (model, "accuracy") and row.hop not in without:
             cells.setdefault((row.hop, row.train_size), []).append(row)
-    source = Source(Path("p.jsonl"), Path("data"), model, Path("run"))
     return [
-        Result(
-            source=source,
-            model=model,
-            checkpoint="last",
-            hop=hop,
-            held_out=hop,
-            types=(),
+        made_result(
+            model,
+            hop,
             diversity=rows[0].diversity,
-            mode="",
             train_size=size_number(size),
-            run="1",
             accuracies={row.split: exactly(row.mean_percent) for row in rows},
         )
         for (hop, size), rows in cells.items()

@@ -1,7 +1,6 @@
 """Reports of predictions about sets of images alone: title, progress, scores that are not defined."""
 
 import csv
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from simulated import write_rows
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
@@ -39,14 +39,13 @@ def answered(folder: Path, path: Path, *, n_right: int, **columns: Any) -> str:
     """A file of answers, of which `n_right` of four are right."""
     layout = Layout(folder)
     answers = read_vocab(layout.covr_vocab).answers()
-    lines = []
+    rows = []
     for split in COVR_SPLITS[1:4]:
         for row, number in enumerate(read_table(layout.questions_h5(HOP, split), SETS).answers):
             answer = answers[number] if row % 4 < n_right else "<UNK>"
             place = {"hop": HOP, "split": split, "question_index": row, "answer": answer}
-            lines.append(json.dumps({**place, "train_size": 60, **columns}))
-    path.write_text("\n".join(lines) + "\n")
-    return f"{columns['model']}={path}"
+            rows.append({**place, "train_size": 60, **columns})
+    return f"{columns['model']}={write_rows(path, rows)}"
 
 
 class Stages:
@@ -79,11 +78,10 @@ def test_a_report_of_sets_alone_has_a_title_and_stages_of_its_own(folder: Path, 
 
 def test_a_score_that_is_not_defined_is_in_tables_and_rows(folder: Path, tmp_path: Path) -> None:
     files = [
-        answered(folder, tmp_path / "a.jsonl", n_right=2, model="mine", covr_role="split", **HELD_OUT),
-        answered(folder, tmp_path / "b.jsonl", n_right=2, model="mine", covr_role="iid_size", **HELD_OUT),
-        answered(
-            folder, tmp_path / "c.jsonl", n_right=3, model="question_only", covr_role="split", **HELD_OUT
-        ),
+        answered(folder, tmp_path / f"{k}.jsonl", n_right=n, model=model, covr_role=role, **HELD_OUT)
+        for k, (n, model, role) in enumerate(
+            ((2, "mine", "split"), (2, "mine", "iid_size"), (3, "question_only", "split"))
+        )
     ]
     made = report(files, tmp_path / "report", dataset=folder)
     page = made.markdown.read_text()

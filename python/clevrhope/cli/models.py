@@ -177,7 +177,7 @@ With what
 """)
 @options("""
     --out FOLDER: Parent folder of predictions/.  [default: RUN]
-    --quiet: Print nothing but errors.
+    --quiet: Show no progress.
     --json -> as_json: Print one JSON object instead of text.
 """)
 def evaluate(run: Path, **choices: Any) -> None:

@@ -6,7 +6,7 @@ docs/predictions.md.
 
 from clevrhope.metrics.answer_key import BREAKDOWNS
 from clevrhope.metrics.estimates import Mean
-from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_gap
+from clevrhope.metrics.gaps import gap_by_diversity
 from clevrhope.metrics.published import ResultRow, paper_results
 from clevrhope.metrics.results import (
     Condition,
@@ -36,8 +36,6 @@ __all__ = [
     "Scores",
     "SplitScores",
     "gap_by_diversity",
-    "gaps_by_run",
     "paper_results",
     "score",
-    "systematicity_gap",
 ]

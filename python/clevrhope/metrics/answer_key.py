@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,11 @@ class AnswerKey:
         """
         self.kind = kind
         self._layout = Layout(Path(folder))
-        self._manifest = Folder.open(self._layout.root, finished=False).manifest
+        self.folder = self._layout.root
+        """The dataset's folder."""
+        self._manifest = Folder.open(self.folder, finished=False).manifest
+        self.attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
+        """The values of each attribute."""
         self._entries: Mapping[str, Mapping[str, Any]] = getattr(self._manifest, kind.listed)
         if kind.of_sets and not self._entries:
             raise DatasetError(
@@ -100,19 +104,11 @@ class AnswerKey:
             for hop, entries in self._entries.items()
         }
         """HOP -> its splits but train."""
-        self._test_sets: dict[tuple[str, str], QuestionTable] = {}
-        self._pairs: dict[tuple[str, str, str], QuestionTable] = {}
-        self._suite_digests: dict[tuple[str, str, str], str] = {}
-        self._scenes: dict[str, SceneCounts] = {}
+        self._tables: dict[tuple[str, ...], QuestionTable] = {}
+        """(HOP, split) -> a test set; (HOP, suite, split) -> pairs."""
+        self._record = cache(record)
+        self._scenes = cache(self._scene_counts)
         self._families: dict[str, dict[int, str]] = {}
-
-    def __repr__(self) -> str:
-        return f"AnswerKey({str(self.folder)!r})"
-
-    @property
-    def folder(self) -> Path:
-        """The dataset's folder."""
-        return self._layout.root
 
     def test_set(self, hop: str, split: str) -> QuestionTable:
         """The questions of a split, with their right answers.
@@ -120,10 +116,10 @@ class AnswerKey:
         Raises:
             DatasetError: its HDF5 file is missing or incomplete.
         """
-        if (hop, split) not in self._test_sets:
+        if (hop, split) not in self._tables:
             path, n = self.kind.h5(self._layout, hop, split), int(self._entries[hop][split]["questions"])
-            self._test_sets[hop, split] = read_table(path, self.kind, max_rows=n, vocab=self._vocab)
-        return self._test_sets[hop, split]
+            self._tables[hop, split] = read_table(path, self.kind, max_rows=n, vocab=self._vocab)
+        return self._tables[hop, split]
 
     @property
     def functions(self) -> list[str]:
@@ -155,7 +151,7 @@ class AnswerKey:
             DatasetError: their file is missing or incomplete, or was made from other questions than those
                 now in the split.
         """
-        if (hop, suite, split) not in self._pairs:
+        if (hop, suite, split) not in self._tables:
             path = self._layout.suite_h5(hop, suite, split)
             pairs = read_table(path, PAIRS)
             check_numbers(path, "answers", pairs.check().answers, len(self._vocab.answers()))
@@ -167,8 +163,8 @@ class AnswerKey:
                     f"{path}: made of other questions than the split has now; make it again: "
                     f"{suite_command(self.folder, suite, hop)}"
                 )
-            self._pairs[hop, suite, split] = pairs
-        return self._pairs[hop, suite, split]
+            self._tables[hop, suite, split] = pairs
+        return self._tables[hop, suite, split]
 
     def suite_sha256(self, hop: str, suite: str, split: str) -> str:
         """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.
@@ -176,10 +172,7 @@ class AnswerKey:
         Raises:
             DatasetError: the file is missing or cannot be read.
         """
-        place = (hop, suite, split)
-        if place not in self._suite_digests:
-            self._suite_digests[place] = record(self._layout.suite_h5(hop, suite, split)).sha256
-        return self._suite_digests[place]
+        return self._record(self._layout.suite_h5(hop, suite, split)).sha256
 
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.
@@ -198,9 +191,7 @@ class AnswerKey:
 
     def forget(self, hop: str) -> None:
         """Frees the memory of a HOP's test sets and pairs."""
-        for split in self.splits[hop]:
-            self._test_sets.pop((hop, split), None)
-        self._pairs = {place: pairs for place, pairs in self._pairs.items() if place[0] != hop}
+        self._tables = {place: table for place, table in self._tables.items() if place[0] != hop}
 
     @property
     def breakdowns(self) -> tuple[str, ...]:
@@ -256,9 +247,7 @@ class AnswerKey:
             DatasetError: the folder's scene files are missing.
         """
         pool = questions.pool
-        if pool not in self._scenes:
-            self._scenes[pool] = read_scene_counts(self._layout.scene_files(pool), self.attributes)
-        counts = self._scenes[pool]
+        counts = self._scenes(pool)
         indices, at = np.unique(questions.image_idxs, return_inverse=True)
         is_known = np.isin(indices, counts.indices)
         if not is_known.all():
@@ -271,11 +260,8 @@ class AnswerKey:
         n_objects: Ints = counts.n_objects[counts.rows(indices)][at]
         return n_objects
 
-    @cached_property
-    def attributes(self) -> Mapping[str, Sequence[str]]:
-        """The values of each attribute."""
-        attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
-        return attributes
+    def _scene_counts(self, pool: str) -> SceneCounts:
+        return read_scene_counts(self._layout.scene_files(pool), self.attributes)
 
     @cached_property
     def _answer_types(self) -> tuple[str, ...]:

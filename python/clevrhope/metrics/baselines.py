@@ -15,7 +15,7 @@ from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_i
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.question_kinds import PAIRS, ROLES
+from clevrhope.dataset.question_kinds import PAIRS, ROLES, Numbers
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
@@ -60,7 +60,7 @@ def baseline(
         chosen = tuple(
             (hop, split) for hop in names for split in splits_in(layout, hop) if SPLITS[split].is_test_set
         )
-    return _rows(layout, read_vocab(layout.vocab), kind, chosen, size, suite, progress or Silent())
+    return _rows(layout, kind, chosen, size, suite, progress or Silent())
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
@@ -76,35 +76,29 @@ def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -
 
 def _rows(
     layout: Layout,
-    vocab: Vocab,
     kind: str,
     chosen: Sequence[tuple[str, str]],
     size: int | None,
     suite: str | None,
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
+    vocab = read_vocab(layout.vocab)
     with progress.stage("Answering", total=len(chosen), unit="test sets") as advance:
         for hop, split in chosen:
-            yield from _rows_of_split(layout, vocab, kind, hop, split, size, suite)
+            place, learned = {"hop": hop, "split": split}, {}
+            if suite is None:
+                reader = open_split(layout, hop, split, vocab=vocab)
+            else:
+                path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
+                reader = read_table(path, PAIRS, vocab=vocab).check()
+                place |= suite_columns(suite, path)
+            names = vocab.answers()
+            if kind in _LEARN:
+                learned["train_size"] = len(_train(layout, vocab, hop, size))
+            for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
+                answer = names[number] if number >= 0 else NO_ANSWER
+                yield {**place, "question_index": k, "answer": answer, **learned, "model": kind}
             advance(1)
-
-
-def _rows_of_split(
-    layout: Layout, vocab: Vocab, kind: str, hop: str, split: str, size: int | None, suite: str | None
-) -> Iterator[dict[str, Any]]:
-    if suite is None:
-        reader, of_suite = open_split(layout, hop, split, vocab=vocab), {}
-    else:
-        path, vocab = layout.suite_h5(hop, suite, split), read_vocab(layout.suite_vocab(hop, suite))
-        reader, of_suite = read_table(path, PAIRS, vocab=vocab).check(), suite_columns(suite, path)
-    names = vocab.answers()
-    learned: dict[str, Any] = {}
-    if kind in _LEARN:
-        learned["train_size"] = len(_train(layout, vocab, hop, size))
-    place = {"hop": hop, "split": split, **of_suite}
-    for k, number in enumerate(BASELINES[kind](layout, vocab, reader, size).tolist()):
-        answer = names[number] if number >= 0 else NO_ANSWER
-        yield place | {"question_index": k, "answer": answer} | learned | {"model": kind}
 
 
 def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> QuestionTable:
@@ -134,11 +128,8 @@ def _majority_by_family(layout: Layout, vocab: Vocab, reader: QuestionTable, siz
     train = _train(layout, vocab, reader.hop, size)
     families = reader.question_families
     n_families = int(max(families.max(initial=0), train.question_families.max(initial=0))) + 1
-    counts = np.zeros((n_families, len(vocab.answers())), dtype=np.int64)
-    np.add.at(counts, (train.question_families, train.answers), 1)
-    most = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
-    found: Ints = most[families].astype(np.int32)
-    return found
+    counts = answer_counts(train.answers, train.question_families, n_families, len(vocab.answers()))
+    return most_frequent(counts)[families]
 
 
 def _always_no(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
@@ -167,10 +158,8 @@ def _majority_by_value(layout: Layout, vocab: Vocab, reader: QuestionTable, size
     named = np.where(reader.role == ROLES.index("partner"), reader.value, -1)
     _, groups = np.unique(np.stack([reader.test, reader.role, named]), axis=1, return_inverse=True)
     groups = groups.reshape(-1)
-    counts = np.zeros((groups.max(initial=-1) + 1, len(vocab.answers())), dtype=np.int64)
-    np.add.at(counts, (groups, reader.answers), 1)
-    found: Ints = counts.argmax(axis=1)[groups].astype(np.int32)
-    return found
+    n_groups = int(groups.max(initial=-1)) + 1
+    return most_frequent(answer_counts(reader.answers, groups, n_groups, len(vocab.answers())))[groups]
 
 
 def _symbolic(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
@@ -180,6 +169,19 @@ def _symbolic(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | N
 
 def _always(reader: QuestionTable, number: int) -> Ints:
     return np.full(len(reader), number, dtype=np.int32)
+
+
+def answer_counts(answers: Numbers, groups: Numbers, n_groups: int, n_answers: int) -> Numbers:
+    """(G, A) how often each answer occurs among the questions of each group."""
+    counts = np.zeros((n_groups, n_answers), dtype=np.int64)
+    np.add.at(counts, (groups, answers), 1)
+    return counts
+
+
+def most_frequent(counts: Numbers) -> Ints:
+    """(G,) the most frequent answer of each group, the first one in a tie; of no questions, that of all."""
+    most: Ints = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
+    return most.astype(np.int32)
 
 
 _Guess = Callable[[Layout, Vocab, QuestionTable, int | None], Ints]

@@ -110,9 +110,6 @@ class Collector:
         self._runs: dict[str, None] = {}
         """Folders of runs that answered other questions than the suite has now."""
 
-    def __repr__(self) -> str:
-        return f"<{self.n_predictions:,} predictions of {len(self.given)} models and test sets>"
-
     def add(self, block: Block) -> None:
         """Adds the predictions of a block."""
         numbers = np.asarray(

@@ -12,10 +12,11 @@ import numpy as np
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.errors import PredictionsError, shown
+from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
+from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
-from clevrhope.metrics.measures import ACCURACY, GENERALISATION, Measures, formulas
+from clevrhope.metrics.measures import ACCURACY, GENERALISATION
 from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
@@ -39,9 +40,9 @@ from clevrhope.metrics.scoring import (
     notes_of,
     question_condition,
 )
-from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.metrics.shares import Flags, Measures, score_flags
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form, one_of
 from clevrhope.runtime.progress import Progress
-from clevrhope.runtime.settings import join_or
 from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate
@@ -54,6 +55,9 @@ _Right = tuple[Booleans, Booleans]
 
 ROLES = ("split", "iid_size")
 """Values of the column `covr_role`: trained without the property, or on as many questions drawn with it."""
+
+_TRAINING = Fields({"covr_role": one_of(ROLES), "covr_split": TEXT, "shots": COUNT})
+"""The columns of the first row of a run that did not train on all questions."""
 
 
 def score_covr(
@@ -106,8 +110,8 @@ def score_covr(
     conditions: list[Condition] = []
     for (name, training), collector in collected.items():
         answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
-        score_one = partial_function(scorer.condition, name=name, training=training)
-        conditions += conditions_of(key, collector, answered, score_one, progress)
+        condition = partial_function(scorer.condition, name, training)
+        conditions += conditions_of(key, collector, answered, condition, progress)
     conditions.sort(key=lambda condition: tuple(key.splits).index(condition.hop))  # the sort is stable
     return Results(
         folder=key.folder,
@@ -128,17 +132,10 @@ def read_training(path: Path) -> Training:
         PredictionsError: a column has an invalid value.
     """
     row = first_row(path)
-    role, predicate, shots = (row.get(name) for name in COVR_COLUMNS)
-    if role is None:
+    if row.get("covr_role") is None:
         return Training()
-    if role not in ROLES:
-        raise PredictionsError(f'{path}:1: "covr_role" is {shown(str(role))}; expected {join_or([*ROLES])}')
-    if not isinstance(predicate, str) or not isinstance(shots, int) or shots < 0:
-        raise PredictionsError(
-            f'{path}:1: with "covr_role", "covr_split" has to be a predicate, such as "has-quant", and '
-            f'"shots" a whole number from 0; they are {shown(str(predicate))} and {shown(str(shots))}'
-        )
-    return Training(role, predicate, shots)
+    check_form(row, _TRAINING, f"{path}:1", error=PredictionsError)
+    return Training(*(row[name] for name in COVR_COLUMNS))
 
 
 class _Scorer:
@@ -149,9 +146,9 @@ class _Scorer:
         self.given: Mapping[tuple[str, Training], Mapping[Target, AnswerNumbers]] = {}
         self.draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": seed}
 
-    def condition(self, place: Model, *, name: str, training: Training) -> Condition:
-        """The scores of a model at a place, by its own predicate if it has one, or else by all of them."""
-        model = place._replace(name=name, training=training)
+    def condition(self, name: str, training: Training, hop: str, size: int | None) -> Condition:
+        """The scores of a model, by its own predicate if it has one, or else by all of them."""
+        model = Model(hop, size, name, training)
         of_models = [
             training.predicate
             for (_, training), given in self.given.items()
@@ -162,12 +159,12 @@ class _Scorer:
             f"predicate {text}": self._by_predicate(model.hop, text) for text in dict.fromkeys(texts)
         }
         breakdowns |= {name: self.key.breakdown(name, model.hop) for name in self.key.breakdowns}
-        given = self.given[model.name, model.training]
+        given = self.given[model.model, model.training]
         condition = question_condition(self.key, model, given, breakdowns, **self.draws)
         counts = self._train_counts(model)
         splits = {
-            split: self._with_baselines(model.hop, split, of, counts)
-            for split, of in condition.splits.items()
+            split: self._with_baselines(model.hop, split, scores, counts)
+            for split, scores in condition.splits.items()
         }
         return replace(condition, splits=splits)
 
@@ -184,10 +181,7 @@ class _Scorer:
         rows = slice(model.train_size)
         n_answers = max(self.key.answers.values()) + 1
         return answer_counts(
-            train.answers[rows],
-            train.question_families[rows],
-            n_templates=len(train.templates),
-            n_answers=n_answers,
+            train.answers[rows], train.question_families[rows], len(train.templates), n_answers
         )
 
     def _with_baselines(self, hop: str, split: str, scores: SplitScores, counts: Numbers) -> SplitScores:
@@ -214,49 +208,45 @@ class _Scorer:
 
     def predicate_scores(self, condition: Condition) -> Iterator[PredicateScores]:
         """The scores of a model trained without a property, on each test set that has such questions."""
-        if condition.training.role != "split" or condition.model == TEXT_MODEL:
+        model, training, hop = condition.model, condition.training, condition.hop
+        if training.role != "split" or model == TEXT_MODEL:
             return
-        for split in self.key.splits[condition.hop]:
-            if COVR_KINDS[split].role == "test":
-                yield from self._of_predicate(condition, split)
-
-    def _of_predicate(self, condition: Condition, split: str) -> Iterator[PredicateScores]:
-        training, hop = condition.training, condition.hop
         predicate = self.predicate(hop, training.predicate)
-        questions = self.key.test_set(hop, split)
-        has = predicate.holds(_description(questions))
+        train = predicate.holds(_description(self.key.train_set(hop, COVR_TRAIN)))[: condition.train_size]
         models = {
             "text": (TEXT_MODEL, training),
-            "held_out": (condition.model, training),
-            "iid_size": (condition.model, Training("iid_size", training.predicate, training.shots)),
-            "iid": (condition.model, Training()),
+            "held_out": (model, training),
+            "iid_size": (model, replace(training, role="iid_size")),
+            "iid": (model, Training()),
         }
-        right: dict[str, _Right] = {}
-        for name, model in models.items():
-            answers = answers_of_runs(
-                self.key, self.given.get(model, {}), Model(hop, condition.train_size), split
-            )
-            answers = answers[(answers != NOT_GIVEN).any(axis=1)]
-            answered = (answers != NOT_GIVEN).all(axis=0) & has
-            if len(answers) and answered.any():
-                right[name] = (answers == questions.answers)[:, answered], answered
-        if "held_out" in right:
-            images, train = drawn_images(questions), self.key.train_set(hop, COVR_TRAIN)
-            yield PredicateScores(
-                hop=hop,
-                split=split,
-                predicate=training.predicate,
-                model=condition.model,
-                train_size=condition.train_size,
-                shots=training.shots,
-                filtered=int(predicate.holds(_description(train))[: condition.train_size].sum()),
-                n_questions=int(has.sum()),
-                accuracies={
+        for split in self.key.splits[hop]:
+            if COVR_KINDS[split].role != "test":
+                continue
+            questions = self.key.test_set(hop, split)
+            has, images = predicate.holds(_description(questions)), drawn_images(questions)
+            right: dict[str, _Right] = {}
+            for name, of_model in models.items():
+                answers = answers_of_runs(self.key, self.given.get(of_model, {}), condition, split)
+                answers = answers[(answers != NOT_GIVEN).any(axis=1)]
+                answered = (answers != NOT_GIVEN).all(axis=0) & has
+                if len(answers) and answered.any():
+                    right[name] = (answers == questions.answers)[:, answered], answered
+            if "held_out" in right:
+                accuracies = {
                     name: self._scores({"given": np.ones_like(flags), "right": flags}, ACCURACY, images[rows])
                     for name, (flags, rows) in right.items()
-                },
-                generalisation=self._generalisation(right, images),
-            )
+                }
+                yield PredicateScores(
+                    hop=hop,
+                    train_size=condition.train_size,
+                    model=model,
+                    training=training,
+                    split=split,
+                    filtered=int(train.sum()),
+                    n_questions=int(has.sum()),
+                    accuracies=accuracies,
+                    generalisation=self._generalisation(right, images),
+                )
 
     def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""
@@ -278,7 +268,7 @@ class _Scorer:
         """The means over runs of measures of N questions, from (R, N) flags."""
         draws = {"bootstrap": self.draws["bootstrap"], "seed": (self.draws["seed"], *b"covr")}
         whole = {"": np.zeros(len(images), dtype=np.int32)}
-        groups = score_flags(flags, formulas(measures), whole, images.astype(np.int32), **draws)
+        groups = score_flags(flags, measures, whole, images.astype(np.int32), **draws)
         measured = groups[""][0].scores().measures
         return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
 
@@ -292,13 +282,6 @@ def _description(questions: QuestionTable) -> Description:
 # Maj and MajTempl, the two baselines of COVR's table 6
 
 
-def answer_counts(answers: Numbers, templates: Numbers, *, n_templates: int, n_answers: int) -> Numbers:
-    """(T, A) how often each answer occurs among the train questions of each template."""
-    counts = np.zeros((n_templates, n_answers), dtype=np.int64)
-    np.add.at(counts, (templates, answers), 1)
-    return counts
-
-
 def maj(counts: Numbers) -> int:
     """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
     return int(counts.sum(axis=0).argmax())
@@ -308,14 +291,14 @@ def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
     """(N,) MajTempl's answers.
 
     Args:
-        counts: those of `answer_counts`.
+        counts: (T, A) those of `answer_counts`, by template.
         templates: (N,) the questions' templates.
         offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
             frequent one; -1 in the rows of other questions. For a template without train questions, it gives
             Maj's answer.
     """
+    of_template = most_frequent(counts)[templates]
     counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
-    of_template = counts.argmax(axis=1)[templates]
     n_first, n_second = (counts[templates, answers] for answers in offered.T)
     chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
     answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)

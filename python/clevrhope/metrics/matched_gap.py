@@ -12,6 +12,7 @@ questions.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -123,8 +124,8 @@ class Matcher:
 
     def __init__(self, key: AnswerKey) -> None:
         self._key = key
-        self._cells: dict[tuple[str, str], Ints] = {}
-        self._mentions: dict[str, Flags] = {}
+        self._cells_of = cache(self._cells)
+        self._mentions = cache(key.mentions_together)
 
     def gap(
         self, hop: str, given: Mapping[str, AnswerNumbers], all_iid: Estimate | None
@@ -140,10 +141,9 @@ class Matcher:
         types = self._types(hop)
         if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
             return None
-        if hop not in self._mentions:
-            self._mentions[hop] = self._key.mentions_together(hop, IID, types)
         ood, iid = (self._questions(hop, split, given[split]) for split in (OOD, IID))
-        return match_cells(ood, replace(iid, counts=iid.counts & self._mentions[hop]), all_iid)
+        mentions = self._mentions(hop, IID, types)
+        return match_cells(ood, replace(iid, counts=iid.counts & mentions), all_iid)
 
     def _questions(self, hop: str, split: str, given: AnswerNumbers) -> Questions:
         test_set = self._key.test_set(hop, split)
@@ -166,10 +166,7 @@ class Matcher:
             return ()
         return tuple(kind for kind, _ in pair or ())
 
-    def _cells_of(self, hop: str, split: str) -> Ints:
+    def _cells(self, hop: str, split: str) -> Ints:
         """(N, 2) family and number of objects of each question."""
-        if (hop, split) not in self._cells:
-            questions = self._key.test_set(hop, split)
-            parts = [questions.question_families, self._key.objects(questions)]
-            self._cells[hop, split] = np.stack(parts, axis=1)
-        return self._cells[hop, split]
+        questions = self._key.test_set(hop, split)
+        return np.stack([questions.question_families, self._key.objects(questions)], axis=1)

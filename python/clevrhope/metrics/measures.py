@@ -5,24 +5,9 @@ CONS and C-ACC; Rosenberg et al., "Are VQA Systems RAD?", section 2.1, for RAD.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from clevrhope.metrics.bootstrap import Floats, ratio
-from clevrhope.metrics.shares import Formula, difference, share
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A measure: its heading in tables, and its formula over the sums of flags."""
-
-    heading: str
-    formula: Formula
-    signed: bool = False
-    """Whether it is a difference, shown with its sign."""
-
-
-Measures = Mapping[str, Kind]
-"""Name -> measure, in the order of `score --json`."""
+from clevrhope.metrics.shares import Kind, Measures, difference, share
 
 ACCURACY: Measures = {"accuracy": Kind("accuracy", share("right", "given"))}
 """Of test sets and of COVR's: right answers among the questions that were answered."""
@@ -99,13 +84,3 @@ GENERALISATION: Measures = {
 """Of questions with a property, for a model trained without it ("held_out"), a text-only model trained on the
 same questions, and a model trained on as many questions drawn with the property. The score is the share of
 the gain from training on the property that the model reaches without it."""
-
-
-def formulas(measures: Measures) -> dict[str, Formula]:
-    """The formulas of a table, by name."""
-    return {name: kind.formula for name, kind in measures.items()}
-
-
-def headings(measures: Measures) -> dict[str, str]:
-    """Heading -> name of each measure of a table."""
-    return {kind.heading: name for name, kind in measures.items()}

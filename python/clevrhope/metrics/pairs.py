@@ -17,9 +17,9 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.measures import PAIRS, Measures, formulas
+from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
-from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.metrics.shares import Flags, Measures, score_flags
 
 Booleans = npt.NDArray[np.bool_]
 Answers = npt.NDArray[np.integer[Any]]
@@ -208,7 +208,7 @@ def score_groups(
     name, answered = next(iter(flags.items()))
     figures = score_flags(
         {flag: values for flag, values in flags.items() if flag != "unread"},
-        formulas(measures),
+        measures,
         {"": np.zeros(len(images), dtype=np.int32), **(parts or {})},
         images,
         bootstrap=bootstrap,

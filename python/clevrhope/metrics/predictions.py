@@ -4,13 +4,12 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from clevrhope.errors import DatasetError, PredictionsError
-from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Rows, shortened
+from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Indices, Rows, shortened
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import decode, parse_json
 from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, open_text, reading, reason
@@ -38,17 +37,13 @@ NOT_TRAINED = "not trained on the splits"
 """The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a file's predictions come from, according to two columns of its first row.
+class Origin(NamedTuple):
+    """Where a file's predictions come from, according to two columns of its first row."""
 
-    Attributes:
-        model: the model's name, or "".
-        note: a note to print beside every number made from the predictions, or "".
-    """
-
-    model: str = ""
-    note: str = ""
+    model: str
+    """The model's name, or ""."""
+    note: str
+    """A note to print beside every number made from the predictions, or ""."""
 
 
 def read_predictions(path: Path) -> Iterator[Block]:
@@ -166,15 +161,32 @@ def _read_parquet(path: Path) -> Iterator[Block]:
                 if pa.types.is_nested(kind) and not pa.types.is_dictionary(kind):
                     raise PredictionsError(f'{path} row 0: column "{name}" holds {kind}, not plain values')
             _check_size(path, file.metadata, columns)
-            numbers = count()
+            is_whole = pa.types.is_integer(schema.field("question_index").type)
+            first = 0
             for batch in file.iter_batches(batch_size=ROWS_A_BLOCK, columns=columns):
-                rows = Rows(path, " row ")
-                for row in batch.to_pylist():
-                    rows.add(next(numbers), row)
                 if len(batch):
+                    rows, index = Rows(path, " row "), batch.column("question_index")
+                    distinct = {
+                        name: _distinct(batch.column(name)) for name in columns if name != "question_index"
+                    }
+                    is_plain = is_whole and not index.null_count
+                    rows.set_columns(
+                        first, distinct, index.to_numpy().tolist() if is_plain else index.to_pylist()
+                    )
                     yield rows.block()
+                first += len(batch)
     except pa.ArrowException as error:
         raise PredictionsError(f"{path}: not a complete Parquet file ({reason(error)})") from error
+
+
+def _distinct(column: Any) -> tuple[list[Any], Indices]:
+    """The distinct values of an Arrow column and None, and (n,) the index of each row's value."""
+    if str(column.type) == "halffloat":  # which Arrow cannot encode
+        column = column.cast("float32")
+    encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
+    values = [*encoded.dictionary.to_pylist(), None]
+    index: Indices = encoded.indices.cast("int64").fill_null(len(values) - 1).to_numpy()
+    return values, index
 
 
 def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:

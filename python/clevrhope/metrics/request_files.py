@@ -30,6 +30,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
+from clevrhope.metrics.answer_key import is_trained_on
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
@@ -38,11 +39,8 @@ from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, chec
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
-from clevrhope.splits.covr.kinds import COVR_KINDS, CovrKind, is_covr
-from clevrhope.splits.kinds import SPLITS, SplitKind
-
-KINDS: Mapping[str, SplitKind | CovrKind] = {**SPLITS, **COVR_KINDS}
-"""Splits of both kinds, by name."""
+from clevrhope.splits.covr.kinds import is_covr
+from clevrhope.splits.kinds import SPLITS
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -106,7 +104,7 @@ def write_requests(
         DatasetError: the folder is not a dataset, or its images are not rendered.
     """
     layout = Layout(Path(folder))
-    trained = next((name for name in splits if name in KINDS and KINDS[name].role == "train"), None)
+    trained = next((name for name in splits if is_trained_on(name)), None)
     if trained is not None:
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
     made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
@@ -260,9 +258,9 @@ def write_answers(
     Raises:
         PredictionsError: a line is malformed, or a reply is missing, repeated or not to a request.
     """
-    by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST, "a request")}
+    by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST)}
     texts: dict[str, str] = {}
-    for row in _lines(replies, _REPLY, "a reply"):
+    for row in _lines(replies, _REPLY):
         name = str(row["id"])
         if name not in by_id:
             raise PredictionsError(f"{replies}: {shown(name)} is not a request of {requests}")
@@ -310,16 +308,13 @@ def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> 
     return clevr
 
 
-def _lines(path: Path, form: Fields, what: str) -> Iterator[dict[str, Any]]:
+def _lines(path: Path, form: Fields) -> Iterator[dict[str, Any]]:
     example = ", ".join(f'"{key}": ...' for key in form.needed)
+    remedy = f"expected {{{example}}}"
     with reading(path, "JSON lines", error=PredictionsError), open_text(path, error=PredictionsError) as file:
         for number, line in numbered_lines(path, file):
             if line.isspace():
                 continue
-            row = parse_json(
-                line, path, line=number, error=PredictionsError, remedy=f"expected {{{example}}}"
-            )
-            if not isinstance(row, dict) or any(key not in row for key in form.needed):
-                raise PredictionsError(f"{path}:{number}: not {what}; expected {{{example}}}")
-            check_form(row, form, f"{path}:{number}", error=PredictionsError)
+            row = parse_json(line, path, line=number, error=PredictionsError, remedy=remedy)
+            check_form(row, form, f"{path}:{number}", error=PredictionsError, remedy=remedy)
             yield row

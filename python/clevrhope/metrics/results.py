@@ -3,9 +3,8 @@
 Shares are in per cent, gaps, other differences and deviations in percentage points.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +58,11 @@ class Scores:
     def __getitem__(self, name: str) -> Measure:
         """A measure by name."""
         return self.measures[name]
+
+    @property
+    def n(self) -> int:
+        """The number of pairs, originals, groups or questions that they are of: the first of the counts."""
+        return next(iter(self.counts.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,44 +145,41 @@ class Training:
     shots: int = 0
 
 
-class Model(NamedTuple):
-    """A model on a sub-dataset, whose runs are scored together."""
-
-    hop: str
-    train_size: int | None
-    """Number of training questions according to the predictions; None if they do not give it."""
-    name: str = ""
-    """Its name; "" if all predictions are of one."""
-    training: Training = Training()
-    """What its runs were trained on."""
-
-
 @dataclass(frozen=True, slots=True)
-class Condition:
-    """The scores of all runs of a model with one held-out pair, train size and training.
+class Model:
+    """A model on a sub-dataset, whose runs are scored together.
 
     Attributes:
         hop: the sub-dataset.
         train_size: number of training questions according to the predictions; None if they do not give it.
+        model: the model's name; "" if all predictions are of one.
+        training: what its runs were trained on.
+    """
+
+    hop: str
+    train_size: int | None
+    model: str = ""
+    training: Training = Training()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition(Model):
+    """The scores of all runs of a model with one held-out pair, train size and training.
+
+    Attributes:
         runs: names of the runs; None for one without a name.
         splits: split -> its scores.
         gaps: "complex", "minimal", "val" or "test" -> the out-of-distribution accuracy minus the
             in-distribution one: negative for a drop (CLEVR-HOPE, section 4.2). The measure is "gap".
         missing: split -> questions without a prediction, summed over runs; only if `partial` is set.
         breakdowns: breakdown of test sets -> its parts, in order.
-        model: the model's name; "" if all predictions are of one.
-        training: what the runs were trained on.
     """
 
-    hop: str
-    train_size: int | None
     runs: tuple[str | None, ...]
     splits: Mapping[str, SplitScores]
     gaps: Mapping[str, SplitScores] = field(default_factory=dict)
     missing: Mapping[str, int] = field(default_factory=dict)
     breakdowns: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
-    model: str = ""
-    training: Training = field(default_factory=Training)
 
     @property
     def accuracies(self) -> dict[str, float | None]:
@@ -199,17 +200,14 @@ class Condition:
         return {name: scores for name, scores in found.items() if scores[measure].value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class PredicateScores:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredicateScores(Model):
     """A row as in COVR's tables 7 and 8: a split by a predicate, on the questions that have the property.
 
+    The train size is the number of covr_train questions before any were held out.
+
     Attributes:
-        hop: the sub-dataset.
         split: the test set.
-        predicate: defines which questions have the property.
-        model: the model's name.
-        train_size: number of covr_train questions before any were held out.
-        shots: the number of questions with the property that were kept in the train set.
         filtered: number of covr_train questions that have the property.
         n_questions: number of questions of the test set that have the property.
         accuracies: of the model trained without the property ("held_out"), of a text-only model trained on
@@ -218,16 +216,16 @@ class PredicateScores:
         generalisation: the measures of `measures.GENERALISATION`; None unless the first three have runs.
     """
 
-    hop: str
     split: str
-    predicate: str
-    model: str
-    train_size: int | None
-    shots: int
     filtered: int
     n_questions: int
     accuracies: Mapping[str, Scores]
     generalisation: Scores | None
+
+    @property
+    def part(self) -> Part:
+        """The group of questions that have the property, for a model that saw some of them."""
+        return Part("predicate", self.training.predicate, f"{self.training.shots} shots")
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,19 +308,19 @@ class Results:
     def rows(self) -> Iterator[Row]:
         """Every measure of every group, for each run and for the mean, as long rows."""
         for condition in self.conditions:
-            row = partial(Row, condition.hop, condition.train_size, condition.model)
-            for split, scores in {**condition.splits, **condition.gaps}.items():
-                for part, scored in scores.parts.items():
-                    for run, each in zip(condition.runs, scored.runs, strict=False):
-                        yield from _rows(partial(row, run, False, split, part), each)
-                    yield from _rows(partial(row, None, True, split, part), scored.mean)
-        for of in self.predicates:
-            if of.generalisation is not None:
-                part = Part("predicate", of.predicate, f"{of.shots} shots")
-                row = partial(Row, of.hop, of.train_size, of.model, None, True, of.split, part)
-                yield from _rows(row, of.generalisation)
+            for split, of_split in {**condition.splits, **condition.gaps}.items():
+                for part, scored in of_split.parts.items():
+                    for run, scores in zip(condition.runs, scored.runs, strict=False):
+                        yield from _rows(condition, run, split, part, scores)
+                    yield from _rows(condition, None, split, part, scored.mean, is_mean=True)
+        for row in self.predicates:
+            if row.generalisation is not None:
+                yield from _rows(row, None, row.split, row.part, row.generalisation, is_mean=True)
 
 
-def _rows(row: Callable[..., Row], scores: Scores) -> Iterator[Row]:
-    for name, each in scores.measures.items():
-        yield row(name, each.value, each.interval, each.n)
+def _rows(
+    model: Model, run: str | None, split: str, part: Part, scores: Scores, *, is_mean: bool = False
+) -> Iterator[Row]:
+    of_scores = (model.hop, model.train_size, model.model, run, is_mean, split, part)
+    for name, measure in scores.measures.items():
+        yield Row(*of_scores, name, measure.value, measure.interval, measure.n)

@@ -94,11 +94,16 @@ class Rows:
         Raises:
             KeyError, TypeError, AttributeError: the row lacks a column, or has a list or a dictionary.
         """
+        keys = self._keys(row, len(self._numbers))
+        self.repeat(number, row["question_index"], *keys)
+        return keys
+
+    def _keys(self, row: Mapping[str, Any], k: int) -> tuple[int, int]:
+        """The numbers of a row's target and answer, which are new ones if it, the k-th row, is the first."""
         key = (row["hop"], row["split"], *(_whole(row.get(name)) for name in OPTIONAL))
-        answer, n = row["answer"], len(self._numbers)
-        target_number, _ = self._targets.setdefault((*key, *map(type, key)), (len(self._targets), n))
-        answer_number, _ = self._answers.setdefault((type(answer), answer), (len(self._answers), n))
-        self.repeat(number, row["question_index"], target_number, answer_number)
+        answer = row["answer"]
+        target_number, _ = self._targets.setdefault((*key, *map(type, key)), (len(self._targets), k))
+        answer_number, _ = self._answers.setdefault((type(answer), answer), (len(self._answers), k))
         return target_number, answer_number
 
     def repeat(self, number: int, question_index: Any, target: int, answer: int) -> None:
@@ -107,6 +112,30 @@ class Rows:
         self._indices.append(question_index)
         self._target.append(target)
         self._answer.append(answer)
+
+    def set_columns(
+        self, first: int, columns: Mapping[str, tuple[Sequence[Any], Indices]], question_index: Sequence[Any]
+    ) -> None:
+        """Sets all rows at once; one row of each target and answer is looked at by itself.
+
+        Args:
+            first: the number of the first row.
+            columns: name -> the column's distinct values, and (n,) the index of each row's value.
+            question_index: (n,) the questions' places.
+        """
+        group = np.zeros(len(question_index), dtype=np.int64)
+        for values, index in columns.values():
+            if (index != index[0]).any():
+                _, group = np.unique(group * len(values) + index, return_inverse=True)
+        _, first_rows, group = np.unique(group, return_index=True, return_inverse=True)
+        keys = np.zeros((len(first_rows), 2), dtype=np.int64)
+        for number in np.argsort(first_rows).tolist():
+            k = int(first_rows[number])
+            row = {name: values[index[k]] for name, (values, index) in columns.items()}
+            keys[number] = self._keys(row, k)
+        self._numbers = [*range(first, first + len(question_index))]
+        self._indices = [*question_index]
+        self._target, self._answer = keys[group].T.tolist()
 
     def block(self) -> Block:
         """The rows, converted.

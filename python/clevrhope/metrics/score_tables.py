@@ -98,7 +98,7 @@ def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
         size = "" if condition.train_size is None else f" {condition.train_size:,}"
         cells = _cells(measures_of(condition, Part()), VALUE_SPLITS, text_with_interval)
         rows.append([f"  {condition.hop.removeprefix(f'{PRELIM}_')}{size}", *cells])
-    yield from table_lines(rows, _widths(conditions, len(VALUE_SPLITS)))
+    yield from table_lines(rows, _widths(conditions, VALUE_SPLITS))
 
 
 def _breakdown(condition: Condition, by: str) -> Iterator[str]:
@@ -115,12 +115,13 @@ def _breakdown(condition: Condition, by: str) -> Iterator[str]:
         yield ""
         yield from table_lines(
             [[f"  by {by}", *columns], *(row for row in rows if any(row[1:]))],
-            _widths([condition], len(columns)),
+            _widths([condition], columns),
         )
 
 
-def _widths(conditions: Sequence[Condition], n_columns: int) -> list[int]:
-    return [_NAME_WIDTH, *[2 + (22 if any(map(_has_intervals, conditions)) else 14)] * n_columns]
+def _widths(conditions: Sequence[Condition], columns: Sequence[str]) -> list[int]:
+    least = 22 if any(map(_has_intervals, conditions)) else 14
+    return [_NAME_WIDTH, *[2 + max(least, *map(len, columns))] * len(columns)]
 
 
 def _predicates(results: Results) -> Iterator[str]:
@@ -128,7 +129,8 @@ def _predicates(results: Results) -> Iterator[str]:
     yield "Splits by predicates, on the questions that have the property"
     rows: list[Line] = [["", *ROW_HEADS]]
     for row in results.predicates:
-        rows.append(f"{row.hop} {row.split}, {row.model}, {row.shots:,} shots: {row.predicate}")
+        of, shots = row.training.predicate, row.training.shots
+        rows.append(f"{row.hop} {row.split}, {row.model}, {shots:,} shots: {of}")
         rows.append(["", *row_cells(row)])
         if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
             rows.append(f"  95% interval of the score: {interval}")

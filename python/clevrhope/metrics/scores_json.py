@@ -6,13 +6,14 @@ from typing import Any
 
 from clevrhope.metrics.results import (
     Condition,
-    Measure,
+    Interval,
     Part,
     PredicateScores,
     Results,
     Scored,
     Scores,
     SplitScores,
+    Training,
 )
 from clevrhope.metrics.suite_tables import ALL_PAIRS, OTHER_GROUPS
 from clevrhope.metrics.suites import YES_NO
@@ -24,27 +25,29 @@ def scores_json(results: Results) -> dict[str, Any]:
     shape = {"pairs": _suite_condition, "sets": _sets_condition}.get(results.kind, _condition)
     content = {
         "folder": str(results.folder),
-        "n_predictions": results.n_predictions,
-        "n_left_aside": results.n_left_aside,
-        "bootstrap": results.bootstrap,
-        "seed": results.seed,
+        **_fields(results, "n_predictions", "n_left_aside", "bootstrap", "seed"),
         "conditions": [shape(condition) for condition in results.conditions],
-        "hops_missing": results.hops_missing,
-        "notes": results.notes,
-        "n_of_suites": results.n_of_suites,
-        "n_missing": results.n_missing,
+        **_fields(results, "hops_missing", "notes", "n_of_suites", "n_missing"),
     }
     if results.kind == "pairs":
-        content |= {"suite": results.suite, "tier": results.tier, "missing": results.missing}
+        content |= _fields(results, "suite", "tier", "missing")
     if results.kind == "sets":
         content["rows"] = [_predicate(row) for row in results.predicates]
     return content
 
 
+def _fields(of: Any, *names: str) -> dict[str, Any]:
+    """Some fields of an object as JSON values, by name."""
+    values = {name: getattr(of, name) for name in names}
+    return {
+        name: asdict(value) if isinstance(value, Interval | Training) else value
+        for name, value in values.items()
+    }
+
+
 def _condition(condition: Condition) -> dict[str, Any]:
     return {
-        "hop": condition.hop,
-        "train_size": condition.train_size,
+        **_fields(condition, "hop", "train_size"),
         "runs": [{"run": run, "scored": _part(condition, Part(), k)} for k, run in enumerate(condition.runs)],
         "mean": _part(condition, Part()),
         "breakdowns": {
@@ -60,11 +63,7 @@ def _part(condition: Condition, part: Part, run: int | None = None) -> dict[str,
     return {
         "splits": {split: _accuracy(scores) for split, scores in accuracies.items()},
         "gaps": {
-            name: {
-                "points": scores["gap"].value,
-                "interval": _interval(scores["gap"]),
-                "deviation": scores["gap"].deviation,
-            }
+            name: {"points": scores["gap"].value, **_fields(scores["gap"], "interval", "deviation")}
             for name, scores in gaps.items()
         },
     }
@@ -73,16 +72,8 @@ def _part(condition: Condition, part: Part, run: int | None = None) -> dict[str,
 def _accuracy(scores: Scores) -> dict[str, Any]:
     """An accuracy with its interval, and the numbers of questions and images."""
     measure = scores["accuracy"]
-    return {
-        "percent": measure.value,
-        "interval": _interval(measure),
-        **scores.counts,
-        "deviation": measure.deviation,
-    }
-
-
-def _interval(measure: Measure) -> dict[str, float] | None:
-    return asdict(measure.interval) if measure.interval else None
+    percent = {"percent": measure.value, **_fields(measure, "interval")}
+    return {**percent, **scores.counts, "deviation": measure.deviation}
 
 
 # Questions about sets of images
@@ -90,11 +81,7 @@ def _interval(measure: Measure) -> dict[str, float] | None:
 
 def _sets_condition(condition: Condition) -> dict[str, Any]:
     return {
-        "hop": condition.hop,
-        "model": condition.model,
-        "train_size": condition.train_size,
-        "training": asdict(condition.training),
-        "runs": condition.runs,
+        **_fields(condition, "hop", "model", "train_size", "training", "runs"),
         "splits": {split: _sets_split(scores) for split, scores in condition.splits.items()},
     }
 
@@ -115,19 +102,23 @@ def _sets_split(split: SplitScores) -> dict[str, Any]:
 
 
 def _predicate(row: PredicateScores) -> dict[str, Any]:
-    names = ("hop", "split", "predicate", "model", "train_size", "shots", "filtered", "n_questions")
     models = {name: row.accuracies.get(name) for name in MODELS}
-    content = {name: getattr(row, name) for name in names}
-    content |= {name: scores and _accuracy(scores) for name, scores in models.items()}
-    content["generalisation"] = None
+    content = {
+        **_fields(row, "hop", "split"),
+        **_fields(row.training, "predicate"),
+        **_fields(row, "model", "train_size"),
+        **_fields(row.training, "shots"),
+        **_fields(row, "filtered", "n_questions"),
+        **{name: scores and _accuracy(scores) for name, scores in models.items()},
+        "generalisation": None,
+    }
     if row.generalisation:
         score = row.generalisation["generalisation_score"]
+        accuracies = {"model": "held_out", "text": "text", "iid_size": "iid_size"}
         content["generalisation"] = {
             "score": score.value,
-            "interval": _interval(score),
-            "model": row.generalisation["held_out"].value,
-            "text": row.generalisation["text"].value,
-            "iid_size": row.generalisation["iid_size"].value,
+            **_fields(score, "interval"),
+            **{name: row.generalisation[measure].value for name, measure in accuracies.items()},
             **row.generalisation.counts,
         }
     return content
@@ -138,9 +129,7 @@ def _predicate(row: PredicateScores) -> dict[str, Any]:
 
 def _suite_condition(condition: Condition) -> dict[str, Any]:
     return {
-        "hop": condition.hop,
-        "train_size": condition.train_size,
-        "runs": condition.runs,
+        **_fields(condition, "hop", "train_size", "runs"),
         "splits": {split: _suite_split(scores) for split, scores in condition.splits.items()},
     }
 

@@ -13,7 +13,7 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
-from clevrhope.metrics.measures import ACCURACY, formulas
+from clevrhope.metrics.measures import ACCURACY
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
 from clevrhope.metrics.rows import Target
@@ -70,8 +70,9 @@ def score(
     files = files_of(predictions)
     collector = collect(files, key, checked_hops(key, hops), partial=partial, progress=progress)
 
-    def condition(model: Model) -> Condition:
-        breakdowns = {name: key.breakdown(name, model.hop) for name in names}
+    def condition(hop: str, size: int | None) -> Condition:
+        breakdowns = {name: key.breakdown(name, hop) for name in names}
+        model = Model(hop, size)
         return question_condition(key, model, collector.given, breakdowns, bootstrap=bootstrap, seed=seed)
 
     missing = collector.hops_missing()
@@ -147,8 +148,8 @@ def accuracy_figures(
         }
         sizes = {name: int(group.max(initial=0)) + 1 for name, group in numbers.items()}
         places = {name: split_of * sizes[name] + group for name, group in numbers.items()}
-        whole = score_flags(flags, formulas(ACCURACY), {"": split_of}, units, **draws)[""]
-        by_group = score_flags(pooled, formulas(ACCURACY), places, units, **draws)
+        whole = score_flags(flags, ACCURACY, {"": split_of}, units, **draws)[""]
+        by_group = score_flags(pooled, ACCURACY, places, units, **draws)
         for k, split in enumerate(splits):
             groups = {}
             for name, of_name in by_group.items():
@@ -169,7 +170,7 @@ def answers_of_runs(
     key: AnswerKey, given: Mapping[Target, AnswerNumbers], model: Model, split: str
 ) -> AnswerNumbers:
     """(R, N) the answers of a model's R runs to a split, in order; NOT_GIVEN where one is missing."""
-    hop, size, *_ = model
+    hop, size = model.hop, model.train_size
     nothing = np.full(len(key.test_set(hop, split)), NOT_GIVEN, dtype=np.int16)
     rows = [given.get(Target(hop, split, run, size), nothing) for run in runs_of(given, hop, size)]
     return np.stack(rows) if rows else nothing[np.newaxis]
@@ -209,7 +210,7 @@ def question_condition(
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
-        model=model.name,
+        model=model.model,
         training=model.training,
     )
 
@@ -257,14 +258,14 @@ def conditions_of(
     key: AnswerKey,
     collector: Collector,
     hops: Sequence[str],
-    condition: Callable[[Model], Condition],
+    condition: Callable[[str, int | None], Condition],
     progress: Progress | None = None,
 ) -> list[Condition]:
     """The conditions of all HOPs and train sizes in the predictions; forgets a HOP's test sets after it."""
     conditions: list[Condition] = []
     with (progress or Silent()).stage("Scoring", total=len(hops), unit="HOPs") as advance:
         for hop in hops:
-            conditions += [condition(Model(hop, size)) for size in train_sizes(collector.given, hop)]
+            conditions += [condition(hop, size) for size in train_sizes(collector.given, hop)]
             key.forget(hop)
             advance(1)
     return conditions

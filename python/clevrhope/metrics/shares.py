@@ -26,6 +26,20 @@ Formula = Callable[[Mapping[str, Floats]], tuple[Floats, Floats]]
 denominator."""
 
 
+@dataclass(frozen=True)
+class Kind:
+    """A measure: its heading in tables, and its formula over the sums of flags."""
+
+    heading: str
+    formula: Formula
+    signed: bool = False
+    """Whether it is a difference, shown with its sign."""
+
+
+Measures = Mapping[str, Kind]
+"""Name -> measure, in the order of `score --json`."""
+
+
 def share(part: str, of: str) -> Formula:
     """The share that the sum of one flag is of another's."""
     return lambda sums: (ratio(sums[part], sums[of]), sums[of])
@@ -91,7 +105,7 @@ class GroupFigures:
 
 def score_flags(
     flags: Mapping[str, Flags],
-    formulas: Mapping[str, Formula],
+    measures: Measures,
     groups: Mapping[str, Numbers],
     units: Ints,
     *,
@@ -104,7 +118,7 @@ def score_flags(
     Args:
         flags: name -> (R, K) what formulas sum; the first says what a run answered. Units of which no run
             answered a question are not drawn.
-        formulas: the measures.
+        measures: a table of `clevrhope.metrics.measures`.
         groups: breakdown -> (K,) the group of each question, numbered from 0.
         units: (K,) what the bootstrap draws with replacement.
         bootstrap: number of bootstrap samples; 0 for no intervals.
@@ -132,7 +146,7 @@ def score_flags(
         n_runs = len(next(iter(flags.values())))
         cube = of_group.reshape(-1, len(present), n_runs, len(flags))
         samples = {name: cube[..., k] for k, name in enumerate(flags)}
-        measured = {name: (*formula(sums), formula(samples)[0]) for name, formula in formulas.items()}
+        measured = {name: (*kind.formula(sums), kind.formula(samples)[0]) for name, kind in measures.items()}
         found[by] = {
             number: GroupFigures(
                 {name: Figure(values[g], n[g], drawn[:, g]) for name, (values, n, drawn) in measured.items()},

@@ -1,11 +1,12 @@
 """The scores of a suite as text tables for people."""
 
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, Measures
-from clevrhope.metrics.results import Condition, Results, Scored, Scores, SplitScores
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS
+from clevrhope.metrics.results import Condition, Results, Scores, SplitScores
+from clevrhope.metrics.shares import Measures
 from clevrhope.metrics.suites import YES_NO
 from clevrhope.metrics.text_tables import (
     Line,
@@ -17,11 +18,11 @@ from clevrhope.metrics.text_tables import (
 )
 from clevrhope.pages import render_lines
 
-_NAME_WIDTH, _COUNT_WIDTH = 28, 8
+_NAME_WIDTH = 28
 _LEGEND_WIDTH = 105
 
-_COUNTS = {"pairs": "n_pairs", "missing": "n_missing", "unread": "n_unread"}
-"""Heading -> count."""
+_COUNTS = {"missing": "n_missing", "unread": "n_unread"}
+"""Heading -> count, of those that are shown only where they are not 0."""
 
 AGREEMENT = ("accuracy", "consistency", "strict_consistency", "both_right")
 """The measures of the first table, by test and cell."""
@@ -55,22 +56,21 @@ def _split(results: Results, condition: Condition, split: str, scores: SplitScor
     yield f"{condition.hop} {split}{trained}: {pairs} of {results.suite}"
     rows = [*_rows(condition, scores)]
     counts = [
-        name
-        for name, count in _COUNTS.items()
-        if name == "pairs" or any(row.scores.counts[count] for row in rows if row.scores)
+        name for name, count in _COUNTS.items() if any(row.scores.counts[count] for row in rows if row.scores)
     ]
     width = 13 if results.bootstrap else 12
     after_accuracies = ROBUSTNESS.index("partner_accuracy") + 1
     robustness = [*ROBUSTNESS[:after_accuracies], "constant", *ROBUSTNESS[after_accuracies:]]
-    yield from _table(["cell", *counts, *AGREEMENT], rows, width)
+    yield from _table("", ["cell", "pairs", *counts, *AGREEMENT], rows, width)
     yield ""
-    yield from _table(robustness, [row for row in rows if row.name], width)
-    for by, title, measures, count in (
-        ("crossings", "  crossings, Acc(D')", CROSSINGS, "n_originals"),
-        ("groups", "  groups of all values", GROUPS, "n_groups"),
+    yield from _table("", robustness, [row for row in rows if row.name], width)
+    for by, title, measures in (
+        ("crossings", "  crossings, Acc(D')", CROSSINGS),
+        ("groups", "  groups of all values", GROUPS),
     ):
         if parts := scores.by(by):
-            yield from _means(title, parts, measures, count, width)
+            means = [_Row(f"    {name}", scored.mean) for name, scored in parts.items()]
+            yield from _table(title, ["originals", *measures], means, width, measures)
     yield from _replies(condition, scores)
 
 
@@ -111,49 +111,37 @@ def _rows(condition: Condition, split: SplitScores) -> Iterator[_Row]:
             yield from (_Row(f"  {name}", of_part.mean) for name, of_part in parts.items())
 
 
-_WIDTHS = {"cell": 5, "constant": 12, **dict.fromkeys(_COUNTS, _COUNT_WIDTH)}
+_WIDTHS = {"cell": 5, "constant": 12, "originals": 10, **dict.fromkeys(("pairs", *_COUNTS), 8)}
 """Column -> its width, of those that are not measures."""
 
 
-def _table(columns: Sequence[str], rows: Sequence[_Row], width: int) -> Iterator[str]:
+def _table(
+    title: str, columns: Sequence[str], rows: Sequence[_Row], width: int, measures: Measures = PAIRS
+) -> Iterator[str]:
     """A table of counts, measures, cells and constants, in which intervals are below the values."""
-    lines: list[Line] = [["", *(PAIRS[name].heading if name in PAIRS else name for name in columns)]]
+    lines: list[Line] = [[title, *(measures[name].heading if name in measures else name for name in columns)]]
     for row in rows:
         if row.scores is None:
             lines.append(row.name)
             continue
-        lines.append([row.name, *(_cell(row, row.scores, name) for name in columns)])
-        intervals = [_interval(row.scores, name) if name in PAIRS else "" for name in columns]
+        lines.append([row.name, *(_cell(row, row.scores, name, measures) for name in columns)])
+        intervals = [
+            interval_text(row.scores[name], measures[name].signed, " ") if name in measures else ""
+            for name in columns
+        ]
         if any(intervals) and not row.is_deviation:
             lines.append(["", *intervals])
     yield from table_lines(lines, [_NAME_WIDTH, *(_WIDTHS.get(name, width) for name in columns)])
 
 
-def _cell(row: _Row, scores: Scores, column: str) -> str:
-    if column in PAIRS:
+def _cell(row: _Row, scores: Scores, column: str, measures: Measures) -> str:
+    if column in measures:
         show = deviation_text if row.is_deviation else value_text
-        return show(scores[column], PAIRS[column].signed)
-    if column in _COUNTS:
-        return "" if row.is_deviation else f"{scores.counts[_COUNTS[column]]:,}"
-    return row.cell if column == "cell" else row.constant
-
-
-def _interval(scores: Scores, measure: str, measures: Measures = PAIRS) -> str:
-    return interval_text(scores[measure], measures[measure].signed, " ")
-
-
-def _means(
-    title: str, parts: Mapping[str, Scored], measures: Measures, count: str, width: int
-) -> Iterator[str]:
-    lines = [[title, "originals", *(kind.heading for kind in measures.values())]]
-    for name, scored in parts.items():
-        mean = scored.mean
-        values = [value_text(mean[measure], kind.signed) for measure, kind in measures.items()]
-        lines.append([f"    {name}", f"{mean.counts[count]:,}", *values])
-        intervals = [_interval(mean, measure, measures) for measure in measures]
-        if any(intervals):
-            lines.append(["", "", *intervals])
-    yield from table_lines(lines, [_NAME_WIDTH, _COUNT_WIDTH + 2, *[width] * len(measures)])
+        return show(scores[column], measures[column].signed)
+    if column in ("cell", "constant"):
+        return row.cell if column == "cell" else row.constant
+    n = scores.counts[_COUNTS[column]] if column in _COUNTS else scores.n
+    return "" if row.is_deviation else f"{n:,}"
 
 
 def _replies(condition: Condition, split: SplitScores) -> Iterator[str]:

@@ -15,9 +15,9 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
-from clevrhope.metrics.measures import REPLIES, formulas
+from clevrhope.metrics.measures import REPLIES
 from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Booleans, score_pairs
-from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, SplitScores
+from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
     DEFAULT_BOOTSTRAP,
@@ -140,9 +140,8 @@ class _Scorer:
         self._draws: dict[str, Any] = draws
         self.missing: list[str] = []
 
-    def condition(self, model: Model) -> Condition:
+    def condition(self, hop: str, size: int | None) -> Condition:
         """The scores of all runs of a HOP and train size."""
-        hop, size, *_ = model
         runs, splits = runs_of(self._given, hop, size), {}
         for split in self._key.suite_splits(hop, self._suite):
             pairs = self._key.pairs(hop, self._suite, split)
@@ -155,7 +154,7 @@ class _Scorer:
                 for target, of_run in zip(targets, given, strict=True):
                     self._note_missing(target, pairs, of_run)
                 splits[split] = self._scored(pairs, given)
-        return Condition(hop, size, tuple(runs), splits)
+        return Condition(hop, size, runs=tuple(runs), splits=splits)
 
     def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
         """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
@@ -222,7 +221,7 @@ def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
         "right_yes": asked & (right == answers.yes),
     }
     whole = np.zeros(len(right), dtype=np.int32)
-    return score_flags(flags, formulas(REPLIES), {"": whole}, whole, counts={"n": asked})[""][0].scored()
+    return score_flags(flags, REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()
 
 
 def _check_scored(

@@ -73,7 +73,8 @@ def _predicates_table(scores: Results) -> Table:
         cells = row_cells(row)
         if row.generalisation and (interval := row.generalisation["generalisation_score"].interval):
             cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
-        rows.append([row.predicate, row.hop, row.split, row.model, f"{row.shots:,}", *cells])
+        split_by, shots = row.training.predicate, f"{row.training.shots:,}"
+        rows.append([split_by, row.hop, row.split, row.model, shots, *cells])
     return Table(["split", "HOP", "test set", "model", "shots", *ROW_HEADS], rows)
 
 

@@ -10,7 +10,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.published import size_name
 from clevrhope.report.page import Table
-from clevrhope.report.results import Result
+from clevrhope.report.results import Result, grouped
 from clevrhope.report.runs import LAST, Source
 from clevrhope.report.setups import differences
 from clevrhope.splits.kinds import IID
@@ -32,8 +32,9 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
         "n_missing": sum(result.n_missing for result in missing),
         "first_missing": f"{missing[0].model}, {missing[0].hop}" if missing else "",
         "notes": {
-            note: list(dict.fromkeys(result.model for result in results if result.note == note))
-            for note in dict.fromkeys(result.note for result in results if result.note)
+            note: list(dict.fromkeys(result.model for result in of_note))
+            for note, of_note in grouped(results, lambda result: result.source.note).items()
+            if note
         },
     }  # fmt: skip
 
@@ -68,7 +69,8 @@ def unanswered_table(results: Sequence[Result]) -> Table:
     splits = [*dict.fromkeys(split for r in incomplete for split, n in r.n_unanswered.items() if n)]
     rows = []
     for result in incomplete:
-        run = result.run if result.checkpoint == LAST else f"{result.run}, {result.checkpoint}".lstrip(", ")
+        checkpoint = result.source.checkpoint
+        run = result.run if checkpoint == LAST else f"{result.run}, {checkpoint}".lstrip(", ")
         counts = [_unanswered(result, split) for split in splits]
         rows.append([result.model, result.hop, result.size, run, *counts])
     return Table(["model", "held-out pair", "train size", "run", *splits], rows)

@@ -42,9 +42,8 @@ class Result:
     """The result of a run's weights on a held-out pair.
 
     Attributes:
-        source: The file of predictions.
+        source: The file of predictions, its checkpoint, and what must be said wherever the result is shown.
         model: Name of the model, with how its runs were trained and how it answered if these differ.
-        checkpoint: The weights: `LAST` for those at the end of the run.
         hop: The sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
         held_out: Name of the held-out pair, without its palette.
         types: Attribute types of the pair.
@@ -63,7 +62,6 @@ class Result:
             None if there are none.
         floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
         floor_from: The model or baseline that gives the floor.
-        note: What must be said wherever the result is shown.
         suites: Suite that the file also has predictions about -> these, with those of all of its runs, or why
             the suite cannot be read.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
@@ -72,7 +70,6 @@ class Result:
 
     source: Source
     model: str
-    checkpoint: str
     hop: str
     held_out: str
     types: tuple[str, ...]
@@ -89,7 +86,6 @@ class Result:
     blind: QuestionOnly | None = None
     floor: float | None = None
     floor_from: str = ""
-    note: str = ""
     suites: Mapping[str, Collector | ClevrhopeError] = field(default_factory=dict, repr=False, compare=False)
     trained_diversity: int = 0
     ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
@@ -143,11 +139,6 @@ class Result:
         if self.matched is None:
             return None
         return self.matched.points if measure == "matched_gap" else self.matched.plain
-
-    @property
-    def n_answered(self) -> Mapping[str, int]:
-        """Test set -> number of predictions that are an answer, right or wrong."""
-        return {split: n - self.n_unanswered.get(split, 0) for split, n in self.n_asked.items()}
 
     @property
     def is_elsewhere(self) -> bool:
@@ -232,7 +223,6 @@ def _results(
         yield Result(
             source=source,
             model=f"{source.name}{way}{source.after and f', {after}'}",
-            checkpoint=source.checkpoint,
             hop=hop,
             held_out=held_out,
             types=types,
@@ -250,7 +240,6 @@ def _results(
             matched=matcher.gap(hop, given, found.get(IID)),
             floor=floor,
             floor_from="" if floor is None else "majority_by_family",
-            note=source.note,
             suites=of_suites,
             trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
             ood_answers=given.get(OOD),

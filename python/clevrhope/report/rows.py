@@ -5,12 +5,12 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clevrhope.metrics.results import Part, PredicateScores, Results
+from clevrhope.metrics.results import Model, Part, Results
 from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.runs import LAST
-from clevrhope.report.suites import SuiteResult, count
+from clevrhope.report.suites import SuiteResult
 
 Row = dict[str, Any]
 """Column -> value of a row of results.csv."""
@@ -44,11 +44,11 @@ def _row(result: Result, metric: str, split: str, number: float) -> Row:
         "diversity": result.diversity,
         "train_size": result.size,
         "run": result.run,
-        "checkpoint": result.checkpoint,
+        "checkpoint": result.source.checkpoint,
         "dataset": result.source.dataset.resolve().name,
         "trained_on": result.source.hop if result.is_elsewhere else "",
         "mean_percent": f"{number:.4f}",
-        "note": result.note,
+        "note": result.source.note,
     }
 
 
@@ -80,43 +80,36 @@ def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
                 row = _row(paired.result, name, paired.split, value)
                 if name == "accuracy":
                     row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
-                yield {**row, **of_part, "n": count(scores)}
+                yield {**row, **of_part, "n": scores.n}
 
 
 def _of_sets(scores: Results) -> Iterator[Row]:
     """Accuracies of test sets and of their parts, and generalisation scores."""
     for condition in scores.conditions:
-        of_condition = {
-            "model": condition.model,
-            "metric": "accuracy",
-            "hop": condition.hop,
-            "train_size": condition.train_size,
-            "checkpoint": LAST,
-            "run": "+".join(filter(None, condition.runs)),
-            "note": f"trained {described(condition.training)}",
-        }
+        runs = {"checkpoint": LAST, "run": "+".join(filter(None, condition.runs))}
+        note = f"trained {described(condition.training)}"
         for split, of_split in condition.splits.items():
             for part, scored in of_split.parts.items():
-                percent, n = f"{scored.mean['accuracy'].value:.4f}", scored.mean.counts["n_questions"]
-                yield {**of_condition, **_of_part(part), "split": split, "mean_percent": percent, "n": n}
+                percent, n = scored.mean["accuracy"].value, scored.mean.counts["n_questions"]
+                yield {**_of_model(condition, "accuracy", split, part, percent, n), **runs, "note": note}
     for row in scores.predicates:
         if row.generalisation is not None:
-            yield _of_predicate(row, row.generalisation["generalisation_score"].value)
+            score = row.generalisation["generalisation_score"].value
+            note = WHY_NO_SCORE if score is None else ""
+            of_row = _of_model(row, "generalisation_score", row.split, row.part, score, row.n_questions)
+            yield {**of_row, "note": note}
 
 
-def _of_predicate(row: PredicateScores, score: float | None) -> Row:
+def _of_model(model: Model, metric: str, split: str, part: Part, value: float | None, n: int) -> Row:
     return {
-        "model": row.model,
-        "metric": "generalisation_score",
-        "split": row.split,
-        "hop": row.hop,
-        "train_size": row.train_size,
-        **_of_part(Part("predicate", row.predicate, f"{row.shots} shots")),
-        "n": row.n_questions,
-        "mean_percent": "" if score is None else f"{score:.4f}",
-        "note": "" if score is not None else WHY_NO_SCORE,
+        "model": model.model,
+        "metric": metric,
+        "split": split,
+        "hop": model.hop,
+        "train_size": model.train_size,
+        "by": part.by,
+        "part": part.name,
+        "cell": part.cell,
+        "n": n,
+        "mean_percent": "" if value is None else f"{value:.4f}",
     }
-
-
-def _of_part(part: Part) -> Row:
-    return {"by": part.by, "part": part.name, "cell": part.cell}

@@ -222,7 +222,7 @@ def _reached(results: Iterable[Result]) -> tuple[list[Result], float | None, int
             content = read_object(path, "the checkpoints that evaluate --reaching chose", remedy=_REMEDY)
             check_form(content, _REACHED, path, remedy=_REMEDY)
             percents.add(float(content["percent"]))
-            found += [each for each in of_run if each.checkpoint in content["checkpoints"]]
+            found += [each for each in of_run if each.source.checkpoint in content["checkpoints"]]
             n_censored += not content["checkpoints"]
     return found, percents.pop() if len(percents) == 1 else None, n_censored
 

@@ -11,10 +11,11 @@ import numpy as np
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import Collector
-from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES, Measures
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES
 from clevrhope.metrics.pairs import coverage
 from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Part, Scores, SplitScores
+from clevrhope.metrics.shares import Measures
 from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, ROBUSTNESS
 from clevrhope.metrics.suites import YES_NO, Rights, score_suite
 from clevrhope.metrics.text_tables import constant_text
@@ -46,16 +47,11 @@ class SuiteResult:
     """What must be said wherever the scores are shown."""
 
 
-def count(scores: Scores) -> int:
-    """The number of pairs, originals, groups or questions that scores are of: the first of their counts."""
-    return next(iter(scores.counts.values()))
-
-
 def measure_suites(
     results: Sequence[Result], *, progress: Progress, keys: Keys
 ) -> tuple[list[SuiteResult], tuple[str, ...]]:
     """The scores of all runs on the suites that their files name, and a sentence for each that has none."""
-    own = [each for each in results if each.suites and each.checkpoint == LAST]
+    own = [each for each in results if each.suites and each.source.checkpoint == LAST]
     files = grouped(own, lambda each: (each.source.path, each.model))
     if not files:
         return [], ()
@@ -113,7 +109,7 @@ class _Row(NamedTuple):
         counts: dict[tuple[Path, str], int] = {}
         for each in self.group:
             place = (each.result.source.dataset, each.result.hop)
-            counts[place] = max(counts.get(place, 0), count(each.scores[self.part]))
+            counts[place] = max(counts.get(place, 0), each.scores[self.part].n)
         return f"{sum(counts.values()):,}"
 
     @property

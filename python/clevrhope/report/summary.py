@@ -132,7 +132,9 @@ def _headline(groups: Sequence[Group]) -> dict[str, Any]:
         "name": ", ".join(filter(None, (first.model, first.combinations, first.size))),
         "gaps": gaps,
         "silent": [group.first.diversity for group in silent],
-        "has_answers": any(run.n_answered.get(split) for run in runs for split in (IID, OOD)),
+        "has_answers": any(
+            run.n_asked.get(split) != run.n_unanswered.get(split) for run in runs for split in (IID, OOD)
+        ),
     }
 
 

@@ -117,7 +117,11 @@ def report(
         raise PredictionsError([*skipped, "no predictions were found; there is nothing to report"][0])
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = _page(
-            Measured(results, covr, paired, measure_instances(results, keys=keys), sources),
+            results,
+            covr,
+            paired,
+            sources,
+            instances=measure_instances(results, keys=keys),
             title=title,
             question=question,
             failures=failures,
@@ -139,31 +143,23 @@ def report(
     )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What is measured of the files of a report."""
-
-    results: Sequence[Result]
-    covr: Sequence[Results]
-    paired: Sequence[SuiteResult]
-    instances: Sequence[Instance]
-    sources: Sequence[Source]
-
-
 def _page(
-    measured: Measured,
+    results: Sequence[Result],
+    covr: Sequence[Results],
+    paired: Sequence[SuiteResult],
+    sources: Sequence[Source],
     *,
+    instances: Sequence[Instance],
     title: str | None,
     question: str | None,
     failures: Sequence[str],
     skipped: Sequence[str],
 ) -> list[Block]:
     """The blocks of the page, in the order and with the words of the template report/page.txt."""
-    results = measured.results
     # Runs that dropped train questions are many instances of one model, for a regression. They have no
     # tables of their own unless there are no other runs.
     shown = [result for result in results if not dropped(result.source.setup)] or results
-    last = [result for result in shown if result.checkpoint == LAST and not result.is_elsewhere]
+    last = [result for result in shown if result.source.checkpoint == LAST and not result.is_elsewhere]
     groups = groups_of(last)
     no_figures = _why_missing("matplotlib", "plots need")
     no_slopes = _why_missing("scipy", "tests of slopes need")
@@ -189,11 +185,9 @@ def _page(
         least_denominator=f"{LEAST_DENOMINATOR:g}",
         slopes=slopes(sections, draws=draws),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
-        covr=[covr_tables(scores) for scores in measured.covr],
-        suites=suite_tables(
-            [paired for paired in measured.paired if paired.result in shown], measured.instances
-        ),
-        regressions=regressions(measured.instances, draws=draws),
+        covr=[covr_tables(scores) for scores in covr],
+        suites=suite_tables([each for each in paired if each.result in shown], instances),
+        regressions=regressions(instances, draws=draws),
         failures=failures_table([] if draws_wrong else wrong),
         failures_figure=[failures_figure(wrong)] if draws_wrong else [],
         how_failures=HOW,
@@ -207,10 +201,10 @@ def _page(
         tables={
             **summary_tables(groups),
             "setups": setup_tables(results),
-            "collapsed": collapsed_table([result for result in results if result.checkpoint == LAST]),
+            "collapsed": collapsed_table([result for result in results if result.source.checkpoint == LAST]),
             "unanswered": unanswered_table(results),
-            "datasets": datasets_table(measured.sources),
-            "files": files_table(measured.sources),
+            "datasets": datasets_table(sources),
+            "files": files_table(sources),
         },
         version=software_version(),
         digest_letters=DIGEST_LETTERS,
@@ -224,8 +218,7 @@ def _figures(groups: Sequence[Group], last: Sequence[Result], *, draws: bool) ->
     """The figures that are not of one model; none without matplotlib."""
     if not draws:
         return dict.fromkeys(("overview", "diversity_figures", "learning_curves"), ())
-    from clevrhope.report.figures import diversity_plots, overview
-    from clevrhope.report.learning_curves import learning_curves
+    from clevrhope.report.figures import diversity_plots, learning_curves, overview
 
     curves = learning_curves(last)
     return {
@@ -250,7 +243,7 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
         yield {
             "name": name,
             "collapsed": False,
-            "notes": sorted({result.note for result in own if result.note}),
+            "notes": sorted({result.source.note for result in own if result.source.note}),
             "figures": figures,
             "gaps": [*paper_tables(plain, name, "gap")],
             "accuracies": [*paper_tables(plain, name, "accuracy")],
