@@ -1,6 +1,10 @@
 """Question files: what CLEVR's readers expect, and bytes that depend on content alone."""
 
+import errno
 import itertools
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -81,3 +85,75 @@ def test_a_length_that_leaves_no_room_for_the_marks_is_told(name: str, tmp_path:
     write(tmp_path / "a.h5", some_questions(3).with_columns(**{name: lengths}))
     with refused(DatasetError):
         read_table(tmp_path / "a.h5").check()
+
+
+NO_LOCKS = """
+import errno, sys
+import h5py
+from pathlib import Path
+from clevrhope.dataset.question_kinds import SINGLE
+from clevrhope.dataset.question_table import read_table
+
+real = h5py.File
+
+class Locked(real):
+    def __init__(self, name, mode="r", locking=None, **rest):
+        if locking is not False:
+            raise OSError(errno.ENOLCK, "Unable to lock file")
+        super().__init__(name, mode, locking=locking, **rest)
+
+h5py.File = Locked
+print(len(read_table(Path(sys.argv[1]), SINGLE)))
+"""
+
+
+def test_files_are_read_where_disks_have_no_locks_and_while_another_program_has_them_open(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "q.h5"
+    write(path, some_questions(20))
+    done = subprocess.run(
+        [sys.executable, "-c", NO_LOCKS, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "20\n"
+    with h5py.File(path, "a"):
+        held = [sys.executable, "-c", NO_LOCKS, str(path)]
+        assert subprocess.run(held, capture_output=True, text=True, check=True).stdout == "20\n"
+
+
+@pytest.mark.parametrize(
+    "number", [errno.ENOLCK, errno.EAGAIN, errno.EOPNOTSUPP, errno.ESTALE, errno.ETIMEDOUT]
+)
+def test_an_error_of_the_system_is_not_damage(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "q.h5"
+    write(path, some_questions(20))
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(h5py, "File", fail)
+    with refused(DatasetError):
+        read_table(path, SINGLE)
+
+
+def test_a_file_that_another_program_writes_is_not_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "q.h5"
+    writing = f"""
+import sys, h5py
+file = h5py.File({str(path)!r}, "w", libver="latest")
+file["a"] = 1
+file.flush()
+print("open", flush=True)
+sys.stdin.read()
+"""
+    program = subprocess.Popen(
+        [sys.executable, "-c", writing], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    assert program.stdout.readline() == "open\n"
+    with refused(DatasetError):
+        read_table(path, SINGLE)
+    program.communicate()

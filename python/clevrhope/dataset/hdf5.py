@@ -36,8 +36,11 @@ MAX_RATIO = 1100
 _SMALL = 1 << 20
 """An array may always have this many bytes."""
 
-_OF_THE_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM, errno.ELOOP)
-"""Errors of the operating system, which say nothing about the file's content."""
+_NO_LOCK = (errno.ENOLCK, errno.EAGAIN, errno.EACCES, errno.EOPNOTSUPP, errno.ENOTSUP)
+"""Errors of the system where a file cannot be locked."""
+
+_OPEN_ELSEWHERE = "already open for write"
+"""A part of the library's message about a file that another program is writing."""
 
 _CUT = re.compile(r"\beof = (\d+).*stored_eof = (\d+)")
 
@@ -95,7 +98,7 @@ def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.F
     """
     with damage(path, schema):
         check_regular(path)
-        file = h5py.File(path, "r")
+        file = open_to_read(path)
         try:
             fault = _fault(file, schema, max_rows)
             if fault is not None:
@@ -107,6 +110,29 @@ def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.F
             file.close()
             raise
         return file
+
+
+def open_to_read(path: Path) -> h5py.File:
+    """Opens a file for reading, without a lock where the disk has none or another program holds one.
+
+    A lock is not needed, as a file is whole or absent. It is tried first, since the library refuses to open a
+    file in two ways in one process.
+    """
+    try:
+        return h5py.File(path, "r")
+    except OSError as problem:
+        if problem.errno not in _NO_LOCK:
+            raise
+        return h5py.File(path, "r", locking=False)
+
+
+def cannot_be_read(problem: Exception) -> str | None:
+    """Why a file that may be whole could not be read, in a few words; None if its content is at fault."""
+    if _OPEN_ELSEWHERE in str(problem):
+        return "another program has it open for writing; close it there"
+    if isinstance(problem, OSError) and problem.errno:
+        return os_reason(problem)
+    return None
 
 
 @contextmanager
@@ -121,9 +147,8 @@ def damage(path: Path, schema: Schema) -> Iterator[None]:
     except MemoryError as problem:
         raise DatasetError(f"{path}: reading it takes more memory than there is") from problem
     except Exception as problem:
-        if isinstance(problem, OSError) and problem.errno in _OF_THE_SYSTEM:
-            # The file may well be whole, so the message does not say to remove it.
-            raise DatasetError(f"{path}: cannot be read ({os_reason(problem)})") from problem
+        if why := cannot_be_read(problem):
+            raise DatasetError(f"{path}: cannot be read ({why})") from problem
         raise DatasetError(
             f"{path}: damaged, or not {schema.what} ({hdf5_words(problem)}); remove it and {schema.remedy}"
         ) from problem

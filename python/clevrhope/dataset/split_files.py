@@ -12,11 +12,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.hdf5 import MAX_ROWS, damage, hdf5_words, open_hdf5
+from clevrhope.dataset.hdf5 import (
+    MAX_ROWS,
+    cannot_be_read,
+    damage,
+    hdf5_words,
+    open_hdf5,
+    open_to_read,
+)
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
 from clevrhope.dataset.question_kinds import ADDED, PAIRS, SETS, SINGLE, QuestionKind
 from clevrhope.dataset.vocab import VOCAB
@@ -222,12 +228,12 @@ def hdf5_fault(path: Path) -> str | None:
         FileNotFoundError: the file does not exist.
     """
     try:
-        with h5py.File(path, "r"):
+        with open_to_read(path):
             return None
     except FileNotFoundError:
         raise
     except Exception as error:
-        return hdf5_words(error)
+        return cannot_be_read(error) or hdf5_words(error)
 
 
 def read_vocab(path: Path) -> Vocab:
