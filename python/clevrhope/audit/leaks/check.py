@@ -33,7 +33,6 @@ from clevrhope.audit.leaks.report import (
 )
 from clevrhope.audit.report import MAX_LISTED, CheckResult, Found, Results
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import read_plainly
@@ -42,7 +41,6 @@ from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
-from clevrhope.runtime.reading import reading
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -81,19 +79,18 @@ def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None
 
 def _check_positions(folder: AuditFolder, pool: str, check: CheckResult) -> None:
     """Checks that all images of a counting pool have their objects at the most common positions."""
-    at: dict[int, tuple[float, ...]] = {}
-    for path, line, content in folder.scene_rows(pool):
-        row = parse_row(content, path, line)
-        with reading(path, "a scene file of a dataset"):
-            at[int(row["image_index"])] = tuple(
-                float(x) for each in row["objects"] for x in each["3d_coords"][:2]
-            )
-    counted = Counter(at.values())
-    usual = max(counted, key=counted.__getitem__, default=())
-    for index, places in at.items():
-        if places != usual:
+    positions = {
+        int(scene["image_index"]): tuple(
+            float(x) for thing in scene["objects"] for x in thing["3d_coords"][:2]
+        )
+        for scene, _ in folder.parsed_scenes(pool)
+    }
+    counts = Counter(positions.values())
+    usual = max(counts, key=counts.__getitem__, default=())
+    for index, of_scene in positions.items():
+        if of_scene != usual:
             problem = "objects are not at the same positions as in the other images"
-            check.fault(f"scenes/{pool}", index, problem, places)
+            check.fault(f"scenes/{pool}", index, problem, of_scene)
 
 
 class LeakCheck:
