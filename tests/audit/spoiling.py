@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import h5py
 import numpy as np
@@ -60,9 +60,8 @@ class Spoilt:
     root: Path
 
     @classmethod
-    def copy(cls, clean: Path, to: Path) -> "Spoilt":
-        shutil.copytree(clean, to)
-        return cls(to)
+    def copy(cls, clean: Path, to: Path) -> Self:
+        return cls(Path(shutil.copytree(clean, to)))
 
     def path(self, name: str) -> Path:
         return self.root / name
@@ -154,3 +153,7 @@ class Spoilt:
         questions = self.column(split, "questions")
         rows, places = np.nonzero(questions == self.word(word))
         return int(rows[0]), int(places[0])
+
+
+Plant = Callable[[Spoilt], Any]
+"""A function that plants a fault."""

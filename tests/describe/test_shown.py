@@ -30,9 +30,9 @@ from clevrhope.describe.contact_sheet import (
     thumbnail_url,
 )
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
+from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measure import FamilyNames, images_shared, measure_split, read_scene_counts
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
-from clevrhope.describe.provenance import provenance
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import mean, percentile
 from clevrhope.runtime.atomic import FileRecord
@@ -164,7 +164,7 @@ def check_page(text: str) -> None:
 
 
 def origin(manifest: Manifest) -> str:
-    return render_markdown("parts/provenance.md", **provenance(manifest))
+    return render_markdown("parts/making_and_licence.md", **making_and_licence(manifest))
 
 
 def test_a_datasheet_answers_from_what_was_measured(split: Split) -> None:

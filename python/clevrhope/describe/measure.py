@@ -90,7 +90,7 @@ class SceneCounts:
             for pair in combinations(combination, 2):
                 pairs[pair] += n
         images_with = self._images_with(sorted(pairs), np.flatnonzero(chosen))
-        return _counted(n_objects[chosen]), _sorted(values), _sorted(pairs), images_with
+        return counted(n_objects[chosen]), _sorted(values), _sorted(pairs), images_with
 
     def _images_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
         has = np.array(
@@ -123,17 +123,18 @@ class QuestionTally:
         """Counts questions from a dataset's HDF5 files."""
         if not len(rows):
             return
-        answers, tokens, words = vocab.answers(), vocab.programs(), vocab.questions()
+        answers = vocab.answers()
+        tokens = vocab.programs()
         both = rows.question_families.astype(np.int64) * len(answers) + rows.answers
-        for code, n in _counted(both).items():
+        for code, n in counted(both).items():
             self._answers[code // len(answers), answers[code % len(answers)]] += n
-        for token, n in _counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
+        for token, n in counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
             self._answer_types[answer_type(tokens[token])] += n
-        is_mark = np.array([not _WORD.fullmatch(word) for word in words])
+        is_mark = np.array([not _WORD.fullmatch(word) for word in vocab.questions()])
         n_marks = is_mark[rows.questions].sum(axis=1)
         # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
-        self._words.update(_counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
-        self._functions.update(_counted(rows.program_lengths - 2))
+        self._words.update(counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
+        self._functions.update(counted(rows.program_lengths - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
         flags = np.array(
             [
@@ -146,8 +147,8 @@ class QuestionTally:
         for k, relation in enumerate(relations):
             self._relations[relation] += int((named >> k & 1).sum())
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
-        self._relations_a_question.update(_counted(is_spatial[rows.programs].sum(axis=1)))
-        self._images.update(_counted(rows.image_idxs))
+        self._relations_a_question.update(counted(is_spatial[rows.programs].sum(axis=1)))
+        self._images.update(counted(rows.image_idxs))
         needed = rows.relation_needed
         relational = (needed >= 0).any(axis=1)
         n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
@@ -223,33 +224,17 @@ def _named(families: FamilyNames, index: int) -> tuple[str, int]:
     return file.removesuffix(".json"), place
 
 
-class SceneTally:
-    """Counts the content of scenes, which are added one by one."""
-
-    def __init__(self) -> None:
-        self._indices = array("i")
-        self._starts = array("q", [0])
-        self._looks = array("i")
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._combinations: list[tuple[Value, ...]] = []
-
-    def add(self, index: int, objects: Iterable[tuple[tuple[str, str], ...]]) -> None:
-        """Counts a scene; an object is given by its attributes and values, always in the same order."""
-        self._indices.append(index)
-        for look in objects:
-            number = self._numbers.get(look)
-            if number is None:
-                number = self._numbers[look] = len(self._combinations)
-                self._combinations.append(tuple(sorted(look)))
-            self._looks.append(number)
-        self._starts.append(len(self._looks))
-
-    def counts(self) -> SceneCounts:
-        """The counts of the scenes so far, sorted by index."""
-        indices = np.array(self._indices, dtype=np.int32)
-        starts = np.array(self._starts, dtype=np.int64)
-        looks = np.array(self._looks, dtype=np.int32)
-        return _sorted_scenes(indices, starts, looks, self._combinations)
+def count_objects(scenes: Iterable[tuple[int, Iterable[Iterable[Value]]]]) -> SceneCounts:
+    """Counts scenes that come one by one, each as its index and the attributes and values of its objects."""
+    indices = array("i")
+    starts = array("q", [0])
+    looks = array("i")
+    numbers: dict[tuple[Value, ...], int] = {}
+    for index, objects in scenes:
+        indices.append(index)
+        looks.extend(numbers.setdefault(tuple(sorted(look)), len(numbers)) for look in objects)
+        starts.append(len(looks))
+    return _sorted_scenes(np.array(indices), np.array(starts), np.array(looks), list(numbers))
 
 
 def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
@@ -337,10 +322,10 @@ def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
     return len(counts), int((counts > 1).sum())
 
 
-def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
-    """The number of occurrences of each non-negative integer that occurs."""
-    counts = np.bincount(values)
-    return {value: n for value, n in enumerate(counts.tolist()) if n}
+def counted(numbers: npt.NDArray[np.integer[Any]]) -> dict[int, int]:
+    """The number of occurrences of each integer that occurs, in ascending order."""
+    values, counts = np.unique(numbers, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _sorted(counts: Mapping[Any, int]) -> dict[Any, int]:

@@ -211,7 +211,7 @@ def _differences(place: str, wanted: Numbers, stated: Numbers) -> Iterator[Found
             expected = "there" if isinstance(value, dict) else value
             yield None, f"{place}.{key} is not {expected}, as in the files", stated_value
     if all(value is None or isinstance(value, dict) for value in wanted.values()):
-        for key in stated.keys() - wanted.keys():
+        for key in sorted(stated.keys() - wanted.keys()):
             yield None, f"{place}: neither the manifest nor the files have it", key
 
 

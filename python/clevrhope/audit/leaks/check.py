@@ -59,7 +59,8 @@ def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None
             never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
             n_described += sum(each.n_described for each in never)
         advance(1)
-    pair, files = results[LeakKind.PAIR], results[LeakKind.DISAGREEMENT]
+    pair = results[LeakKind.PAIR]
+    files = results[LeakKind.DISAGREEMENT]
     if not files.n_checked and not files.n_faults:
         files.skip("this folder has no question files in JSON")
     if leaks.strictness == "chain":
@@ -230,11 +231,16 @@ class _HopCheck:
             self.results[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
-        leaks, results, hop, audited = self.leaks, self.results, self.hop, self.leaks.audited
-        path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
+        leaks = self.leaks
+        results = self.results
+        hop = self.hop
+        audited = leaks.audited
+        path = self.layout.questions_json(hop.name, name)
+        h5 = self.layout.questions_h5(hop.name, name)
         has_json = path.exists() and (audited is None or audited.is_readable(path))
         file = self.layout.relative(path if has_json else h5)
-        pool, answers = leaks.pools[arrays.pool], arrays.columns["answers"]
+        pool = leaks.pools[arrays.pool]
+        answers = arrays.columns["answers"]
         n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             questions, programs = (
@@ -293,10 +299,10 @@ class _HopCheck:
         self, findings: AuditFindings, stored: Ints, questions: Ints, first: int
     ) -> Callable[[int, AuditViolation], Found]:
         """Returns a function that gives the fault of a question's violation."""
-        given, vocab = findings.answers, self.leaks.vocab
+        vocab = self.leaks.vocab
 
         def describe(k: int, violation: AuditViolation) -> Found:
-            answer = int(given[k])
+            answer = int(findings.answers[k])
             problem = VIOLATIONS[violation][1].format(
                 answer=vocab.answer_names.get(answer), pair=self.hop.words, why=WHY.get(answer)
             )
@@ -313,8 +319,8 @@ class _HopCheck:
         holds, shown = pool.holding(self.hop.target)[used], SPLITS[split].shown
         if shown in ("never", "always"):
             is_wrong, what = (holds, "shows") if shown == "never" else (~holds, "lacks")
-            problem, indices = f"an image of {split} {what}", pool.indices[used[is_wrong]]
-            self._fault_scenes(LeakKind.PAIR, pool, indices, problem, self.hop.words)
+            indices = pool.indices[used[is_wrong]]
+            self._fault_scenes(LeakKind.PAIR, pool, indices, f"an image of {split} {what}", self.hop.words)
         return int(holds.sum())
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
@@ -322,21 +328,23 @@ class _HopCheck:
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
-            in_a, in_b = self.leaks.pools[splits[a].pool], self.leaks.pools[splits[b].pool]
-            twins = np.asarray(self.leaks.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
+            pool_a, pool_b = (self.leaks.pools[splits[name].pool] for name in (a, b))
+            twins = np.asarray(self.leaks.pools.twins(pool_a.name, pool_b.name), np.int64).reshape(-1, 2)
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
-            for mine, theirs in twins[both].tolist():
-                problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self._fault_scenes(LeakKind.SHARED, in_b, in_b.indices[[theirs]], problem, value)
+            for row_a, row_b in twins[both].tolist():
+                problem = f"an image of {b} is also in {a}"
+                value = f"{pool_a.name}[{pool_a.indices[row_a]}]"
+                self._fault_scenes(LeakKind.SHARED, pool_b, pool_b.indices[[row_b]], problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
         """Adds a violation for each used scene without an image, in each form that the pool has."""
-        check, packed = self.results[LeakKind.DISAGREEMENT], self.layout.images_h5(pool.name)
+        check = self.results[LeakKind.DISAGREEMENT]
+        packed = self.layout.images_h5(pool.name)
         stored = {path.name for path in images_of(self.layout.images(pool.name), pool.name).values()}
         for row in rows.tolist() if stored else ():
-            if pool.filenames[row] not in stored:
-                place, name = f"images/{pool.name}", pool.filenames[row]
-                check.fault(place, int(pool.indices[row]), "no such image", name)
+            name = pool.filenames[row]
+            if name not in stored:
+                check.fault(f"images/{pool.name}", int(pool.indices[row]), "no such image", name)
         if packed.is_file():
             for index in np.setdiff1d(pool.indices[rows], images_in(packed)).tolist():
                 check.fault(self.layout.relative(packed), index, "no such image", index)

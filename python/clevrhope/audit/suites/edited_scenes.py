@@ -202,7 +202,7 @@ def _different_objects(edited: EditedScene, expected: Sequence[Mapping[str, Any]
         free: Sequence[str] = _SEEN if edited.kind in RENDERED else ()
         if edited.kind == "edit" and number == edit["object"] and edit["type"] in ("size", "shape"):
             free = _OF_VALUES
-        for key in wanted.keys() | thing.keys():
+        for key in sorted(wanted.keys() | thing.keys()):
             if key not in free and wanted.get(key) != thing.get(key):
                 yield f"objects[{number}].{key} is not {wanted.get(key)}, as in its source", thing.get(key)
         if edited.kind == "removal" and thing["visible_pixels"] < wanted["visible_pixels"]:
