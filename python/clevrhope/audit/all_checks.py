@@ -51,23 +51,22 @@ def _n_images(folder: AuditFolder) -> int:
     return sum(int(pool["images"]) for pool in folder.manifest.pools.values())
 
 
+def _n_splits(folder: AuditFolder) -> int:
+    return len(folder.splits)
+
+
 def _n_annotated(folder: AuditFolder) -> int:
     return _n_images(folder) if folder.manifest.config.get("passes") else 0
 
 
 CHECKSUMS = AuditStage(
-    "Comparing checksums",
-    "files",
-    lambda folder: len(folder.manifest.files),
-    check_files,
-    ("files",),
-    needs=(),
+    "Comparing checksums", "files", lambda folder: len(folder.manifest.files), check_files, ("files",), ()
 )
 """The one stage that needs no file to be readable."""
 
 STAGES = (
     CHECKSUMS,
-    AuditStage("Counting", "splits", lambda folder: len(folder.splits), check_counts, ("counts",), PAIRS),
+    AuditStage("Counting", "splits", _n_splits, check_counts, ("counts",), PAIRS),
     AuditStage(
         "Comparing scenes",
         "pools",
@@ -75,13 +74,7 @@ STAGES = (
         check_scenes,
         ("twin scenes", "relationships", "train and test"),
     ),
-    AuditStage(
-        "Comparing splits",
-        "splits",
-        lambda folder: len(folder.splits),
-        check_object_counts,
-        ("numbers of objects",),
-    ),
+    AuditStage("Comparing splits", "splits", _n_splits, check_object_counts, ("numbers of objects",)),
     AuditStage(
         "Looking at CLEVR's scenes",
         "scenes",
@@ -90,11 +83,7 @@ STAGES = (
         ("scenes from CLEVR",),
     ),
     AuditStage(
-        "Looking at objects",
-        "scenes",
-        lambda folder: MOST_SCENES,
-        check_visibility,
-        ("visible objects",),
+        "Looking at objects", "scenes", lambda folder: MOST_SCENES, check_visibility, ("visible objects",)
     ),
     AuditStage(
         "Parsing texts into programs",
@@ -134,12 +123,7 @@ STAGES = (
     ),
     AuditStage("Looking at images", "images", _n_images, check_images, ("images",), (*QUESTIONS, "images")),
     AuditStage(
-        "Looking at annotations",
-        "images",
-        _n_annotated,
-        check_passes,
-        ("passes",),
-        (*QUESTIONS, "passes"),
+        "Looking at annotations", "images", _n_annotated, check_passes, ("passes",), (*QUESTIONS, "passes")
     ),
 )
 

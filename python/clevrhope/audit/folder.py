@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.json_agreement import Families, family_places
-from clevrhope.audit.templates import TemplateFiles, find_templates
+from clevrhope.audit.templates import find_templates
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
@@ -28,7 +28,6 @@ from clevrhope.dataset.split_files import AddedPairs, PairArrays, SetArrays, Spl
 from clevrhope.dataset.suite_pools import VISUAL, SuitePool
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import ANY, COUNT, Fields, Form, ListOf, check_form
-from clevrhope.scenes import World
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -163,6 +162,8 @@ class AuditFolder:
         all_added: the train sets with questions of suites.
         files, splits, sets, pairs, added: those of them that can be read, with their scenes, as far as is
             known; and pairs only with the split that they are made from.
+        world: the world of the scenes.
+        templates: the templates of the questions.
         left_out: files that cannot be read, without which the checks continue.
     """
 
@@ -170,13 +171,13 @@ class AuditFolder:
         """Opens a dataset, with its own templates and properties if they are not the package's.
 
         Raises:
-            DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
+            DatasetError: there is no dataset, it is not finished, its manifest is incomplete, or it has other
+                templates or properties.
         """
         self._folder = folder = Folder.open(root)
         self.layout, self.manifest = folder.layout, folder.manifest
         if not self.manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
-        self._templates, self._properties = templates, properties
         self.vocab: Vocab = read_vocab(self.layout.vocab)
         self.attribute_types = folder.attribute_types
         by_name = {name: self._hop(name) for name in (*self.manifest.splits, *self.manifest.covr)}
@@ -195,6 +196,8 @@ class AuditFolder:
         self.all_added = tuple(_pair_files(folder, self.all_splits, added=True))
         self.left_out: list[str] = []
         self._find_readable()
+        self.world = folder.world(properties)
+        self.templates = find_templates(folder, self.world, templates, self._fingerprints())
 
     def _hop(self, name: str) -> Hop:
         try:
@@ -290,16 +293,6 @@ class AuditFolder:
         batch = SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
         return object_ids(self.world, batch)
 
-    @cached_property
-    def world(self) -> World:
-        """The world of the scenes; raises the errors of `Folder.world`."""
-        return self._folder.world(self._properties)
-
-    @cached_property
-    def templates(self) -> TemplateFiles:
-        """The templates of the questions; raises the errors of `find_templates`."""
-        return find_templates(self._folder, self.world, self._templates, self._fingerprints())
-
     def _fingerprints(self) -> Iterator[str]:
         """The fingerprints of the suites' files."""
         for file in self.all_pairs:
@@ -307,14 +300,9 @@ class AuditFolder:
                 yield arrays.fingerprint
 
     @cached_property
-    def words(self) -> Mapping[str, Sequence[str]]:
-        """The words for attribute values."""
-        return self.templates.words
-
-    @cached_property
     def families(self) -> Families:
         """The file and number of each question family."""
-        return family_places(self.templates.files())
+        return family_places(self.templates.files)
 
 
 def _question_files(

@@ -120,7 +120,7 @@ Results = Mapping[str, CheckResult]
 
 def new_results(names: Iterable[str], constraints: Mapping[str, Any] = MappingProxyType({})) -> Results:
     """Results of these checks with nothing checked yet; `constraints` are those of the folder's scenes."""
-    rows = {name: _check_rows()[name] for name in names}
+    rows = {name: check_rows()[name] for name in names}
     return {
         name: CheckResult(name, row["unit"], row["proves"].format_map(constraints))
         for name, row in rows.items()
@@ -128,7 +128,8 @@ def new_results(names: Iterable[str], constraints: Mapping[str, Any] = MappingPr
 
 
 @cache
-def _check_rows() -> Mapping[str, Mapping[str, str]]:
+def check_rows() -> Mapping[str, Mapping[str, str]]:
+    """The unit of each check, and what it proves, in the order of the report."""
     return tomllib.loads((files(__package__) / "checks.toml").read_text(encoding="utf-8"))
 
 

@@ -35,7 +35,6 @@ def audit(
             of the dataset that are missing or cannot be read.
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
-    opened.templates.files()  # fails here, before any long check begins
     if against is not None:
         check_clevr_folder(against)
     shown = progress or Silent()

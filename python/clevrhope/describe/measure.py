@@ -34,7 +34,6 @@ Pair: TypeAlias = tuple[Value, Value]
 """Two values of two attributes, sorted."""
 
 _WORD = re.compile(r"[^\s;,?.]+")
-_SCENES_A_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -71,39 +70,22 @@ class SceneCounts:
         Raises:
             DatasetError: an image has no scene.
         """
-        at = self.rows(images)
-        known = at < len(self.indices)
-        known[known] = self.indices[at[known]] == images[known]
-        if not known.all():
-            raise DatasetError(f"no scene has index {images[~known][0]}, though questions ask about it")
-        chosen = np.zeros(len(self.indices), dtype=bool)
-        chosen[at] = True
-        n_objects = self.n_objects
-        found = np.bincount(self.looks[np.repeat(chosen, n_objects)], minlength=len(self.combinations))
+        is_known = np.isin(images, self.indices)
+        if not is_known.all():
+            raise DatasetError(f"no scene has index {images[~is_known][0]}, though questions ask about it")
+        lengths, places = _object_places(self.starts, self.rows(images))
+        looks = self.looks[places]
+        image_of = np.repeat(np.arange(len(images)), lengths)  # of each of these objects
         values: Counter[Value] = Counter()
         pairs: Counter[Pair] = Counter()
-        for combination, n in zip(self.combinations, found.tolist(), strict=True):
-            if not n:
-                continue
-            for value in combination:
-                values[value] += n
-            for pair in combinations(combination, 2):
-                pairs[pair] += n
-        images_with = self._images_with(sorted(pairs), np.flatnonzero(chosen))
-        return counted(n_objects[chosen]), _sorted(values), _sorted(pairs), images_with
-
-    def _images_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
-        has = np.array(
-            [[set(pair) <= set(look) for pair in pairs] for look in self.combinations], dtype=np.float32
-        ).reshape(len(self.combinations), len(pairs))
-        n_images = np.zeros(len(pairs), dtype=np.int64)
-        for begin in range(0, len(rows), _SCENES_A_BLOCK):
-            block = rows[begin : begin + _SCENES_A_BLOCK]
-            shown = np.zeros((len(block), len(self.combinations)), dtype=np.float32)
-            lengths, places = _object_places(self.starts, block)
-            shown[np.repeat(np.arange(len(block)), lengths), self.looks[places]] = 1
-            n_images += (shown @ has > 0).sum(axis=0)
-        return {pair: int(n) for pair, n in zip(pairs, n_images, strict=True)}
+        for number, n in counted(looks).items():
+            values.update(dict.fromkeys(self.combinations[number], n))
+            pairs.update(dict.fromkeys(combinations(self.combinations[number], 2), n))
+        images_with = {}
+        for pair in pairs:
+            has_pair = np.array([set(pair) <= set(look) for look in self.combinations])
+            images_with[pair] = len(np.unique(image_of[has_pair[looks]]))
+        return counted(lengths), _sorted(values), _sorted(pairs), images_with
 
 
 class QuestionTally:

@@ -53,7 +53,7 @@ Digests = npt.NDArray[np.uint64]
 def check_text(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Reads every question of every split."""
     templates = folder.templates
-    reader = text_reader(folder.vocab, templates.files(), templates.synonyms)
+    reader = text_reader(folder.vocab, templates.files, templates.synonyms)
     n_several = n_ambiguous = 0
     for split in [file for file in folder.files if file.kind is not SETS]:
         with split.open() as arrays:

@@ -50,14 +50,12 @@ _ROWS_AT_ONCE = 65_536
 
 def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Looks for leaks in each sub-dataset, and compares its question files with HDF5."""
-    leaks = LeakCheck(folder.layout.root, words=folder.words, audited=folder)
+    leaks = LeakCheck(folder.layout.root, words=folder.templates.words, audited=folder)
     n_described = 0
     for hop in folder.hops:
-        readable = [split.name for split in folder.splits if split.hop == hop]
-        if readable:
-            report = leaks.check(hop, splits=readable, results=results)
-            never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
-            n_described += sum(each.n_described for each in never)
+        if any(split.hop == hop for split in folder.splits):
+            counts = leaks.check(hop, results=results).splits
+            n_described += sum(each.n_described for each in counts if SPLITS[each.split].asked == "never")
         advance(1)
     pair = results[LeakKind.PAIR]
     files = results[LeakKind.DISAGREEMENT]
@@ -139,7 +137,9 @@ class LeakCheck:
         Raises:
             DatasetError: the vocabulary cannot be read.
         """
-        self.layout, self.words, self.audited = Layout(folder), words, audited
+        self.layout = Layout(folder)
+        self.words = words
+        self.audited = audited
         self.vocab = read_vocab(self.layout.vocab)
         manifest = read_plainly(self.layout.manifest)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
@@ -152,15 +152,13 @@ class LeakCheck:
         self,
         hop: Hop,
         *,
-        splits: Sequence[str] | None = None,
         images: bool = False,
         results: Results | None = None,
     ) -> LeakReport:
-        """Checks one sub-dataset.
+        """Checks the splits of one sub-dataset, or in an audit those that can be read.
 
         Args:
             hop: The pair.
-            splits: Splits that must exist; None for those whose files exist.
             images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
             results: Of an audit, to which what is found is added; None for new ones.
 
@@ -168,14 +166,17 @@ class LeakCheck:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
         results = {kind: CheckResult(kind) for kind in LeakKind} if results is None else results
-        return _HopCheck(self, hop, results).run(splits, images=images)
+        return _HopCheck(self, hop, results).run(images=images)
 
 
 class _HopCheck:
     """The check of one sub-dataset."""
 
     def __init__(self, leaks: LeakCheck, hop: Hop, results: Results) -> None:
-        self.leaks, self.layout, self.hop, self.results = leaks, leaks.layout, hop, results
+        self.leaks = leaks
+        self.layout = leaks.layout
+        self.hop = hop
+        self.results = results
         try:
             by_chains, self.by_descriptions = (
                 question_reader(
@@ -188,9 +189,10 @@ class _HopCheck:
         self.reader = by_chains if leaks.strictness == "chain" else self.by_descriptions
         self.palette = PaletteCheck(self.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words)
 
-    def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
-        if names is None:
-            names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
+    def run(self, *, images: bool) -> LeakReport:
+        names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
+        if self.leaks.audited:
+            names = [split.name for split in self.leaks.audited.splits if split.hop == self.hop]
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:

@@ -94,7 +94,7 @@ class _SetChecks:
                 program_tokens=by_number(vocab.functions),
                 answers=by_number(vocab.answers),
                 held_out=list(hop.target),
-                words=known_words(vocab, self._folder.words, hop.target),
+                words=known_words(vocab, self._folder.templates.words, hop.target),
             )
         except VocabularyError as error:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error

@@ -54,7 +54,7 @@ class SuitePairs:
         self.source = source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
-        self.reader = question_reader(vocab, place.hop.target, folder.words, vocabulary_of(vocab))
+        self.reader = question_reader(vocab, place.hop.target, folder.templates.words, vocabulary_of(vocab))
         self.counted: Counter[str] = Counter()
         self.notes: list[tuple[str, str]] = []
         self.n = n = len(arrays) // 2
@@ -114,7 +114,7 @@ class SuitePairs:
     def palette(self) -> PaletteCheck:
         """The combinations of values that questions may ask for."""
         manifest, palettes = self.folder.layout.manifest, self.folder.manifest.palettes
-        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.words)
+        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.templates.words)
 
     @cached_property
     def kinds(self) -> Mapping[int, str]:
