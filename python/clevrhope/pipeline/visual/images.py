@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +80,12 @@ class ImagePlan:
             images += [Planned(visual_index(question.row, kind), kind, question) for kind in kinds]
         return cls(pool, tuple(images), copies)
 
-    def blocks(self) -> Iterator[list[Planned]]:
-        """The images in order, with those of a question together."""
-        rows = [list(images) for _, images in groupby(self.images, key=lambda each: each.question.row)]
-        for begin in range(0, len(rows), QUESTIONS_AT_ONCE):
-            yield [each for images in rows[begin : begin + QUESTIONS_AT_ONCE] for each in images]
+
+def _blocks(images: Sequence[Planned]) -> Iterator[list[Planned]]:
+    """Images in order, with those of a question together."""
+    of_questions = groupby(images, key=lambda each: each.question.row)
+    while block := [each for _, mine in islice(of_questions, QUESTIONS_AT_ONCE) for each in mine]:
+        yield block
 
 
 class VisualImages:
@@ -106,7 +107,7 @@ class VisualImages:
             DatasetError: an edited scene breaks a constraint of the world.
         """
         found: dict[int, bytes] = {}
-        for block in self._plan.blocks():
+        for block in _blocks(self._plan.images):
             scenes, places = self._sources(block)
             edited, is_made = edit_scenes(
                 self._reading.world,
@@ -163,11 +164,8 @@ class VisualImages:
     def _sigma_px(self, kind: str) -> float:
         return SIGMAS[kind] * self._size[1]
 
-    def is_up_to_date(self, rows: Mapping[int, bytes]) -> bool:
-        """Whether the scene files contain exactly these rows."""
-        return self._rows_there() == rows
-
-    def _rows_there(self) -> dict[int, bytes]:
+    def rows_there(self) -> dict[int, bytes]:
+        """The rows in the scene files, by index; none of a file that is damaged."""
         found: dict[int, bytes] = {}
         for path in self._layout.scene_files(self._plan.pool):
             with suppress(DatasetError):  # a damaged file is written again
@@ -178,7 +176,7 @@ class VisualImages:
 
     def write_scenes(self, rows: Mapping[int, bytes]) -> None:
         """Makes the scene files contain these rows, after removing images of scenes that change."""
-        pool, before = self._plan.pool, self._rows_there()
+        pool, before = self._plan.pool, self.rows_there()
         as_png = png_indices(self._layout.images(pool), pool) if self._keeps_png else ()
         there = {int(i) for each in (as_png, stored_images(self._waiting), images_in(self._h5)) for i in each}
         changed = [index for index in sorted(there) if before.get(index) != rows.get(index)]
@@ -240,33 +238,31 @@ class VisualImages:
         return found
 
     def _edit(self, missing: Sequence[Planned], write: WriteImage, advance: Advance) -> None:
-        def tasks() -> Iterator[tuple[list[Planned], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
-            blocks = ImagePlan(self._plan.pool, tuple(missing), {}).blocks()
-            for block in blocks:
+        """Writes copies and edits of pixels."""
+
+        def tasks() -> Iterator[tuple[Planned, ImageArray, npt.NDArray[np.uint8]]]:
+            for block in _blocks(missing):
                 scenes, places = self._sources(block)
                 rasters = object_ids(self._reading.world, scenes)
-                of_image = dict(zip([each.index for each in block], places.tolist(), strict=True))
-                for _, images in groupby(block, key=lambda each: each.question.row):
-                    mine = list(images)
-                    source = self._images.pixels(mine[0].question.scene)
-                    yield mine, source, rasters[of_image[mine[0].index]]
+                with_places = zip(block, places.tolist(), strict=True)
+                for scene, images in groupby(with_places, key=lambda each: each[0].question.scene):
+                    source = self._images.pixels(scene)
+                    for planned, place in images:
+                        yield planned, source, rasters[place]
 
-        def edit_question(task: tuple[list[Planned], ImageArray, npt.NDArray[np.uint8]]) -> int:
-            """Writes some images of one question; returns their number."""
-            images, source, raster = task
-            for each in images:
-                image = source
-                if each.kind != COPY:
-                    image = self._edited(each.kind, source, raster, each.question.kept)
-                write(self._path(each.index), image)
-            return len(images)
+        def edit(task: tuple[Planned, ImageArray, npt.NDArray[np.uint8]]) -> None:
+            planned, source, raster = task
+            image = self._edited(planned.kind, source, raster, planned.question.kept)
+            write(self._path(planned.index), image)
 
-        for n in map_in_threads(edit_question, tasks(), threads=None):
-            advance(n)
+        for _ in map_in_threads(edit, tasks(), threads=None):
+            advance(1)
 
     def _edited(
         self, kind: str, image: npt.NDArray[np.uint8], raster: npt.NDArray[np.uint8], kept: int
     ) -> npt.NDArray[np.uint8]:
+        if kind == COPY:
+            return image
         mask = mask_at(raster, kept_objects(kept), self._size)
         if kind == "crop":
             return cropped(image, crop_box(mask), rgb=self._rgb)
