@@ -296,14 +296,6 @@ def relation_of(function: str) -> str:
     return function.replace("_", " ") if function.startswith("same_") else ""
 
 
-def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
-    """The number of distinct images in the lists, and of those that are in two lists or more."""
-    if not used:
-        return 0, 0
-    _, counts = np.unique(np.concatenate(used), return_counts=True)
-    return len(counts), int((counts > 1).sum())
-
-
 def counted(numbers: npt.NDArray[np.integer[Any]]) -> dict[int, int]:
     """The number of occurrences of each integer that occurs, in ascending order."""
     values, counts = np.unique(numbers, return_counts=True)
