@@ -106,7 +106,7 @@ class VisualImages:
         Raises:
             DatasetError: an edited scene breaks a constraint of the world.
         """
-        found: dict[int, bytes] = {}
+        rows: dict[int, bytes] = {}
         for block in _blocks(self._plan.images):
             scenes, places = self._sources(block)
             edited, is_made = edit_scenes(
@@ -125,10 +125,10 @@ class VisualImages:
                     "constraints; build the dataset again"
                 )
             rasters = object_ids(self._reading.world, scenes)
-            for each, row, place in zip(block, edited.json_rows(), places.tolist(), strict=True):
-                said = self._record(each, rasters[place])
-                found[each.index] = row[:-1] + f', "{EDIT}": {json.dumps(said)}}}'.encode()
-        return found
+            for planned, row, place in zip(block, edited.json_rows(), places.tolist(), strict=True):
+                edit = self._record(planned, rasters[place])
+                rows[planned.index] = row[:-1] + f', "{EDIT}": {json.dumps(edit)}}}'.encode()
+        return rows
 
     def _sources(self, block: Sequence[Planned]) -> tuple[SceneBatch, npt.NDArray[np.uint32]]:
         """The scenes from which images are made, and the position of each image's scene among them."""
@@ -139,40 +139,40 @@ class VisualImages:
     def _record(self, planned: Planned, raster: npt.NDArray[np.uint8]) -> dict[str, Any]:
         """What a scene records about its source and its edit."""
         question = planned.question
-        of = {
+        edit: dict[str, Any] = {
             "kind": planned.kind,
             "source": image_filename(self._reading.pool, question.scene),
             "source_index": question.scene,
         }
         if planned.kind == COPY:
-            return of
-        of["question_index"] = question.row
+            return edit
+        edit["question_index"] = question.row
         if planned.kind == "edit":
             object_number, kind, value = question.change
             types = self._reading.world.attribute_types
-            return {**of, "object": object_number, "type": types[kind][0], "value": types[kind][1][value]}
+            return {**edit, "object": object_number, "type": types[kind][0], "value": types[kind][1][value]}
         objects = kept_objects(question.kept)
-        of["objects"] = objects
+        edit["objects"] = objects
         if planned.kind in SIGMAS:
-            of["sigma_px"] = self._sigma_px(planned.kind)
+            edit["sigma_px"] = self._sigma_px(planned.kind)
         if planned.kind in ("fill", "crop"):
-            of["rgb"] = list(self._rgb)
+            edit["rgb"] = list(self._rgb)
         if planned.kind == "crop":
-            of["box"] = list(crop_box(mask_at(raster, objects, self._size)))
-        return of
+            edit["box"] = list(crop_box(mask_at(raster, objects, self._size)))
+        return edit
 
     def _sigma_px(self, kind: str) -> float:
         return SIGMAS[kind] * self._size[1]
 
     def rows_there(self) -> dict[int, bytes]:
         """The rows in the scene files, by index; none of a file that is damaged."""
-        found: dict[int, bytes] = {}
+        by_index: dict[int, bytes] = {}
         for path in self._layout.scene_files(self._plan.pool):
             with suppress(DatasetError):  # a damaged file is written again
                 indices = read_scene_indices(path).tolist()
                 rows = [row for _, row in read_numbered_rows(path)]
-                found.update(zip(indices, rows, strict=True))
-        return found
+                by_index.update(zip(indices, rows, strict=True))
+        return by_index
 
     def write_scenes(self, rows: Mapping[int, bytes]) -> None:
         """Makes the scene files contain these rows, after removing images of scenes that change."""
