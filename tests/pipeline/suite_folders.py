@@ -59,5 +59,5 @@ def own_suite(root: Path, *entries: dict[str, Any]) -> Path:
     """Writes a suite of one's own, called mine, below a folder; returns its folder."""
     own = root / "mine"
     own.mkdir(exist_ok=True)
-    (own / "tests.json").write_text(json.dumps(entries))
+    (own / "mine.json").write_text(json.dumps(entries))
     return own
