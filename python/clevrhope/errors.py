@@ -80,7 +80,7 @@ class PredictionsError(ClevrhopeError, ValueError):
 def listed(names: Sequence[object], *, most: int) -> str:
     """The first few names, separated by commas, and how many more there are."""
     named = ", ".join(map(str, names[:most]))
-    return f"{named} and {len(names) - most} more" if len(names) > most else named
+    return f"{named} and {len(names) - most:,} more" if len(names) > most else named
 
 
 def shown(value: object) -> str:

@@ -1,6 +1,5 @@
 """Small datasets that tests of the audit spoil: each is built once, and copied for each fault."""
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -59,5 +58,4 @@ def paired(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def spoilt_suites(paired: Path, tmp_path: Path) -> SpoiltSuite:
     """A copy of it to be spoilt."""
-    shutil.copytree(paired, tmp_path / "spoilt")
-    return SpoiltSuite(tmp_path / "spoilt")
+    return SpoiltSuite.copy(paired, tmp_path / "spoilt")

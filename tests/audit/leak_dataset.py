@@ -12,6 +12,7 @@ import numpy as np
 
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import LeakReport
+from clevrhope.dataset.vocab import Vocab, make_vocab, write_vocab
 from clevrhope.splits.hops import Hop
 
 HOP = Hop("rubber_cylinder", (("material", "rubber"), ("shape", "cylinder")), 6)
@@ -30,7 +31,6 @@ VALUES = {
 }
 # As in a real folder, the vocabulary has all values of the world, asked for or not.
 VALUE_TOKENS = {f"filter_{kind}[{value}]" for kind, values in VALUES.items() for value in values.split()}
-SPECIAL = ("<NULL>", "<START>", "<END>", "<UNK>")
 Row = dict[str, Any]
 
 
@@ -88,10 +88,7 @@ class Dataset:
         for pool, rows in self.scenes.items():
             write_json(root / "scenes" / pool / "0000.json", {"info": {}, "scenes": rows})
             (root / "images" / pool).mkdir(parents=True)
-            names = [
-                row["image_filename"] for row in rows if row["image_filename"] not in self.images_left_out
-            ]
-            for name in names:
+            for name in {row["image_filename"] for row in rows}.difference(self.images_left_out):
                 (root / "images" / pool / name).write_bytes(b"")
         for split, rows in self.questions.items():
             folder = root / "hops" / HOP.name
@@ -102,26 +99,24 @@ class Dataset:
                 file.attrs.update({"hop": HOP.name, "split": split, "pool": POOLS[split]})
                 for name, values in arrays.items():
                     file[name] = np.array(values, dtype=np.int32)
-        write_json(root / "vocab.json", vocab)
+        write_vocab(root / "vocab.json", vocab)
         names = sorted(
             f"images/{pool}/{row['image_filename']}" for pool, rows in self.scenes.items() for row in rows
         )
         sums = {name: {"bytes": 0, "sha256": "same" if self.same_bytes else name} for name in names}
         write_json(root / "manifest.json", {"files": sums, "questions": {"strictness": self.strictness}})
 
-    def vocab(self) -> dict[str, dict[str, int]]:
+    def vocab(self) -> Vocab:
         rows = [row for rows in self.questions.values() for row in rows]
-        lists = {
-            "question_token_to_idx": {token for row in rows for token in tokens(row["question"])},
-            "program_token_to_idx": {token for row in rows for token in prefix(row["program"])}
-            | VALUE_TOKENS,
-            "answer_token_to_idx": {row["answer"] for row in rows} | {str(n) for n in range(11)} | {"maybe"},
-        }
-        return {name: {t: i for i, t in enumerate([*SPECIAL, *sorted(each)])} for name, each in lists.items()}
+        return make_vocab(
+            {token for row in rows for token in tokens(row["question"])},
+            VALUE_TOKENS.union(*(prefix(row["program"]) for row in rows)),
+            {*(row["answer"] for row in rows), *map(str, range(11)), "maybe"},
+        )
 
     @staticmethod
-    def arrays(rows: list[Row], vocab: dict[str, dict[str, int]]) -> dict[str, Any]:
-        words, functions = vocab["question_token_to_idx"], vocab["program_token_to_idx"]
+    def arrays(rows: list[Row], vocab: Vocab) -> dict[str, Any]:
+        words, functions = vocab.question_token_to_idx, vocab.program_token_to_idx
         questions = [[1, *(words[t] for t in tokens(row["question"])), 2] for row in rows]
         programs = [[1, *(functions[t] for t in prefix(row["program"])), 2] for row in rows]
         return {
@@ -129,7 +124,7 @@ class Dataset:
             "question_lengths": [len(each) for each in questions],
             "programs": [each + [0] * (30 - len(each)) for each in programs],
             "program_lengths": [len(each) for each in programs],
-            "answers": [vocab["answer_token_to_idx"][row["answer"]] for row in rows],
+            "answers": [vocab.answer_token_to_idx[row["answer"]] for row in rows],
             "image_idxs": [row["image_index"] for row in rows],
             "orig_idxs": list(range(len(rows))),
             "question_families": [row["question_family_index"] for row in rows],

@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import h5py
 import numpy as np
 
 from clevrhope.audit import CheckResult, Report, audit
-from clevrhope.audit.all_checks import BESIDE_CLEVR, STAGES
+from clevrhope.audit.all_checks import STAGES
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 from wording import check_words
@@ -32,9 +32,8 @@ def put(name: str, place: Any, value: Any) -> Change:
 
 TRAIN = "hops/rubber_cylinder/train.h5"
 
-LINES = {stage.title: [row.name for row in stage.rows] for stage in STAGES}
+LINES = {stage.title: list(stage.checks) for stage in STAGES}
 SUITES, SETS = LINES["Reading pairs of suites"], LINES["Reading questions over several images"]
-OF_CLEVR = [line.name for line in BESIDE_CLEVR]
 
 
 def failed(report: Report) -> dict[str, CheckResult]:
@@ -61,9 +60,8 @@ class Spoilt:
     root: Path
 
     @classmethod
-    def copy(cls, clean: Path, to: Path) -> "Spoilt":
-        shutil.copytree(clean, to)
-        return cls(to)
+    def copy(cls, clean: Path, to: Path) -> Self:
+        return cls(Path(shutil.copytree(clean, to)))
 
     def path(self, name: str) -> Path:
         return self.root / name
@@ -155,3 +153,7 @@ class Spoilt:
         questions = self.column(split, "questions")
         rows, places = np.nonzero(questions == self.word(word))
         return int(rows[0]), int(places[0])
+
+
+Plant = Callable[[Spoilt], Any]
+"""A function that plants a fault."""

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import h5py
 import pytest
-from spoiling import Row, Spoilt
+from spoiling import Plant, Row, Spoilt, put
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
@@ -16,7 +17,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Request, build
 from clevrhope.runtime import assets
-from wording import refused
+from wording import check_words, refused
 
 Capture = pytest.CaptureFixture[str]
 
@@ -48,7 +49,7 @@ def test_json_is_one_object_on_standard_output(clean: Path, capsys: Capture) -> 
 
 def test_a_fault_is_named_and_the_command_fails(spoilt: Spoilt, capsys: Capture) -> None:
     row, place = spoilt.first_row_with("train", "red")
-    spoilt.arrays("train", lambda each: each["questions"].__setitem__((row, place), spoilt.word("blue")))
+    spoilt.arrays("train", put("questions", (row, place), spoilt.word("blue")))
     assert run_command(["audit", str(spoilt.root), "--quiet"]) == 1
     out = capsys.readouterr().out
     text = spoilt.text("train", row)
@@ -67,53 +68,82 @@ def test_a_fault_is_named_and_the_command_fails(spoilt: Spoilt, capsys: Capture)
     }
 
 
-def unreadable(folder: Path, capsys: Capture) -> tuple[list[str], dict[str, str]]:
-    """The files that cannot be read, and by check how it went."""
-    assert run_command(["audit", str(folder), "--quiet"]) == 1
-    out, err = capsys.readouterr()
-    assert err == ""
-    assert "readable failed. It checks that every file is there" in out
-    assert run_command(["audit", str(folder), "--quiet", "--json"]) == 1
-    report = json.loads(capsys.readouterr().out)
-    (check,) = (each for each in report["checks"] if each["name"] == "readable")
-    return [fault["file"] for fault in check["first"]], {
-        each["name"]: each["result"] for each in report["checks"]
-    }
+def cut_off(keep: float) -> Plant:
+    def plant(data: Spoilt) -> None:
+        for name in (
+            "hops/metal_cube/train.h5",
+            "hops/rubber_cylinder/complex_iid.h5",
+            "hops/rubber_cylinder/train_questions.json",
+            "scenes/test_iid/0000.json",
+        ):
+            whole = data.path(name).read_bytes()
+            data.path(name).write_bytes(whole[: int(keep * len(whole))])
+
+    return plant
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("keep", [0.9, 0.3, 0.0])
-def test_truncated_files_are_all_named(spoilt: Spoilt, keep: float, capsys: Capture) -> None:
-    names = [
-        "hops/metal_cube/train.h5",
-        "hops/rubber_cylinder/complex_iid.h5",
-        "hops/rubber_cylinder/train_questions.json",
-        "scenes/test_iid/0000.json",
-    ]
-    for name in names:
-        whole = spoilt.path(name).read_bytes()
-        spoilt.path(name).write_bytes(whole[: int(keep * len(whole))])
-    files, results = unreadable(spoilt.root, capsys)
-    assert files == names
-    assert results["files"] == "failed"
-    for needs_them in ("counts", "twin scenes", "text", "programs"):
-        assert results[needs_them] == "in part"
-
-
-@pytest.mark.slow
-def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: Capture) -> None:
-    import h5py
-
-    path = spoilt.h5("train")
+def damaged_block(data: Spoilt) -> None:
+    path = data.h5("train")
     with h5py.File(path) as file:
         block = file["questions"].id.get_chunk_info(0)
     content = bytearray(path.read_bytes())
     content[block.byte_offset : block.byte_offset + block.size] = bytes(block.size)
     path.write_bytes(content)
-    spoilt.sign()
-    files, results = unreadable(spoilt.root, capsys)
-    assert files == ["hops/rubber_cylinder/train.h5"]
-    assert (results["files"], results["text"]) == ("passed", "in part")
+    data.sign()
+
+
+def fault_beside(data: Spoilt) -> None:
+    data.h5("train", "metal_cube").write_bytes(b"")
+    row, place = data.first_row_with("train", "red")
+    data.arrays("train", put("questions", (row, place), data.word("blue")))
+
+
+def no_split(data: Spoilt) -> None:
+    for path in data.path("hops").glob("*/*.h5"):
+        path.write_bytes(path.read_bytes()[:3000])
+
+
+def broken_scene_file(data: Spoilt) -> None:
+    path = data.path("scenes/train/0000.json")
+    path.write_bytes(path.read_bytes().replace(b'"scenes"', b'"scenes', 1))
+    data.sign()
+
+
+def lost(name: str) -> Plant:
+    return lambda data: data.path(name).unlink()
+
+
+UNREADABLE: dict[str, Plant] = {
+    **{f"cut off at {keep}": cut_off(keep) for keep in (0.9, 0.3, 0.0)},
+    "damaged block": damaged_block,
+    "fault beside": fault_beside,
+    "no split": no_split,
+    "broken scene file": broken_scene_file,
+    "no HDF5": lost("hops/rubber_cylinder/train.h5"),
+    "no JSON": lost("hops/rubber_cylinder/train_questions.json"),
+    "no datasheet": lost("hops/rubber_cylinder/DATASHEET.md"),
+    "no scenes": lost("scenes/train/0000.json"),
+    "no page": lost("index.html"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_named_and_all_else_is_checked(
+    plant: Plant, spoilt: Spoilt, capsys: Capture
+) -> None:
+    plant(spoilt)
+    assert run_command(["audit", str(spoilt.root), "--quiet"]) == 1
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "readable failed. It checks that every file is there" in out
+    assert run_command(["audit", str(spoilt.root), "--quiet", "--json"]) == 1
+    checks = json.loads(capsys.readouterr().out)["checks"]
+    (readable,) = (each for each in checks if each["name"] == "readable")
+    went = {"not readable": [fault["file"] for fault in readable["first"]]}
+    for each in checks:
+        went.setdefault(each["result"], []).append(each["name"])
+    check_words("\n".join(f"{result}: {', '.join(names)}" for result, names in went.items()))
 
 
 def test_a_file_that_was_cut_off_is_told_in_plain_words(spoilt: Spoilt, capsys: Capture) -> None:
@@ -129,24 +159,6 @@ def test_a_file_that_was_cut_off_is_told_in_plain_words(spoilt: Spoilt, capsys: 
     for jargon in ("eof", "synchronously", "sblock", "signature"):
         assert jargon not in out
     assert "in part" in out
-
-
-@pytest.mark.slow
-def test_faults_beside_a_file_that_cannot_be_read_are_found(spoilt: Spoilt, capsys: Capture) -> None:
-    spoilt.h5("train", "metal_cube").write_bytes(b"")
-    row, place = spoilt.first_row_with("train", "red")
-    spoilt.arrays("train", lambda each: each["questions"].__setitem__((row, place), spoilt.word("blue")))
-    files, results = unreadable(spoilt.root, capsys)
-    assert files == ["hops/metal_cube/train.h5"]
-    assert (results["text"], results["programs"]) == ("failed", "in part")
-
-
-def test_nothing_is_done_where_no_split_can_be_read(spoilt: Spoilt, capsys: Capture) -> None:
-    for path in spoilt.path("hops").glob("*/*.h5"):
-        path.write_bytes(path.read_bytes()[:3000])
-    _, results = unreadable(spoilt.root, capsys)
-    assert {results.pop(name) for name in ("readable", "files")} == {"failed"}
-    assert set(results.values()) == {"not done"}
 
 
 @pytest.mark.parametrize("spoil", [lambda text: text[:1], lambda text: "", lambda text: "," + text])
@@ -210,23 +222,6 @@ def test_a_palette_alone_is_looked_at_and_nothing_is_passed_on_nothing(
     assert {name for name, each in checks.items() if each["result"] == "failed"} == {"palette"}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "hops/rubber_cylinder/train.h5",
-        "hops/rubber_cylinder/train_questions.json",
-        "hops/rubber_cylinder/DATASHEET.md",
-        "scenes/train/0000.json",
-        "index.html",
-    ],
-)
-@pytest.mark.slow
-def test_a_missing_file_is_named(spoilt: Spoilt, name: str, capsys: Capture) -> None:
-    spoilt.path(name).unlink()
-    files, _ = unreadable(spoilt.root, capsys)
-    assert name in files
-
-
 def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt) -> None:
     spoilt.path("vocab.json").unlink()
     with refused(DatasetError):
@@ -241,17 +236,6 @@ def test_what_is_no_dataset_is_said_in_one_sentence(tmp_path: Path, capsys: Capt
         out, err = capsys.readouterr()
         assert out == ""
         assert err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: Capture) -> None:
-    path = spoilt.path("scenes/train/0000.json")
-    content = path.read_bytes()
-    path.write_bytes(content.replace(b'"scenes"', b'"scenes', 1))
-    spoilt.sign()
-    files, results = unreadable(spoilt.root, capsys)
-    assert files == ["scenes/train/0000.json"]
-    assert (results["relationships"], results["counts"]) == ("in part", "passed")
 
 
 def test_other_templates_than_the_folders_are_refused(clean: Path, tmp_path: Path) -> None:

@@ -7,11 +7,9 @@ from typing import Any
 
 import h5py
 import pytest
-from spoiling import TRAIN, Row, Spoilt, check_faults, put
+from spoiling import TRAIN, Plant, Row, Spoilt, check_faults, put
 
 from clevrhope.audit import audit
-
-Plant = Callable[[Spoilt], Any]
 
 
 def spoils(change: Callable[..., None], *names: str) -> Callable[[Callable[[Spoilt, Any], None]], Plant]:

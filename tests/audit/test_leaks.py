@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leak_dataset import CYLINDER, HOP, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
+from leak_dataset import CYLINDER, RUBBER, Dataset, chain, clean, report_on, step, wrong_answer
 
 from clevrhope._core import AuditViolation
-from clevrhope.audit.leaks.report import VIOLATIONS, LeakKind
+from clevrhope.audit.leaks.report import VIOLATIONS
+from wording import check_words
 
 
 def test_a_clean_folder_passes(tmp_path: Path) -> None:
@@ -38,13 +39,14 @@ def test_questions_that_imply_the_pair_are_counted(tmp_path: Path) -> None:
     asked = "Is there a cylinder that has the same material as the rubber cube?"
     for _ in range(2):
         data.ask("train", 0, asked, "no", like_rubber)
-    same = [*chain(RUBBER, "filter_shape cube", "unique", "query_material")]
-    same += [
+    same = [
+        *chain(RUBBER, "filter_shape cube", "unique", "query_material"),
         step("scene", inputs=[]),
         step("filter_shape", "cylinder", inputs=[5]),
         step("unique", inputs=[6]),
+        step("query_material", inputs=[7]),
+        step("equal_material", inputs=[4, 8]),
     ]
-    same += [step("query_material", inputs=[7]), step("equal_material", inputs=[4, 8])]
     data.ask("complex_iid", 0, "Is the cylinder made of the same material as the rubber cube?", "no", same)
     report = report_on(data, tmp_path)
     assert report.ok, report.violations
@@ -52,13 +54,7 @@ def test_questions_that_imply_the_pair_are_counted(tmp_path: Path) -> None:
     assert ", 2 of train and 1 of complex_iid ask for a rubber cylinder." in report.checked()[5]
     data.strictness = "implied"
     strict = report_on(data, tmp_path / "strict")
-    problem = "asks for a rubber cylinder through likenesses"
-    questions = "hops/rubber_cylinder/{}_questions.json".format
-    assert [(each.file, each.index, each.problem) for each in strict.violations] == [
-        (questions("train"), 3, problem),
-        (questions("train"), 4, problem),
-        (questions("complex_iid"), 1, problem),
-    ]
+    check_words("\n".join(map(str, strict.violations)))
 
 
 def test_a_folder_that_implies_nothing_says_so(tmp_path: Path) -> None:
@@ -71,11 +67,7 @@ def test_a_folder_that_implies_nothing_says_so(tmp_path: Path) -> None:
 
 
 Plant = Callable[[Dataset], Any]
-FOLDER = f"hops/{HOP.name}/"
 MINIMAL = "minimal_material_shape"
-OF_MINIMAL = f"scenes/{MINIMAL}"
-IN_PROGRAM, IN_WORDS = (f"mentions rubber cylinder in its {what}" for what in ("program", "words"))
-NOT_IN_PROGRAM, NOT_IN_WORDS = (f"does not mention rubber cylinder in its {w}" for w in ("program", "words"))
 
 
 def in_scene(pool: str, scene: int, place: int, **values: object) -> Plant:
@@ -112,123 +104,60 @@ def shared_name(data: Dataset) -> None:
     data.scenes["test_iid"][0]["image_filename"] = data.questions["complex_iid"][0]["image_filename"] = name
 
 
-FAULTS: dict[str, tuple[Plant, LeakKind, str, int | None, str]] = {
-    "pair in a train image": (
-        in_scene("train", 1, 2, shape="cylinder"),
-        *(LeakKind.PAIR, "scenes/train", 3, "an image of train shows"),
+FAULTS: dict[str, Plant] = {
+    "pair in a train image": in_scene("train", 1, 2, shape="cylinder"),
+    "pair in an IID image": in_scene("test_iid", 0, 1, material="rubber"),
+    "pair in a program alone": in_question("train", 0, program=chain(RUBBER, CYLINDER, "count"), answer="0"),
+    "pair in a union": union_with_pair,
+    "pair in words": in_question("train", 1, question="What color is the matte cylinder?"),
+    "pair in the words of a union": in_question(
+        "train", 2, question="How many matte things are either red blocks or cylinders?"
     ),
-    "pair in an IID image": (
-        in_scene("test_iid", 0, 1, material="rubber"),
-        *(LeakKind.PAIR, "scenes/test_iid", 0, "an image of complex_iid shows"),
+    "pair in the words of minimal_iid": in_question(
+        "minimal_iid", 0, question="Is there any matte cylinder?"
     ),
-    "pair in a program alone": (
-        in_question("train", 0, program=chain(RUBBER, CYLINDER, "count"), answer="0"),
-        *(LeakKind.PAIR, "train_questions.json", 0, IN_PROGRAM),
+    "pair in an image of minimal_iid": in_question(
+        "minimal_iid", 0, image_index=0, image_filename=f"HOPE_{MINIMAL}_000000.png"
     ),
-    "pair in a union": (union_with_pair, LeakKind.PAIR, "train_questions.json", 2, IN_PROGRAM),
-    "pair in words": (
-        in_question("train", 1, question="What color is the matte cylinder?"),
-        *(LeakKind.PAIR, "train_questions.json", 1, IN_WORDS),
+    "no pair in an OOD image": in_scene("test_ood", 0, 0, material="metal"),
+    "no pair in an OOD program": in_question(
+        "complex_ood", 1, program=chain(CYLINDER, "unique", "query_color")
     ),
-    "pair in the words of a union": (
-        in_question("train", 2, question="How many matte things are either red blocks or cylinders?"),
-        *(LeakKind.PAIR, "train_questions.json", 2, IN_WORDS),
+    "no pair in OOD words": in_question(
+        "complex_ood", 1, question="There is a cylinder; what color is the matte thing?"
     ),
-    "pair in the words of minimal_iid": (
-        in_question("minimal_iid", 0, question="Is there any matte cylinder?"),
-        *(LeakKind.PAIR, "minimal_iid_questions.json", 0, IN_WORDS),
+    "no pair in the words of minimal_ood": in_question(
+        "minimal_ood", 2, question="Are there any rubber cubes?"
     ),
-    "pair in an image of minimal_iid": (
-        in_question("minimal_iid", 0, image_index=0, image_filename=f"HOPE_{MINIMAL}_000000.png"),
-        *(LeakKind.PAIR, OF_MINIMAL, 0, "an image of minimal_iid shows"),
+    "a group asked in other words": in_question("minimal_ood", 2, question="Is there any matte cylinder?"),
+    "two matches in a group": two_matches_in_a_group,
+    "an image of a group elsewhere": in_scene(MINIMAL, 3, 0, rotation=46.0),
+    "a question twice in minimal_ood": lambda data: data.questions["minimal_ood"].append(
+        data.questions["minimal_ood"][1]
     ),
-    "no pair in an OOD image": (
-        in_scene("test_ood", 0, 0, material="metal"),
-        *(LeakKind.PAIR, "scenes/test_ood", 1, "an image of complex_ood lacks"),
-    ),
-    "no pair in an OOD program": (
-        in_question("complex_ood", 1, program=chain(CYLINDER, "unique", "query_color")),
-        *(LeakKind.PAIR, "complex_ood_questions.json", 1, NOT_IN_PROGRAM),
-    ),
-    "no pair in OOD words": (
-        in_question("complex_ood", 1, question="There is a cylinder; what color is the matte thing?"),
-        *(LeakKind.PAIR, "complex_ood_questions.json", 1, NOT_IN_WORDS),
-    ),
-    "no pair in the words of minimal_ood": (
-        in_question("minimal_ood", 2, question="Are there any rubber cubes?"),
-        *(LeakKind.PAIR, "minimal_ood_questions.json", 2, NOT_IN_WORDS),
-    ),
-    "a group asked in other words": (
-        in_question("minimal_ood", 2, question="Is there any matte cylinder?"),
-        *(LeakKind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
-    ),
-    "two matches in a group": (
-        two_matches_in_a_group,
-        *(LeakKind.GROUP, OF_MINIMAL, 0, "two images of one place show the same values"),
-    ),
-    "an image of a group elsewhere": (
-        in_scene(MINIMAL, 3, 0, rotation=46.0),
-        *(LeakKind.GROUP, "minimal_ood_questions.json", 0, "not asked once about each of 4 images"),
-    ),
-    "a question twice in minimal_ood": (
-        lambda data: data.questions["minimal_ood"].append(data.questions["minimal_ood"][1]),
-        *(LeakKind.GROUP, "minimal_ood_questions.json", None, "not exactly 3 answers in 4"),
-    ),
-    "wrong answer": (wrong_answer, LeakKind.PROGRAM, "train_questions.json", 2, "its program gives 2"),
-    "program without answer": (
-        in_question("train", 1, program=chain(RUBBER, "unique", "query_color")),
-        *(LeakKind.PROGRAM, "train_questions.json", 1, "has no answer (a unique of not one object)"),
-    ),
-    "unknown function": (
-        in_question("train", 1, program=chain("filter_material metal", "unique", "weigh")),
-        *(LeakKind.PROGRAM, "train_questions.json", 1, "has no answer (not a program of CLEVR's functions)"),
-    ),
-    "shared scene": (
-        shared_scene,
-        *(LeakKind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
-    ),
-    "shared name": (
-        shared_name,
-        *(LeakKind.SHARED, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid"),
-    ),
-    "shared bytes": (
-        lambda data: setattr(data, "same_bytes", True),
-        *(LeakKind.SHARED, "scenes/test_iid", 0, "an image of complex_iid is also in train"),
-    ),
-    "missing scene": (
-        lambda data: data.scenes["train"].pop(1),
-        *(LeakKind.DISAGREEMENT, "scenes/train", 3, "a question's scene is missing"),
-    ),
-    "missing image": (
-        lambda data: setattr(data, "images_left_out", ("HOPE_train_000003.png",)),
-        *(LeakKind.DISAGREEMENT, "images/train", 3, "no such image"),
-    ),
-    "scene twice": (
-        lambda data: data.scenes["train"].append(data.scenes["train"][0]),
-        *(LeakKind.DISAGREEMENT, "scenes/train", 0, "the scene occurs twice"),
-    ),
-    "another image": (
-        in_question("train", 2, image_filename="HOPE_train_000000.png"),
-        *(LeakKind.DISAGREEMENT, "train_questions.json", 2, "names another image than its scene"),
-    ),
+    "wrong answer": wrong_answer,
+    "program without answer": in_question("train", 1, program=chain(RUBBER, "unique", "query_color")),
+    "unknown function": in_question("train", 1, program=chain("filter_material metal", "unique", "weigh")),
+    "shared scene": shared_scene,
+    "shared name": shared_name,
+    "shared bytes": lambda data: setattr(data, "same_bytes", True),
+    "missing scene": lambda data: data.scenes["train"].pop(1),
+    "missing image": lambda data: setattr(data, "images_left_out", ("HOPE_train_000003.png",)),
+    "scene twice": lambda data: data.scenes["train"].append(data.scenes["train"][0]),
+    "another image": in_question("train", 2, image_filename="HOPE_train_000000.png"),
 }
-"""Fault -> what plants it, the line that finds it, the file and index that it names, and what it says."""
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found(fault: str, tmp_path: Path) -> None:
-    plant, kind, file, index, problem = FAULTS[fault]
+@pytest.mark.parametrize("plant", FAULTS.values(), ids=FAULTS)
+def test_a_planted_fault_is_found(plant: Plant, tmp_path: Path) -> None:
     data = clean()
     plant(data)
     report = report_on(data, tmp_path)
     assert not report.ok
     assert report.checked() == ()
-    found = {
-        name: [(v.file.removeprefix(FOLDER), v.index) for v in line.faults if problem in v.problem]
-        for name, line in report.results.items()
-    }
-    assert (file, index) in found[kind], [str(v) for v in report.violations]
-    assert [name for name, places in found.items() if places] == [kind]
+    check_words(
+        "\n".join(f"{name}: {fault}" for name, line in report.results.items() for fault in line.faults)
+    )
 
 
 def test_every_violation_of_the_native_readers_has_a_kind_and_a_sentence() -> None:

@@ -7,11 +7,13 @@ import h5py
 import numpy as np
 import pytest
 from clevr_making import make_clevr
-from spoiling import LINES, OF_CLEVR, TRAIN, Spoilt, failed
+from spoiling import LINES, TRAIN, Spoilt, failed
 
 from clevrhope._core import AuditScenes
 from clevrhope.audit import audit
+from clevrhope.audit.all_checks import BESIDE_CLEVR
 from clevrhope.audit.checks import scenes
+from clevrhope.audit.report import check_rows
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 from clevrhope.scenes import read_world
@@ -36,7 +38,8 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
     everything = ["readable", *(name for lines in LINES.values() for name in lines)]
-    assert [each.name for each in audit(clean, against=clevr).checks] == [*everything, *OF_CLEVR]
+    assert list(check_rows()) == [*everything, *BESIDE_CLEVR]
+    assert [each.name for each in audit(clean, against=clevr).checks] == [*everything, *BESIDE_CLEVR]
     assert [each.name for each in audit(clean).checks] == everything
 
 
@@ -52,7 +55,7 @@ def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path
         assert found[name].result == "in part"
         assert found[name].note.endswith(f"whatever needs {TRAIN} was left out"), name
         assert whole[name] / 2 < found[name].n_checked < whole[name]
-    for name in OF_CLEVR:
+    for name in BESIDE_CLEVR:
         assert (found[name].result, found[name].note) == ("not done", f"{TRAIN} cannot be read")
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spoiling import Row, Spoilt, check_faults, failed
+from spoiling import Plant, Row, Spoilt, check_faults, failed
 
 from clevrhope.audit import audit
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 
 HOP = "prelim_cyan"
-Plant = Callable[[Spoilt], Any]
 
 
 def spoils(split: str) -> Callable[[Callable[[Spoilt, Any], None]], Plant]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -42,8 +41,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data(whole: Path, tmp_path: Path) -> "SpoiltSets":
-    shutil.copytree(whole, tmp_path / "spoilt")
-    return SpoiltSets(tmp_path / "spoilt")
+    return SpoiltSets.copy(whole, tmp_path / "spoilt")
 
 
 class SpoiltSets(Spoilt):

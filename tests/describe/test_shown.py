@@ -30,11 +30,12 @@ from clevrhope.describe.contact_sheet import (
     thumbnail_url,
 )
 from clevrhope.describe.datasheets import folder_datasheet, hop_datasheet
-from clevrhope.describe.measure import FamilyNames, images_shared, measure_split, read_scene_counts
+from clevrhope.describe.making_and_licence import making_and_licence
+from clevrhope.describe.measure import FamilyNames, measure_split, read_scene_counts
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
-from clevrhope.describe.provenance import provenance
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import mean, percentile
+from clevrhope.pipeline.documents import pool_stats
 from clevrhope.runtime.atomic import FileRecord
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.hops import Hop, paper_hops
@@ -114,7 +115,7 @@ def test_summaries_of_histograms() -> None:
     assert mean({1: 1, 3: 3}) == 2.5
     assert np.isnan(mean({}))
     assert (percentile({1: 5, 2: 90, 9: 5}, 0.05), percentile({1: 5, 2: 90, 9: 5}, 0.96)) == (1, 9)
-    assert images_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
+    assert pool_stats(np.asarray([1, 2, 3]), np.asarray([0, 1, 3, 1])) == (4, 3, 1, 5)
 
 
 def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def check_page(text: str) -> None:
 
 
 def origin(manifest: Manifest) -> str:
-    return render_markdown("parts/provenance.md", **provenance(manifest))
+    return render_markdown("parts/making_and_licence.md", **making_and_licence(manifest))
 
 
 def test_a_datasheet_answers_from_what_was_measured(split: Split) -> None:

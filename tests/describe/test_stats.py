@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
-from clevrhope.describe.measure import QuestionTally, SceneTally, answer_type, read_scene_counts, relation_of
+from clevrhope.describe.measure import (
+    QuestionTally,
+    answer_type,
+    count_objects,
+    read_scene_counts,
+    relation_of,
+)
 from clevrhope.describe.measured import (
     by_values,
     guessed,
@@ -114,9 +120,7 @@ def test_a_guesser_who_learned_on_another_split() -> None:
             for answer, n in counts.items():
                 for _ in range(n):
                     tally.add(question("Is it?", answer, 0, family, [step("exist")]))
-        scenes = SceneTally()
-        scenes.add(0, [])
-        return tally.measured("x", scenes.counts(), {})
+        return tally.measured("x", count_objects([(0, [])]), {})
 
     train = measured({1: {"no": 5, "yes": 1}, 2: {"yes": 2, "no": 2}, 3: {"3": 1}})
     test = measured({1: {"no": 1, "yes": 3}, 2: {"no": 4}, 3: {"3": 2}, 9: {"no": 2}})
@@ -185,17 +189,19 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
     """HDF5 numbers and searched scenes on one side, parsed JSON on the other."""
     measured = StatsFolder(demo).measure("rubber_cylinder", split)
-    questions, scenes = QuestionTally(), SceneTally()
+    questions = QuestionTally()
     name = demo / "hops" / "rubber_cylinder" / f"{split}_questions.json"
     families = {}
     for row in json.loads(name.read_text())["questions"]:
         questions.add(row)
         families[row["question_family_index"]] = (row["template_filename"], row["template_index"])
-    for shard in (demo / "scenes" / measured["pool"]).glob("*.json"):
-        for row in json.loads(shard.read_text())["scenes"]:
-            kinds = ("shape", "size", "color", "material")
-            scenes.add(row["image_index"], [tuple((k, each[k]) for k in kinds) for each in row["objects"]])
-    expected = as_json_values(questions.measured(measured["pool"], scenes.counts(), families))
+    kinds = ("shape", "size", "color", "material")
+    scenes = count_objects(
+        (row["image_index"], [[(kind, thing[kind]) for kind in kinds] for thing in row["objects"]])
+        for shard in (demo / "scenes" / measured["pool"]).glob("*.json")
+        for row in json.loads(shard.read_text())["scenes"]
+    )
+    expected = as_json_values(questions.measured(measured["pool"], scenes, families))
     del expected["questions_with_all_relations_needed"]  # which JSON does not say
     assert expected.items() <= measured.items()
 

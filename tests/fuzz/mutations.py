@@ -207,32 +207,28 @@ def spoil_hdf5(content: bytes, rng: Random) -> bytes:
                 values[at] = rng.choice((top.min, top.max, 0, 77))
             return _closed(file, memory)
         del file[name]
-        if kind == 0:
-            file[name] = h5py.SoftLink(f"/{name}")
-        elif kind == 1:
-            file[name] = h5py.ExternalLink("/etc/passwd", "/x")
-        elif kind == 2:
-            file[name] = 7
-        elif kind == 3:
-            file[name] = np.full(array.shape[:1] or (1,), b"text")
+        is_number = array.dtype.kind in "iu"
+        values: dict[int, Callable[[], Any]] = {
+            0: lambda: h5py.SoftLink(f"/{name}"),
+            1: lambda: h5py.ExternalLink("/etc/passwd", "/x"),
+            2: lambda: 7,
+            3: lambda: np.full(array.shape[:1] or (1,), b"text"),
+            6: lambda: array[: len(array) // 2] if array.shape else array,
+            7: lambda: array[..., None],
+            8: lambda: array.astype(np.float64) * np.nan if array.dtype.kind in "iuf" else array,
+            14: lambda: np.zeros(0, dtype=array.dtype),
+            15: lambda: h5py.Empty("i4"),
+        }
+        if kind in values:
+            file[name] = values[kind]()
         elif kind == 4:
             file.create_dataset(name, shape=(10**11, *array.shape[1:]), dtype=array.dtype, chunks=True)
         elif kind == 5:
             file.create_dataset(name, shape=(3, 2**20, 2**12), dtype="u1", chunks=(1, 2**20, 2**10))
-        elif kind == 6:
-            file[name] = array[: len(array) // 2] if array.shape else array
-        elif kind == 7:
-            file[name] = array[..., None]
-        elif kind == 8:
-            file[name] = array.astype(np.float64) * np.nan if array.dtype.kind in "iuf" else array
         elif kind == 13:
             file.create_group(name)
-        elif kind == 14:
-            file[name] = np.zeros(0, dtype=array.dtype)
-        elif kind == 15:
-            file[name] = h5py.Empty("i4")
         elif kind == 16:
-            file.create_dataset(name, data=array, dtype=">i8" if array.dtype.kind in "iu" else array.dtype)
+            file.create_dataset(name, data=array, dtype=">i8" if is_number else array.dtype)
         return _closed(file, memory)
 
 

@@ -14,11 +14,10 @@ from typing import Any
 
 import fake_actor
 import pytest
-from building import request, tree
+from building import Cli, request, tree
 from fake_actor import FakeActor, LateActor
 
 from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.blender.devices import Device
@@ -32,10 +31,11 @@ from clevrhope.images.settings import BlenderSettings, NativeSettings
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import build
 from clevrhope.version import software_version
-from wording import refused
+from wording import check_words, refused
 
 pytestmark = pytest.mark.slow
 
+SCENES = REFERENCE_FOLDER / "scenes.json"
 TINY = NativeSettings(width=96, height=64, quality="draft")
 TINY_BLENDER = BlenderSettings(width=96, height=64, samples=1, device="cpu")
 
@@ -211,8 +211,8 @@ class Unlucky(RayRenderer):
 
 @pytest.mark.usefixtures("cluster")
 def test_a_build_by_blender_in_actors_that_are_killed_is_the_local_one(tmp_path: Path) -> None:
-    asked = request(tmp_path / "local", splits=("complex_ood",), sizes={"complex_ood": 9}, images="png")
-    asked = replace(asked, config=replace(asked.config, rendering=TINY_BLENDER))
+    few: dict[str, Any] = {"splits": ("complex_ood",), "sizes": {"complex_ood": 9}, "images": "png"}
+    asked = request(tmp_path / "local", rendering=TINY_BLENDER, **few)
     build(asked)
     build(
         replace(asked, out=tmp_path / "ray"),
@@ -223,26 +223,21 @@ def test_a_build_by_blender_in_actors_that_are_killed_is_the_local_one(tmp_path:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_by_ray_writes_what_it_writes_by_itself(tmp_path: Path, cli: Cli) -> None:
     settings = tmp_path / "tiny.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nquality = "draft"\nwidth = 96\nheight = 64\n')
     few = ("--hop", "none", "--splits", "val", "--test-questions", "36", "--seed", "3", "--quiet")
     few = (*few, "--passes", "mask,depth,normal")
     for engine in ("local", "ray"):
-        out = str(tmp_path / engine)
-        arguments = ["build", *few, "--config", str(settings), "--engine", engine, "--out", out]
-        assert run_command(arguments) == 0, capsys.readouterr().err
+        cli("build", *few, "--config", settings, "--engine", engine, "--out", tmp_path / engine)
     assert tree(tmp_path / "ray") == tree(tmp_path / "local")
-    scenes = REFERENCE_FOLDER / "scenes.json"
-    arguments = ["render", str(scenes), "--renderer", "native", "--quality", "draft", "--engine", "ray"]
-    assert run_command([*arguments, "--out", str(tmp_path / "images"), "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["n_rendered"] == 16
+    arguments = ["render", SCENES, "--renderer", "native", "--quality", "draft", "--engine", "ray"]
+    made = cli(*arguments, "--out", tmp_path / "images", "--json", "--quiet")
+    assert json.loads(made.out)["n_rendered"] == 16
 
 
 def test_an_address_that_does_not_answer_is_one_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
@@ -250,10 +245,9 @@ def test_an_address_that_does_not_answer_is_one_sentence(
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         closed = listening.getsockname()[1]
-    arguments = ["render", str(REFERENCE_FOLDER / "scenes.json"), "--engine", "ray", "--quiet"]
     address = f"127.0.0.1:{closed}"
-    assert run_command([*arguments, "--out", str(tmp_path / "out"), "--address", address]) == 1
-    told = capsys.readouterr().err
+    asked = ["render", SCENES, "--engine", "ray", "--quiet", "--out", tmp_path / "out"]
+    told = cli(*asked, "--address", address, code=1).err
     assert told.startswith(f"clevrhope: --address {address}: nothing answers there (")
     assert told.count("\n") == 1
     with socket.socket() as listening:
@@ -268,24 +262,19 @@ def test_an_address_that_does_not_answer_is_one_sentence(
     assert not (tmp_path / "out").exists()
 
 
-def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_numbers_of_gpus_are_rays_to_share_out() -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     with refused(ConfigError):
         RayRenderer(BlenderSettings(device="cuda:0,1"), BLENDER)
 
 
-def test_without_ray_the_sentence_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("options", "code"), [("--engine ray", 1), ("--address auto", 2)])
+def test_without_ray_the_sentence_says_what_to_install_or_to_add(
+    options: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    arguments = ["render", str(REFERENCE_FOLDER / "scenes.json"), "--out", str(tmp_path / "out"), "--quiet"]
-    assert run_command([*arguments, "--engine", "ray"]) == 1
-    told = capsys.readouterr().err
-    assert told == (
-        'clevrhope: --engine ray needs Ray, which is not installed: pip install "clevrhope[ray]"\n'
-    )
-    assert run_command([*arguments, "--address", "auto"]) == 2
-    assert "--address: auto is the address of a Ray cluster; add --engine ray" in capsys.readouterr().err
+    asked = ["render", SCENES, "--out", tmp_path / "out", "--quiet", *options.split()]
+    check_words(cli(*asked, code=code).err)
 
 
 def test_local_processes_need_no_ray(tmp_path: Path) -> None:

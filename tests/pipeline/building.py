@@ -15,24 +15,23 @@ from fake_renderer import FakeRenderer
 
 from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
-from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.pipeline import Request, Summary, build
 
 SCRIPT = Path(__file__).with_name("fake_renderer.py")
+
+SET_SIZES = {"covr_train": 96, "covr_dev": 24, "covr_test": 40}
+"""Sizes of small splits of questions over several images."""
 
 Make = Callable[..., Summary]
 
 
 def request(out: Path, **changes: Any) -> Request:
-    """A demo of rubber_cylinder, seed 5; `sizes` and other settings of the configuration can be given too."""
-    config = PRESETS["demo"]
-    config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
-    config = replace(config, images=changes.pop("images", config.images))
-    names = ("question_json", "templates", "passes", "clevr", "clevr_share", "rendering")
-    for name in (*names, *QuestionSettings.choices()):
-        config = replace(config, **{name: changes.pop(name, getattr(config, name))})
-    asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
-    return replace(asked, **changes)
+    """A demo of rubber_cylinder, seed 5, with other settings if given; `sizes` has those that differ."""
+    config = changes.pop("config", PRESETS["demo"])
+    sizes = replace(config.sizes, **changes.pop("sizes", {}))
+    settings = {name: changes.pop(name) for name in vars(config) if name in changes}
+    config = replace(config, **settings, sizes=sizes)
+    return replace(Request(out=out, hops=("rubber_cylinder",), config=config, seed=5), **changes)
 
 
 def renderer(settings: Any, workers: Any) -> FakeRenderer:
@@ -43,6 +42,11 @@ def renderer(settings: Any, workers: Any) -> FakeRenderer:
 def build_demo(out: Path, **changes: Any) -> Summary:
     """Builds a demo in this process, with 48 x 32 images that need no Blender; `changes` as for `request`."""
     return build(request(out, **changes), make_renderer=renderer)
+
+
+def add_sets(folder: Path) -> None:
+    """Adds questions over several images to a demo of rubber_cylinder with images in HDF5."""
+    build_demo(folder, images="h5", covr=True, sizes=SET_SIZES)
 
 
 @pytest.fixture

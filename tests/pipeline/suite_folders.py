@@ -1,5 +1,6 @@
 """Folders of a pair and `none` with suites, which the tests of suites share."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -40,3 +41,23 @@ def paired_suites(plain_suites: Path, tmp_path_factory: pytest.TempPathFactory) 
     for suite in ("carets", "rad"):
         make_suite(out, suite)
     return out
+
+
+@pytest.fixture
+def plain_copy(plain_suites: Path, tmp_path: Path) -> Path:
+    """Without suites, to be changed."""
+    return Path(shutil.copytree(plain_suites, tmp_path / "out"))
+
+
+@pytest.fixture
+def paired_copy(paired_suites: Path, tmp_path: Path) -> Path:
+    """With both suites, to be changed."""
+    return Path(shutil.copytree(paired_suites, tmp_path / "out"))
+
+
+def own_suite(root: Path, *entries: dict[str, Any]) -> Path:
+    """Writes a suite of one's own, called mine, below a folder; returns its folder."""
+    own = root / "mine"
+    own.mkdir(exist_ok=True)
+    (own / "mine.json").write_text(json.dumps(entries))
+    return own

@@ -31,8 +31,7 @@ ALL = ("mask", "depth", "normal")
 
 
 def asked(out: Path, passes: tuple[str, ...] = ALL, **changes: Any) -> Request:
-    made = request(out, **{"sizes": SIZES, **changes})
-    return replace(made, config=replace(made.config, rendering=TINY, passes=passes))
+    return request(out, passes=passes, **{"sizes": SIZES, "rendering": TINY, **changes})
 
 
 def make(out: Path, passes: tuple[str, ...] = ALL, **changes: Any) -> Summary:
@@ -144,7 +143,7 @@ def test_what_cannot_be_loaded_or_made_is_said(whole: Path, bare: Path, tmp_path
 
 @pytest.mark.slow
 def test_text_alone_can_still_be_added(spoilt: Path) -> None:
-    build(replace(asked(spoilt, (), hops=("none",)), render=False))
+    build(asked(spoilt, (), hops=("none",), render=False))
     assert make(spoilt, ()).n_annotated > 0
     assert problems(spoilt) == []
 

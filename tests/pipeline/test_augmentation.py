@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 from building import Cli, request, tree
+from suite_folders import own_suite
 
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
@@ -179,12 +180,11 @@ RARE = {
 
 
 def test_a_suite_with_too_few_partners_is_refused(made: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "tests.json").write_text(json.dumps([RARE]))
+    own = own_suite(tmp_path, RARE)
     out = shutil.copytree(made, tmp_path / "out")
     before = tree(out)
     with refused(TemplateError):
-        make_suite(out, "mine", suite_files=tmp_path / "mine", train=True)
+        make_suite(out, "mine", suite_files=own, train=True)
     assert {name: each for name, each in tree(out).items() if not name.startswith(".")} == before
 
 
@@ -201,8 +201,6 @@ def test_no_pairs_are_searched_for_train_sets(option: str, made: Path, cli: Cli)
 
 def test_a_vocabulary_that_other_files_need_is_not_replaced(made: Path, tmp_path: Path) -> None:
     out = Path(shutil.copytree(made, tmp_path / "out"))
-    own = tmp_path / "mine"
-    own.mkdir()
     entry = {
         "test": "negation",
         "tier": "beyond",
@@ -212,12 +210,9 @@ def test_a_vocabulary_that_other_files_need_is_not_replaced(made: Path, tmp_path
         "relation": "flip",
     }
     other = {"test": "rephrase", "tier": "in", "source": ["all"], "wording": "phrasing", "relation": "same"}
-    tests = own / "tests.json"
-    tests.write_text(json.dumps([entry, other]))
+    own = own_suite(tmp_path, entry, other)
     make_suite(out, "mine", suite_files=own)
-    tests.write_text(
-        json.dumps([{**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other])
-    )
+    own_suite(tmp_path, {**entry, "text": ["Is it untrue that there are <Z> <C> <M> <S>s?"]}, other)
     with refused(ConfigError):
         make_suite(out, "mine", suite_files=own, train=True)
     make_suite(out, "mine", suite_files=own)

@@ -3,7 +3,6 @@
 import html
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import read_scenes_in_use
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.png import read_png
-from clevrhope.pipeline import Request, Shard, build, build_part, merge, run
+from clevrhope.pipeline import Shard, build, build_part, merge, run
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
@@ -95,8 +94,7 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
 
 def test_tests_are_those_of_a_folder_without_clevr(clevr: MadeClevr, tmp_path: Path, make: Make) -> None:
     make(tmp_path / "with", **asked(clevr))
-    config = replace(request(tmp_path).config, world={"directions": "clevr"})
-    build(Request(tmp_path / "without", ("rubber_cylinder",), config, seed=5, render=False))
+    build(request(tmp_path / "without", world={"directions": "clevr"}, render=False))
     ours, plain = tree(tmp_path / "with"), tree(tmp_path / "without")
     same = [name for name in ours if "complex" in name or "minimal" in name or name.startswith("scenes/test")]
     assert len(same) >= 10

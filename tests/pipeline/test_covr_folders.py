@@ -1,13 +1,13 @@
-"""Questions over several images: their files, and folders that get them, grow, and are made in parts."""
+"""Questions over several images: their files, folders that get them, and the plan of what is then made."""
 
 import json
-from dataclasses import replace
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, request
+from building import Cli, Make, request, tree
 
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
@@ -16,7 +16,8 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ClevrhopeError, SceneError
-from clevrhope.pipeline import build
+from clevrhope.pipeline import build, forecast
+from clevrhope.pipeline.forecast import Plan, make_plan, plan_json, plan_lines
 from clevrhope.programs import execute_batch
 from clevrhope.runtime import assets
 from clevrhope.splits.covr.kinds import COVR_SPLITS, covr_splits
@@ -138,14 +139,20 @@ def test_a_folder_is_bound_to_how_pairs_are_held_out(folder: Path, tmp_path: Pat
     assert not any("rubber cylinder" in row["question"] for row in texts(out, "covr_train"))
 
 
+def test_a_missing_file_is_made_again_without_being_asked_for(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    Layout(copy).questions_h5(HOP, "covr_dev").unlink()
+    build(request(copy, render=False))
+    assert tree(copy) == tree(folder)
+
+
 def test_they_need_a_world_with_room_for_them(tmp_path: Path) -> None:
     properties = json.loads((assets.blender_assets() / "properties.json").read_text())
     properties["shapes"] = {"cube": properties["shapes"]["cube"]}
     path = tmp_path / "properties.json"
     path.write_text(json.dumps(properties))
-    asked = request(tmp_path / "out", hops=("none",), covr=True, render=False)
     with refused(ClevrhopeError):
-        build(replace(asked, config=replace(asked.config, properties=path)))
+        build(request(tmp_path / "out", hops=("none",), covr=True, render=False, properties=path))
     assert not (tmp_path / "out" / "covr").exists()
 
 
@@ -161,3 +168,47 @@ def test_without_a_pair_they_are_made_of_none(tmp_path: Path, cli: Cli) -> None:
 def test_the_stream_is_the_one_that_folders_have(folder: Path) -> None:
     first = texts(folder, "covr_train")[0]
     assert (first["question"], first["answer"], first["image_indices"]) == GOLDEN
+
+
+def images(made: Plan) -> dict[str, int]:
+    return {each["split"]: each["images"] for each in made.splits}
+
+
+def test_a_counted_plan_is_what_is_built(make: Make, tmp_path: Path) -> None:
+    asked = request(tmp_path / "data", covr=True, render=False)
+    planned = make_plan(asked)
+    found = plan_json(planned)
+    assert not (tmp_path / "data").exists()
+    built = make(tmp_path / "data", covr=True, render=False)
+    assert planned.exact
+    assert found["questions"] == built.n_questions
+    assert found["scenes"] == built.n_images == found["hops"][HOP]
+    entries = {**built.splits[HOP], **built.covr[HOP]}
+    assert images(planned) == {split: entry["images"] for split, entry in entries.items()}
+    assert any(line.split()[:2] == [HOP, "covr_test_paraphrased"] for line in plan_lines(planned))
+
+
+@pytest.mark.slow
+def test_an_existing_folder_needs_only_the_other_images(make: Make, tmp_path: Path) -> None:
+    make(tmp_path / "data")
+    there = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
+    n_new = make_plan(request(tmp_path / "data", covr=True)).images_to_render
+    make(tmp_path / "data", covr=True)
+    made = {path.name for path in (tmp_path / "data/images").rglob("*.png")}
+    assert n_new == len(made - there) > 0
+
+
+@pytest.mark.slow
+def test_an_estimate_is_near_the_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"covr_train": 3_000, "covr_dev": 400, "covr_test": 400}
+    asked = request(tmp_path / "data", covr=True, render=False, sizes=sizes)
+    counted = make_plan(asked)
+    monkeypatch.setattr(forecast, "COUNTED", 0)
+    estimated = make_plan(asked)
+    assert (counted.exact, estimated.exact) == (True, False)
+    assert estimated.questions == pytest.approx(counted.questions, rel=0.02)
+    for split, n in images(counted).items():
+        if split.startswith("covr_"):
+            assert images(estimated)[split] == pytest.approx(n, rel=0.1), split
+    assert estimated.scenes == pytest.approx(counted.scenes, rel=0.1)
+    assert estimated.hops[HOP] == pytest.approx(counted.hops[HOP], rel=0.1)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from building import Make, tree
+from building import Make, build_demo, tree
 
 from clevrhope.errors import DatasetError
 from wording import refused
@@ -16,14 +16,13 @@ KINDS: Mapping[str, object] = {"images": "both", "question_json": True, "passes"
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("damage") / "whole"
+    """A finished folder with every kind of file, not to be changed."""
+    return build_demo(tmp_path_factory.mktemp("damage") / "whole", **KINDS).folder
 
 
 @pytest.fixture
-def folder(kept: Path, make: Make, tmp_path: Path) -> Path:
-    """A copy of a finished folder with every kind of file."""
-    if not kept.exists():
-        make(kept, **KINDS)
+def folder(kept: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed."""
     return Path(shutil.copytree(kept, tmp_path / "data"))
 
 

@@ -1,7 +1,6 @@
 """Folders of a look of one's own: bound to it, extended, audited and given visual tests."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +24,8 @@ SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
 
 
 def asked(out: Path, look: Mapping[str, Any] = LOOK, **changes: Any) -> Request:
-    made = request(out, **{"sizes": SIZES, **changes})
     rendering = NativeSettings(width=480, height=320, quality="draft")
-    return replace(made, config=replace(made.config, rendering=rendering, look=look))
+    return request(out, sizes=SIZES, rendering=rendering, look=look, **changes)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +46,7 @@ def test_a_folder_is_bound_to_its_look(folder: Path) -> None:
 
 
 def test_a_folder_of_the_packages_look_does_not_mention_it(tmp_path: Path) -> None:
-    build(replace(asked(tmp_path / "plain", {}), render=False))
+    build(asked(tmp_path / "plain", {}, render=False))
     assert "look" not in existing_manifest(tmp_path / "plain" / "manifest.json").world
 
 
@@ -61,9 +59,8 @@ def test_the_audit_and_visual_tests_know_the_look(folder: Path) -> None:
 
 
 def test_clevrs_images_go_with_no_other_look(tmp_path: Path) -> None:
-    made = asked(tmp_path / "out", clevr=tmp_path)
     with refused(ConfigError):
-        build(replace(made, render=False))
+        build(asked(tmp_path / "out", clevr=tmp_path, render=False))
     assert not (tmp_path / "out").exists()
 
 
@@ -85,10 +82,8 @@ def test_a_manifest_whose_look_was_spoilt_gets_a_sentence(folder: Path, tmp_path
 
 
 def test_a_world_whose_corners_are_off_the_ground_is_refused(tmp_path: Path) -> None:
-    made = asked(tmp_path / "wide", {})
-    wide = replace(made, config=replace(made.config, world={**made.config.world, "position_range": 12}))
     with refused(ConfigError):
-        build(wide)
+        build(asked(tmp_path / "wide", {}, world={"position_range": 12}))
     assert not (tmp_path / "wide").exists()
-    still_flat = replace(made, config=replace(made.config, world={"position_range": 3.5}), render=False)
-    build(still_flat)
+    # Still flat there.
+    build(asked(tmp_path / "wide", {}, world={"position_range": 3.5}, render=False))

@@ -42,17 +42,17 @@ Combination = tuple[str, ...]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Pairs of two sorts of types at several diversities, and one plain, text only."""
     out = tmp_path_factory.mktemp("palettes") / "out"
-    for arguments in (
-        ("--hop", "cyan_cylinder", "--diversity", "4,24"),
-        ("--hop", "cyan_cylinder", "--diversity", "8", "--diversity-mode", "grid"),
-        ("--hop", "large_cyan", "--diversity", "8"),
-        ("--hop", "cyan_cylinder"),
-    ):
-        code = run_command(
-            ["build", *arguments, "--out", str(out), "--seed", "5", "--no-render", "--quiet", "--json"]
-        )
-        assert code == 0
+    build_text(out, "--hop cyan_cylinder --diversity 4,24")
+    build_text(out, "--hop cyan_cylinder --diversity 8 --diversity-mode grid")
+    build_text(out, "--hop large_cyan --diversity 8")
+    build_text(out, "--hop cyan_cylinder")
     return out
+
+
+def build_text(out: Path, options: str) -> None:
+    """Builds a folder without images from the command line."""
+    words = ["build", *options.split(), "--out", str(out), "--seed", "5", "--no-render", "--quiet"]
+    assert run_command(words) == 0
 
 
 HOPS = ("cyan_cylinder-d4", "cyan_cylinder-d24", "cyan_cylinder-d8-grid", "large_cyan-d8")
@@ -153,10 +153,7 @@ def test_everything_is_in_order_and_told(folder: Path) -> None:
 
 
 def test_the_plain_pair_is_as_it_is_alone(folder: Path, tmp_path: Path) -> None:
-    code = run_command(
-        ["build", "--hop", "cyan_cylinder", "--out", str(tmp_path / "alone"), "--seed", "5", "--no-render"]
-    )
-    assert code == 0
+    build_text(tmp_path / "alone", "--hop cyan_cylinder")
     assert "palettes" not in manifest(tmp_path / "alone")
     alone, there = tree(tmp_path / "alone"), tree(folder)
     data = [name for name in alone if name.startswith(("scenes/", "hops/")) and not name.endswith(".md")]
@@ -167,8 +164,7 @@ def test_the_plain_pair_is_as_it_is_alone(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = ["--hop", "large_cyan", "--diversity", "4,7", "--preset", "small", "--train-questions", "900"]
-    assert run_command(["build", *arguments, "--out", str(out), "--seed", "5", "--no-render", "--quiet"]) == 0
+    build_text(out, "--hop large_cyan --diversity 4,7 --preset small --train-questions 900")
     report = audit(out)
     assert report.ok, report
     content = manifest(out)
@@ -245,17 +241,17 @@ def test_a_palette_that_is_not_the_pairs_is_caught(folder: Path, tmp_path: Path)
             check(copied, hop)
 
 
-def cogent(folder: Path) -> list[str]:
-    folder.mkdir(exist_ok=True)
+def write_cogent(folder: Path) -> None:
+    """Writes the palettes of both conditions."""
     for name, content in (("CoGenT_A", COGENT_A), ("CoGenT_B", COGENT_B)):
         (folder / f"{name}.json").write_text(json.dumps(content))
-    return ["--palette", str(folder / "CoGenT_A.json"), "--test-palette", str(folder / "CoGenT_B.json")]
 
 
 def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    build = ["build", "--hop", "none", *cogent(tmp_path), "--out", str(out), "--seed", "2", "--no-render"]
-    assert run_command([*build, "--quiet", "--json", "--train-questions", "900"]) == 0
+    write_cogent(tmp_path)
+    palettes = f"--palette {tmp_path}/CoGenT_A.json --test-palette {tmp_path}/CoGenT_B.json"
+    build_text(out, f"--hop none {palettes} --train-questions 900")
     splits = manifest(out)["splits"]["none-CoGenT_A"]
     assert {name: each["pool"] for name, each in splits.items()} == {
         "train": "train-CoGenT_A",
@@ -290,7 +286,7 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
 
 
 def test_a_pair_can_be_held_out_of_a_palette_file(tmp_path: Path, make: Make) -> None:
-    cogent(tmp_path)
+    write_cogent(tmp_path)
     limits = Limits(palette=tmp_path / "CoGenT_A.json")
     make(tmp_path / "out", hops=("cyan_cylinder",), limits=limits, render=False)
     palette = manifest(tmp_path / "out")["palettes"]["cyan_cylinder-CoGenT_A"]

@@ -1,6 +1,5 @@
 """A request made in parts by several machines, and joined: the bytes that one machine would have written."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +50,8 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     merge_refused(parts, sizes={**SIZES, "train": 2_501})
     merge_refused(parts, passes=("mask",))
     merge_refused(parts, seed=6)
-    smaller = request(tmp_path / "world", hops=HOPS, sizes=SIZES, render=False)
-    smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))
-    build_part(smaller, Shard(1, 3))
-    merge_refused([smaller.out, *parts[1:]])
+    smaller = part(tmp_path / "world", "1/3", world={"max_objects": 9}, render=False).folder
+    merge_refused([smaller, *parts[1:]])
     merge_refused([*parts[:2], tmp_path / "nowhere"])
     other = part(tmp_path / "other", "1/2", render=False).folder
     merge_refused([parts[0], other])
@@ -99,4 +96,4 @@ def test_a_shard_that_is_none(text: str) -> None:
 
 def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
     with refused(ConfigError):
-        build_part(replace(request(tmp_path / "part"), seed=None), Shard(1, 2))
+        build_part(request(tmp_path / "part", seed=None), Shard(1, 2))

@@ -7,7 +7,8 @@ from time import sleep
 
 import pytest
 
-from clevrhope.pipeline.text import prefetch, prefetch_each
+from clevrhope.pipeline import text
+from clevrhope.pipeline.text import prefetch
 from clevrhope.runtime.threads import map_in_threads
 
 
@@ -38,23 +39,33 @@ def test_an_error_comes_when_its_item_would() -> None:
         next(items)
 
 
-def test_a_source_begins_while_the_one_before_it_is_used() -> None:
-    made: list[list[int]] = [[], []]
-    with closing(prefetch_each(map(numbers, made))) as sources:
-        assert list(next(sources)) == [1, 2, 3, 4, 5]
-        assert made[1] == [1]
-        assert list(next(sources)) == [1, 2, 3, 4, 5]
+def test_questions_of_a_split_are_made_while_those_before_them_are_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[int] = []
 
+    def questions(job: int, engine: object) -> Iterator[int]:
+        if job == 3:
+            raise ValueError("third")
+        for number in (10 * job + 1, 10 * job + 2):
+            made.append(number)
+            yield number
 
-def test_a_source_that_fails_leaves_the_one_before_it_whole() -> None:
-    def broken() -> Iterator[int]:
-        raise ValueError("at once")
-        yield 0
+    monkeypatch.setattr(text, "questions_of", questions)
+    written: list[int] = []
 
-    with closing(prefetch_each([numbers([]), broken(), numbers([])])) as sources:
-        assert list(next(sources)) == [1, 2, 3, 4, 5]
-        with pytest.raises(ValueError, match="at once"):
-            list(next(sources))
+    def write_all() -> None:
+        with closing(text.generate_questions([1, 2, 3], None)) as splits:
+            for job, batches in splits:
+                for batch in batches:
+                    assert batch // 10 == job
+                    sleep(0.02)
+                    written.append(batch)
+                    assert len(made) == min(len(written) + 1, 4)
+
+    with pytest.raises(ValueError, match="third"):
+        write_all()
+    assert written == made == [11, 12, 21, 22]
 
 
 def test_results_come_in_order_whichever_is_ready_first() -> None:
@@ -83,8 +94,6 @@ def test_leaving_early_leaves_no_thread() -> None:
     before = threading.active_count()
     with closing(prefetch(numbers([]))) as items:
         next(items)
-    with closing(prefetch_each([numbers([]), numbers([])])) as sources:
-        next(next(sources))
     with closing(map_in_threads(abs, range(100))) as results:
         next(results)
     assert threading.active_count() == before

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -55,8 +54,7 @@ def world() -> World:
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All values, at the size of the preset small, without images."""
     out = tmp_path_factory.mktemp("prelim") / "all"
-    asked = request(out, hops=(), prelim=("all",), render=False)
-    build(replace(asked, config=PRESETS["small"]))
+    build(request(out, hops=(), prelim=("all",), render=False, config=PRESETS["small"]))
     return out
 
 
@@ -131,11 +129,9 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
 
 
 def test_a_large_plan_is_estimated_around_them(tmp_path: Path) -> None:
-    config = PRESETS["paper"]
-    asked = replace(
-        request(tmp_path, prelim=VALUES, splits=("train", "counting", "existence")), config=config
-    )
-    planned = plan_json(make_plan(replace(asked, render=False, out=tmp_path / "out")))
+    splits = ("train", "counting", "existence")
+    asked = request(tmp_path, prelim=VALUES, splits=splits, config=PRESETS["paper"], render=False)
+    planned = plan_json(make_plan(asked))
     assert not planned["exact"]
     assert planned["pools"]["counting_color"] == planned["pools"]["counting_shape"] == 600
     assert planned["pools"]["minimal_color"] == 2 * 168
@@ -189,8 +185,8 @@ def test_another_vocabulary_has_sets_of_its_own_values(tmp_path: Path) -> None:
     properties["sizes"]["middle"] = 0.5
     path = tmp_path / "mine.json"
     path.write_text(json.dumps(properties))
-    asked = request(tmp_path / "out", hops=(), prelim=("all",), sizes=SMALL, render=False)
-    build(replace(asked, config=replace(asked.config, properties=path)))
+    asked = {"hops": (), "prelim": ("all",), "sizes": SMALL, "properties": path, "render": False}
+    build(request(tmp_path / "out", **asked))
     assert audit(tmp_path / "out", properties=path).ok
     assert {"prelim_dark_red", "prelim_middle"} <= {each.name for each in (tmp_path / "out/hops").iterdir()}
 
@@ -203,7 +199,7 @@ def test_another_vocabulary_has_sets_of_its_own_values(tmp_path: Path) -> None:
         {"hops": ("prelim_cyan-d8",)},
         {"prelim": ("cyan",), "limits": Limits(diversities=(8,))},
         {"prelim": ("cyan",), "splits": ("train",)},
-        {"prelim": ("cyan",), "config": replace(PRESETS["demo"], world=TIGHT)},
+        {"prelim": ("cyan",), "world": TIGHT},
         {"prelim": ("cyan",), "sizes": {"prelim_counting": 10**9, "prelim_existence": 10**9}},
     ],
     ids=["value", "name", "name with a palette", "palette", "split", "positions", "sets"],

@@ -17,7 +17,7 @@ from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.manifest import existing_manifest, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NATIVE_REVISION, BlenderSettings, NativeSettings
-from clevrhope.pipeline import Request, Summary, build
+from clevrhope.pipeline import Summary, build
 from wording import refused
 
 #: A fifth of an image's sides: whoever looks at what is in them takes whole ones.
@@ -25,13 +25,8 @@ TINY = NativeSettings(width=96, height=64, quality="draft")
 SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
 
 
-def asked(out: Path, rendering: NativeSettings | BlenderSettings = TINY, **changes: Any) -> Request:
-    made = request(out, **{"sizes": SIZES, **changes})
-    return replace(made, config=replace(made.config, rendering=rendering))
-
-
 def make(out: Path, rendering: NativeSettings | BlenderSettings = TINY, **changes: Any) -> Summary:
-    return build(asked(out, rendering, **changes))
+    return build(request(out, rendering=rendering, **{"sizes": SIZES, **changes}))
 
 
 #: The command line as it is where `import bpy` fails, whatever is installed.

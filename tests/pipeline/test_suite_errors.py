@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from building import Cli, request, tree
-from suite_folders import ASKED, ENTRY
+from suite_folders import ASKED, ENTRY, own_suite
 
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
@@ -16,12 +16,6 @@ from clevrhope.pipeline import build
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime import assets
 from wording import check_words
-
-
-@pytest.fixture
-def folder(plain_suites: Path, tmp_path: Path) -> Path:
-    shutil.copytree(plain_suites, tmp_path / "out")
-    return tmp_path / "out"
 
 
 @pytest.fixture
@@ -48,19 +42,19 @@ def suite_refused(cli: Cli) -> Callable[..., None]:
     ],
 )
 def test_bad_input_is_an_error_in_a_sentence(
-    words: str, folder: Path, suite_refused: Callable[..., None]
+    words: str, plain_copy: Path, suite_refused: Callable[..., None]
 ) -> None:
-    before = tree(folder)
-    suite_refused(*words.format(folder).split())
-    assert tree(folder) == before
+    before = tree(plain_copy)
+    suite_refused(*words.format(plain_copy).split())
+    assert tree(plain_copy) == before
 
 
 def test_a_folder_that_is_not_finished_gets_no_suites(
-    folder: Path, suite_refused: Callable[..., None]
+    plain_copy: Path, suite_refused: Callable[..., None]
 ) -> None:
-    path = Layout(folder).manifest
+    path = Layout(plain_copy).manifest
     path.write_text(path.read_text().replace('"complete": true', '"complete": false'))
-    suite_refused("rad", folder, code=1)
+    suite_refused("rad", plain_copy, code=1)
 
 
 def own_templates(to: Path) -> Path:
@@ -86,10 +80,10 @@ def test_a_dataset_of_other_templates_needs_the_suite_beside_them(
 
 
 def test_a_suite_of_ones_own_does_not_take_the_name_of_another(
-    folder: Path, tmp_path: Path, suite_refused: Callable[..., None]
+    plain_copy: Path, tmp_path: Path, suite_refused: Callable[..., None]
 ) -> None:
     (tmp_path / "mine.json").write_text(json.dumps([ENTRY]))
-    suite_refused("carets", folder, "--templates", tmp_path)
+    suite_refused("carets", plain_copy, "--templates", tmp_path)
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -111,10 +105,8 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("changes", WRONG.values(), ids=WRONG)
 def test_a_wrong_entry_is_named_with_file_and_place(
-    changes: dict[str, Any], folder: Path, tmp_path: Path, suite_refused: Callable[..., None]
+    changes: dict[str, Any], plain_copy: Path, tmp_path: Path, suite_refused: Callable[..., None]
 ) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "mine.json").write_text(json.dumps([{**ENTRY, **changes}]))
-    before = tree(folder)
-    suite_refused("mine", folder, "--templates", tmp_path / "mine")
-    assert {name for name in tree(folder) if not name.startswith(".")} == before.keys()
+    before = tree(plain_copy)
+    suite_refused("mine", plain_copy, "--templates", own_suite(tmp_path, {**ENTRY, **changes}))
+    assert {name for name in tree(plain_copy) if not name.startswith(".")} == before.keys()

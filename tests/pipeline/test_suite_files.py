@@ -1,7 +1,6 @@
 """Suites in datasheets and `clevrhope stats`, and their removal."""
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 from building import Cli, request, tree
-from suite_folders import ASKED, HOP
+from suite_folders import ASKED, HOP, own_suite
 
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
@@ -20,11 +19,6 @@ from clevrhope.pipeline import build, suites
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.suites import make_suite, remove_suite
 from wording import check_words
-
-
-@pytest.fixture
-def folder(paired_suites: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(paired_suites, tmp_path / "out"))
 
 
 def sheet_of(folder: Path, hop: str = HOP) -> str:
@@ -51,80 +45,80 @@ def test_a_datasheet_says_what_was_measured_of_suites(paired_suites: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_build_and_plots_keep_the_section(folder: Path) -> None:
-    before = tree(folder)
-    build(request(folder, **ASKED))
-    assert tree(folder) == before
+def test_a_build_and_plots_keep_the_section(paired_copy: Path) -> None:
+    before = tree(paired_copy)
+    build(request(paired_copy, **ASKED))
+    assert tree(paired_copy) == before
     pytest.importorskip("matplotlib")
-    assert run_command(["stats", str(folder), "--datasheet", "--hop", HOP]) == 0
-    assert "### rad on `complex_ood`" in sheet_of(folder)
-    assert "![answers](plots/answers.png)" in sheet_of(folder)
-    with_plots = tree(folder)
-    make_suite(folder, "rad")
-    assert tree(folder) == with_plots
-    assert audit(folder).ok
+    assert run_command(["stats", str(paired_copy), "--datasheet", "--hop", HOP]) == 0
+    assert "### rad on `complex_ood`" in sheet_of(paired_copy)
+    assert "![answers](plots/answers.png)" in sheet_of(paired_copy)
+    with_plots = tree(paired_copy)
+    make_suite(paired_copy, "rad")
+    assert tree(paired_copy) == with_plots
+    assert audit(paired_copy).ok
 
 
 @pytest.mark.parametrize("damage", ["h5", "json", "vocab"])
 @pytest.mark.slow
-def test_a_build_removes_damaged_suites(folder: Path, damage: str) -> None:
-    before = tree(folder)
-    layout = Layout(folder)
+def test_a_build_removes_damaged_suites(paired_copy: Path, damage: str) -> None:
+    before = tree(paired_copy)
+    layout = Layout(paired_copy)
     if damage == "h5":
         layout.suite_h5(HOP, "rad", "complex_iid").unlink()
     elif damage == "json":
         layout.suite_json(HOP, "rad", "complex_iid").write_text("{}")
     else:
         layout.suite_vocab(HOP, "rad").unlink()
-    assert build(request(folder, **ASKED)).suites == {"rad": [HOP]}
-    left = {name for name in tree(folder) if name.startswith(f"hops/{HOP}/suites/rad/")}
+    assert build(request(paired_copy, **ASKED)).suites == {"rad": [HOP]}
+    left = {name for name in tree(paired_copy) if name.startswith(f"hops/{HOP}/suites/rad/")}
     assert bool(left) == (damage != "vocab")
     assert not {name for name in left if "complex_iid" in name}
-    assert audit(folder).ok
-    make_suite(folder, "rad")
-    assert tree(folder) == before
+    assert audit(paired_copy).ok
+    make_suite(paired_copy, "rad")
+    assert tree(paired_copy) == before
 
 
-def test_a_removed_suite_leaves_nothing(folder: Path, plain_suites: Path, cli: Cli) -> None:
-    check_words(cli("suite", "carets", folder, "--remove", "--hop", "cylinder_rubber").out)
-    assert not Layout(folder).suite(HOP, "carets").exists()
-    assert "### carets" not in sheet_of(folder)
-    assert "### rad" in sheet_of(folder)
-    assert "### carets" in sheet_of(folder, "none")
-    assert audit(folder).ok
-    removed = {"folder": str(folder), "suite": "carets", "removed": ["none"]}
-    assert json.loads(cli("suite", "carets", folder, "--remove", "--json").out) == removed
-    assert remove_suite(folder, "rad") == ("none", HOP)
-    assert tree(folder) == tree(plain_suites)
-    check_words(cli("suite", "rad", folder, "--remove", code=2).err)
+def test_a_removed_suite_leaves_nothing(paired_copy: Path, plain_suites: Path, cli: Cli) -> None:
+    check_words(cli("suite", "carets", paired_copy, "--remove", "--hop", "cylinder_rubber").out)
+    assert not Layout(paired_copy).suite(HOP, "carets").exists()
+    assert "### carets" not in sheet_of(paired_copy)
+    assert "### rad" in sheet_of(paired_copy)
+    assert "### carets" in sheet_of(paired_copy, "none")
+    assert audit(paired_copy).ok
+    removed = {"folder": str(paired_copy), "suite": "carets", "removed": ["none"]}
+    assert json.loads(cli("suite", "carets", paired_copy, "--remove", "--json").out) == removed
+    assert remove_suite(paired_copy, "rad") == ("none", HOP)
+    assert tree(paired_copy) == tree(plain_suites)
+    check_words(cli("suite", "rad", paired_copy, "--remove", code=2).err)
 
 
 @pytest.mark.slow
-def test_a_damaged_suite_does_not_block_another(folder: Path, paired_suites: Path) -> None:
-    path = Layout(folder).suite_h5(HOP, "rad", "complex_iid")
+def test_a_damaged_suite_does_not_block_another(paired_copy: Path, paired_suites: Path) -> None:
+    path = Layout(paired_copy).suite_h5(HOP, "rad", "complex_iid")
     path.write_bytes(path.read_bytes()[:500])
-    make_suite(folder, "carets")
-    assert "### carets" in sheet_of(folder)
-    assert "### rad" not in sheet_of(folder)
-    make_suite(folder, "rad")
-    assert tree(folder) == tree(paired_suites)
+    make_suite(paired_copy, "carets")
+    assert "### carets" in sheet_of(paired_copy)
+    assert "### rad" not in sheet_of(paired_copy)
+    make_suite(paired_copy, "rad")
+    assert tree(paired_copy) == tree(paired_suites)
 
 
 @pytest.mark.parametrize(
     "words",
     ["rat", "rad --hop rubber_sphere", "rad --templates x", "rad --train", "visual --visual 3"],
 )
-def test_what_cannot_be_removed(words: str, folder: Path, cli: Cli) -> None:
+def test_what_cannot_be_removed(words: str, paired_copy: Path, cli: Cli) -> None:
     name, *options = words.split()
-    check_words(cli("suite", name, folder, "--remove", *options, code=2).err)
+    check_words(cli("suite", name, paired_copy, "--remove", *options, code=2).err)
 
 
 @pytest.mark.parametrize("step", [0, 2, 3, 6, 7])
 def test_a_removal_that_is_killed_can_be_repeated(
-    folder: Path, plain_suites: Path, step: int, monkeypatch: pytest.MonkeyPatch
+    paired_copy: Path, plain_suites: Path, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After some of the files are gone, or just before the manifest is written."""
-    remove_suite(folder, "carets")
+    remove_suite(paired_copy, "carets")
     whole = Path.unlink
     left = step
 
@@ -144,37 +138,36 @@ def test_a_removal_that_is_killed_can_be_repeated(
         else:
             patch.setattr(suites, "write_manifest", stop)
         with pytest.raises(KeyboardInterrupt):
-            remove_suite(folder, "rad", hops=[HOP])
+            remove_suite(paired_copy, "rad", hops=[HOP])
     # What is left is not taken for a suite: a file that the manifest lists is missing.
-    manifest = existing_manifest(Layout(folder).manifest)
+    manifest = existing_manifest(Layout(paired_copy).manifest)
     assert "rad" in manifest.suites[HOP]
-    guesses = str(folder.with_name("guesses.jsonl"))
-    guess = ["baseline", str(folder), "--kind", "always_no", "--suite", "rad", "--out", guesses]
+    guesses = str(paired_copy.with_name("guesses.jsonl"))
+    guess = ["baseline", str(paired_copy), "--kind", "always_no", "--suite", "rad", "--out", guesses]
     assert (run_command(guess) == 0) == (step < 3)  # without its first HDF5 file
-    remove_suite(folder, "rad")
-    assert tree(folder) == tree(plain_suites)
+    remove_suite(paired_copy, "rad")
+    assert tree(paired_copy) == tree(plain_suites)
 
 
 def test_pairs_that_were_not_listed_yet_can_be_removed(
-    plain_suites: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plain_suites: Path, plain_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = Path(shutil.copytree(plain_suites, tmp_path / "out"))
     with monkeypatch.context() as patch:
         patch.setattr(suites, "write_manifest", lambda path, manifest: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            make_suite(folder, "rad")
-    assert Layout(folder).suite_h5("none", "rad", "test").exists()
-    remove_suite(folder, "rad")
-    assert tree(folder) == tree(plain_suites)
+            make_suite(plain_copy, "rad")
+    assert Layout(plain_copy).suite_h5("none", "rad", "test").exists()
+    remove_suite(plain_copy, "rad")
+    assert tree(plain_copy) == tree(plain_suites)
 
 
-def test_files_of_a_user_stay(folder: Path) -> None:
-    note = Layout(folder).suite(HOP, "rad") / "note.txt"
+def test_files_of_a_user_stay(paired_copy: Path) -> None:
+    note = Layout(paired_copy).suite(HOP, "rad") / "note.txt"
     note.write_text("mine")
-    remove_suite(folder, "rad")
+    remove_suite(paired_copy, "rad")
     assert note.read_text() == "mine"
     assert [path.name for path in note.parent.iterdir()] == ["note.txt"]
-    assert suite_files.suites_in(Layout(folder), HOP) == ("carets",)
+    assert suite_files.suites_in(Layout(paired_copy), HOP) == ("carets",)
 
 
 def test_stats_show_suites(paired_suites: Path, cli: Cli) -> None:
@@ -196,23 +189,21 @@ def test_stats_show_suites(paired_suites: Path, cli: Cli) -> None:
     assert of_rad["tests"]["any"]["relations"] == ["positive"]
 
 
-def test_the_command_says_why_a_test_has_no_pairs(folder: Path, tmp_path: Path, cli: Cli) -> None:
+def test_the_command_says_why_a_test_has_no_pairs(paired_copy: Path, tmp_path: Path, cli: Cli) -> None:
     never = {"answer": ["purple"], "set": ["<C>"], "unset": ["<C>"]}
     entry = {"tier": "in", "relation": "same", "wording": "phrasing"}
     rows = [
         {**entry, "test": "yes", "source": ["all"], "when": {"answer": ["yes"]}},
         {**entry, "test": "nothing", "source": ["one_hop 3", "zero_hop 4"], "when": never},
     ]
-    own = tmp_path / "own"
-    own.mkdir()
-    (own / "tests.json").write_text(json.dumps(rows))
-    command = ["suite", "own", str(folder), "--templates", str(own), "--hop", HOP]
+    own = own_suite(tmp_path, *rows)
+    command = ["suite", "own", str(paired_copy), "--templates", str(own), "--hop", HOP]
     check_words(cli(*command).out)
 
 
-def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> None:
-    manifest = existing_manifest(Layout(folder).manifest)
-    same = plan_json(make_plan(request(folder, **ASKED)))["suites"]
+def test_a_plan_says_what_suites_take_and_which_are_removed(paired_copy: Path) -> None:
+    manifest = existing_manifest(Layout(paired_copy).manifest)
+    same = plan_json(make_plan(request(paired_copy, **ASKED)))["suites"]
     assert [(each["hop"], each["suite"]) for each in same] == [
         ("none", "carets"),
         ("none", "rad"),
@@ -222,10 +213,10 @@ def test_a_plan_says_what_suites_take_and_which_are_removed(folder: Path) -> Non
     for each in same:
         of_suite = manifest.suites[each["hop"]][each["suite"]]
         assert each["pairs"] == sum(split["pairs"] for split in of_suite.values())
-        files = Layout(folder).suite(each["hop"], each["suite"]).iterdir()
+        files = Layout(paired_copy).suite(each["hop"], each["suite"]).iterdir()
         assert each["bytes"] == sum(path.stat().st_size for path in files)
         assert each["removed_splits"] == []
-    larger = make_plan(request(folder, **{**ASKED, "sizes": {**ASKED["sizes"], "complex_iid": 360}}))
+    larger = make_plan(request(paired_copy, **{**ASKED, "sizes": {**ASKED["sizes"], "complex_iid": 360}}))
     of_rad = plan_json(larger)["suites"][3]
     assert of_rad["removed_splits"] == ["complex_iid"]
     (line,) = [line for line in plan_lines(larger) if line.startswith(f"{HOP} has the suite rad")]

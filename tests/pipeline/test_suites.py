@@ -3,16 +3,14 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from building import Cli, request, tree
-from suite_folders import ASKED, ENTRY, HOP, SIZES
+from suite_folders import ASKED, ENTRY, HOP, SIZES, own_suite
 
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
@@ -34,18 +32,6 @@ def make(out: Path, **changes: Any) -> Path:
     """A folder with a pair and `none`, without images."""
     build(request(out, **{**ASKED, **changes}))
     return out
-
-
-@pytest.fixture
-def folder(plain_suites: Path, tmp_path: Path) -> Path:
-    shutil.copytree(plain_suites, tmp_path / "out")
-    return tmp_path / "out"
-
-
-@pytest.fixture
-def with_pairs(paired_suites: Path, tmp_path: Path) -> Path:
-    shutil.copytree(paired_suites, tmp_path / "out")
-    return tmp_path / "out"
 
 
 @pytest.mark.slow
@@ -86,19 +72,19 @@ def test_files_are_listed_and_everything_else_stays(plain_suites: Path, paired_s
 
 
 @pytest.mark.slow
-def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(folder: Path, paired_suites: Path) -> None:
+def test_one_thread_and_one_pair_at_a_time_give_the_same_bytes(plain_copy: Path, paired_suites: Path) -> None:
     for arguments in (("carets",), ("rad", "--hop", "none"), ("rad", "--hop", HOP)):
         subprocess.run(
-            [sys.executable, "-m", "clevrhope", "suite", arguments[0], folder, *arguments[1:], "--quiet"],
+            [sys.executable, "-m", "clevrhope", "suite", arguments[0], plain_copy, *arguments[1:], "--quiet"],
             env={**os.environ, "RAYON_NUM_THREADS": "1"},
             check=True,
         )
-    assert tree(folder) == tree(paired_suites)
+    assert tree(plain_copy) == tree(paired_suites)
 
 
 @pytest.mark.slow
 def test_a_run_that_was_killed_leaves_nothing_in_the_way(
-    folder: Path, paired_suites: Path, monkeypatch: pytest.MonkeyPatch
+    plain_copy: Path, paired_suites: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It ends after the first split, and once more while a file of the second is being written."""
     written = suites.write_manifest
@@ -110,39 +96,39 @@ def test_a_run_that_was_killed_leaves_nothing_in_the_way(
 
         patch.setattr(suites, "write_manifest", write)
         with pytest.raises(KeyboardInterrupt):
-            make_suite(folder, "carets")
-    partial = Layout(folder).suite(HOP, "carets") / ".clevrhope-complex_ood.h5.partial"
+            make_suite(plain_copy, "carets")
+    partial = Layout(plain_copy).suite(HOP, "carets") / ".clevrhope-complex_ood.h5.partial"
     partial.parent.mkdir(parents=True, exist_ok=True)
     partial.write_bytes(b"half")
-    make_suite(folder, "carets")
+    make_suite(plain_copy, "carets")
     assert not partial.exists()
-    make_suite(folder, "rad")
-    assert tree(folder) == tree(paired_suites)
+    make_suite(plain_copy, "rad")
+    assert tree(plain_copy) == tree(paired_suites)
 
 
 @pytest.mark.slow
-def test_a_larger_split_loses_its_suites(with_pairs: Path) -> None:
-    layout = Layout(with_pairs)
-    summary = build(request(with_pairs, **{**ASKED, "sizes": LARGER}))
+def test_a_larger_split_loses_its_suites(paired_copy: Path) -> None:
+    layout = Layout(paired_copy)
+    summary = build(request(paired_copy, **{**ASKED, "sizes": LARGER}))
     assert summary.suites == {"carets": [HOP], "rad": [HOP]}
-    there = {name for name in tree(with_pairs) if "/suites/" in name}
+    there = {name for name in tree(paired_copy) if "/suites/" in name}
     assert not {name for name in there if "complex_iid" in name}
     assert {f"hops/{HOP}/suites/rad/vocab.json", f"hops/{HOP}/suites/rad/complex_ood.h5"} < there
     manifest = existing_manifest(layout.manifest)
     assert {name for name in manifest.files if "/suites/" in name} == there
     assert manifest.suites[HOP]["rad"].keys() == {"complex_ood"}
-    assert audit(with_pairs).ok
+    assert audit(paired_copy).ok
     for suite in ("carets", "rad"):
-        make_suite(with_pairs, suite)
-    at_once = make(with_pairs.with_name("at_once"), sizes=LARGER)
+        make_suite(paired_copy, suite)
+    at_once = make(paired_copy.with_name("at_once"), sizes=LARGER)
     for suite in ("carets", "rad"):
         make_suite(at_once, suite)
-    assert tree(with_pairs) == tree(at_once)
+    assert tree(paired_copy) == tree(at_once)
 
 
 @pytest.mark.slow
-def test_the_command_says_which_suites_to_make_again(with_pairs: Path, cli: Cli) -> None:
-    again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(with_pairs)]
+def test_the_command_says_which_suites_to_make_again(paired_copy: Path, cli: Cli) -> None:
+    again = ["build", "--hop", HOP, "--splits", "complex_iid", "--no-render", "--out", str(paired_copy)]
     cli(*again, "--quiet")
     out = cli(*again, "--test-questions", "300").out
     said = "Pairs of fewer questions or in damaged files were removed; clevrhope suite makes them again: "
@@ -176,16 +162,16 @@ def test_suites_are_of_whole_datasets(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
-    folder: Path, paired_suites: Path, cli: Cli
+    plain_copy: Path, paired_suites: Path, cli: Cli
 ) -> None:
-    arguments = ["suite", "carets", str(folder), "--from", "search", "--per-cell", "6"]
+    arguments = ["suite", "carets", str(plain_copy), "--from", "search", "--per-cell", "6"]
     made = {
         split["split"]: split
         for split in json.loads(cli(*arguments, "--hop", HOP, "--json", "--quiet").out)["splits"]
     }
     for split, said in made.items():
         assert said["per_cell"] == 6
-        pairs = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS)
+        pairs = read_table(Layout(plain_copy).suite_h5(HOP, "carets", split), PAIRS)
         before = read_table(Layout(paired_suites).suite_h5(HOP, "carets", split), PAIRS)
         of_questions, of_old = ((each.orig_idxs >= 0).reshape(-1, 2).any(axis=1) for each in (pairs, before))
         assert of_questions.sum() == of_old.sum() > 100
@@ -202,25 +188,25 @@ def test_a_search_fills_cells_and_leaves_pairs_of_questions_as_they_are(
     assert ood["rephrase"]["impossible"] == ["01", "10"]
     assert ood["ontology"]["impossible"] == []
     assert ood["ontology"]["short"] == {}
-    assert audit(folder).ok
-    before_again = tree(folder)
+    assert audit(plain_copy).ok
+    before_again = tree(plain_copy)
     out = cli(*arguments, "--hop", HOP).out
-    assert tree(folder) == before_again
+    assert tree(plain_copy) == before_again
     check_words(out)
 
 
-def test_without_pairs_wanted_none_is_searched_for(folder: Path) -> None:
-    made = make_suite(folder, "carets", hops=[HOP], per_cell=0)
+def test_without_pairs_wanted_none_is_searched_for(plain_copy: Path) -> None:
+    made = make_suite(plain_copy, "carets", hops=[HOP], per_cell=0)
     counts = {test.test: test.n_pairs for test in made[0].tests}
     assert counts["rephrase"] > 0
     assert counts["rephrase_and"] == 0
 
 
 def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    plain_copy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_suite(folder, "rad", hops=[HOP])
-    before = tree(folder)
+    make_suite(plain_copy, "rad", hops=[HOP])
+    before = tree(plain_copy)
     make = SuiteMaker.make
 
     def fail_at_last(self: SuiteMaker, hop: Hop, split: str) -> Any:
@@ -230,24 +216,24 @@ def test_an_error_on_a_later_split_leaves_the_suite_as_it_was(
 
     monkeypatch.setattr(SuiteMaker, "make", fail_at_last)
     with refused(TemplateError):
-        make_suite(folder, "rad", hops=[HOP], origin="search", per_cell=3)
-    assert tree(folder) == before
+        make_suite(plain_copy, "rad", hops=[HOP], origin="search", per_cell=3)
+    assert tree(plain_copy) == before
 
 
 @pytest.mark.slow
-def test_pairs_that_are_replaced_are_counted(folder: Path, cli: Cli) -> None:
-    search = ["suite", "rad", str(folder), "--hop", HOP, "--from", "search"]
+def test_pairs_that_are_replaced_are_counted(plain_copy: Path, cli: Cli) -> None:
+    search = ["suite", "rad", str(plain_copy), "--hop", HOP, "--from", "search"]
     assert "they replace" not in cli(*search, "--quiet").out
     assert "they replace" not in cli(*search).out
     said = cli(*search[:-2]).out
     assert re.search(r"on the images of 40 questions; they replace the \d+ that were", said)
 
 
-def test_questions_of_another_dataset_are_refused(folder: Path, tmp_path: Path) -> None:
-    path = folder / "hops" / HOP / "complex_iid.h5"
-    path.write_bytes((folder / "hops" / HOP / "complex_ood.h5").read_bytes())
+def test_questions_of_another_dataset_are_refused(plain_copy: Path, tmp_path: Path) -> None:
+    path = plain_copy / "hops" / HOP / "complex_iid.h5"
+    path.write_bytes((plain_copy / "hops" / HOP / "complex_ood.h5").read_bytes())
     with refused(DatasetError):
-        make_suite(folder, "rad", hops=[HOP])
+        make_suite(plain_copy, "rad", hops=[HOP])
 
 
 @pytest.mark.slow
@@ -259,33 +245,29 @@ def test_suites_are_made_in_a_world_of_three_sizes_and_materials(tmp_path: Path)
     path = tmp_path / "properties.json"
     path.write_text(json.dumps(properties))
     splits = ("complex_iid", "complex_ood")
-    asked = request(tmp_path / "out", hops=("large_cylinder",), splits=splits, render=False, sizes=SIZES)
-    build(replace(asked, config=replace(asked.config, properties=path)))
+    hops = ("large_cylinder",)
+    make(tmp_path / "out", hops=hops, splits=splits, properties=path)
     for suite in ("carets", "holdout"):
         make_suite(tmp_path / "out", suite, origin="search")
     assert audit(tmp_path / "out", properties=path).ok
 
 
-def test_a_suite_may_have_no_pairs_on_a_split(folder: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
+def test_a_suite_may_have_no_pairs_on_a_split(plain_copy: Path, tmp_path: Path) -> None:
     never = {**ENTRY, "when": {"answer": ["yes"], "set": ["<C>", "<C2>", "<M>", "<M2>", "<Z>", "<Z2>"]}}
-    (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
-    made = make_suite(folder, "mine", suite_files=tmp_path / "mine")
+    made = make_suite(plain_copy, "mine", suite_files=own_suite(tmp_path, never))
     assert [each.n_pairs for each in made] == [0, 0, 0]
-    pairs = read_table(Layout(folder).suite_h5(HOP, "mine", "complex_iid"), PAIRS)
+    pairs = read_table(Layout(plain_copy).suite_h5(HOP, "mine", "complex_iid"), PAIRS)
     assert (len(pairs), pairs.questions.shape[0]) == (0, 0)
-    report = audit(folder)
+    report = audit(plain_copy)
     assert report.ok
     lines = {each.name: each for each in report.checks}
     assert lines["pairs"].note == "this folder has nothing to check here"
 
 
-def test_cells_that_are_short_are_named(folder: Path, tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "mine").mkdir()
+def test_cells_that_are_short_are_named(plain_copy: Path, tmp_path: Path, cli: Cli) -> None:
     # The attribute that is compared is never named.
-    never = {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}}
-    (tmp_path / "mine" / "mine.json").write_text(json.dumps([never]))
-    arguments = ["suite", "mine", str(folder), "--templates", str(tmp_path / "mine"), "--hop", HOP]
+    own = own_suite(tmp_path, {**ENTRY, "when": {"set": ["<C>", "<M>", "<S>", "<Z>"]}})
+    arguments = ["suite", "mine", str(plain_copy), "--templates", str(own), "--hop", HOP]
     cli(*arguments, "--quiet")
     check_words(cli(*arguments, "--from", "search", "--per-cell", "7").out)
     # Without a search they are short as well, and more can be searched for.
@@ -293,8 +275,8 @@ def test_cells_that_are_short_are_named(folder: Path, tmp_path: Path, cli: Cli) 
 
 
 @pytest.mark.slow
-def test_crossings_are_searched_for_with_their_controls(folder: Path, cli: Cli) -> None:
-    arguments = ["suite", "holdout", str(folder), "--from", "search", "--per-cell", "6", "--hop", HOP]
+def test_crossings_are_searched_for_with_their_controls(plain_copy: Path, cli: Cli) -> None:
+    arguments = ["suite", "holdout", str(plain_copy), "--from", "search", "--per-cell", "6", "--hop", HOP]
     ood = {split["split"]: split for split in json.loads(cli(*arguments, "--json", "--quiet").out)["splits"]}[
         "complex_ood"
     ]
@@ -306,4 +288,4 @@ def test_crossings_are_searched_for_with_their_controls(folder: Path, cli: Cli) 
     # Materials have no third value, and colors and sizes are not held out.
     for name in ("control_material", "crossing_color", "control_color", "border_size", "entailment_color"):
         assert tests[name]["impossible"] == ["00", "01", "10", "11"]
-    assert audit(folder).ok
+    assert audit(plain_copy).ok

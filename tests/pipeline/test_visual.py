@@ -4,7 +4,6 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +41,8 @@ N = 5
 
 def build_small(out: Path, *, render: bool = True, images: str = "both", n_iid: int = 54) -> Path:
     sizes = {"train": 27, "complex_iid": n_iid, "complex_ood": 9}
-    made = request(out, sizes=sizes, splits=("train", IID, OOD), render=render, images=images)
-    rendering = NativeSettings(width=120, height=80, quality="draft")
-    build(replace(made, config=replace(made.config, rendering=rendering)))
+    asked = {"sizes": sizes, "splits": ("train", IID, OOD), "render": render, "images": images}
+    build(request(out, rendering=NativeSettings(width=120, height=80, quality="draft"), **asked))
     return out
 
 

@@ -1,7 +1,6 @@
 """A folder that grew, or was joined from parts, has the bytes of one that was made at once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,9 +71,8 @@ WAYS = {
 
 def asked(out: Path, way: Way, choices: Mapping[str, Any], clevr: Path, **changes: Any) -> Request:
     of_clevr = {"clevr": clevr} if "clevr_share" in choices else {}
-    made = request(out, **{**choices, **of_clevr, **changes})
-    rendering = way.rendering or made.config.rendering
-    return replace(made, config=replace(made.config, rendering=rendering))
+    rendering = {"rendering": way.rendering} if way.rendering else {}
+    return request(out, **{**choices, **of_clevr, **rendering, **changes})
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,10 @@ from building import request
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
+from clevrhope.errors import TemplateError
 from clevrhope.pipeline import build
 from clevrhope.scenes import SceneBatch, read_world
+from wording import refused
 
 SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
@@ -86,6 +88,29 @@ def test_other_templates_build_and_are_named(tmp_path: Path, test_data: Path, fo
     names = {path.name for path in (test_data / folder).glob("*.json")}
     assert set(manifest["templates"]["files"]) == names
     assert Path(folder).name in (out / "DATASHEET.md").read_text().replace("\\", "")
+
+
+VERIFY = {
+    "text": ["Is the <S> <C>?"],
+    "nodes": [
+        {"type": "scene", "inputs": []},
+        {"type": "filter_shape", "inputs": [0], "side_inputs": ["<S>"]},
+        {"type": "unique", "inputs": [1]},
+        {"type": "verify_color", "inputs": [2], "side_inputs": ["<C>"]},
+    ],
+    "params": [{"type": "Shape", "name": "<S>"}, {"type": "Color", "name": "<C>"}],
+}
+
+
+def test_functions_that_datasets_have_no_tokens_for_are_named_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    templates, out = tmp_path / "templates", tmp_path / "out"
+    templates.mkdir()
+    (templates / "verify.json").write_text(json.dumps([VERIFY]))
+    with refused(TemplateError):
+        build(request(out, templates=templates, render=False))
+    assert not out.exists()
 
 
 def test_each_part_of_a_datasheet_for_datasets_is_answered_from_the_files(layout: Layout) -> None:

@@ -70,11 +70,14 @@ class Phrasing:
         )
 
 
-def read_phrasings(folder: Path) -> list[Phrasing]:
-    """All phrasings of a folder of template files, in order of file name, family and text."""
-    synonyms = json.loads((folder / "synonyms.json").read_text())
+def read_phrasings(folder: Path, *, synonyms_of: Path | None = None, prefix: str = "") -> list[Phrasing]:
+    """All phrasings of a folder of template files, in order of file name, family and text.
+
+    The words for values are those of another folder if that is given; `prefix` begins the phrasings' names.
+    """
+    synonyms = json.loads(((synonyms_of or folder) / "synonyms.json").read_text())
     return [
-        Phrasing(f"{path.stem}[{i}].text[{j}]", text, family, synonyms)
+        Phrasing(f"{prefix}{path.stem}[{i}].text[{j}]", text, family, synonyms)
         for path in sorted(folder.glob("*.json"))
         if path.name not in ("synonyms.json", "families.json", "covr.json")
         for i, family in enumerate(json.loads(path.read_text()))

@@ -45,14 +45,9 @@ def phrasings() -> list[Phrasing]:
 
 
 @pytest.fixture(scope="module")
-def originals(test_data: Path, phrasings: list[Phrasing]) -> list[Phrasing]:
+def originals(test_data: Path) -> list[Phrasing]:
     """CLEVR's own phrasings; our synonyms are those of CLEVR, see below."""
-    return [
-        Phrasing(f"CLEVR {path.stem}[{i}].text[{j}]", text, family, phrasings[0].synonyms)
-        for path in sorted((test_data / "clevr_v1" / "templates").glob("*.json"))
-        for i, family in enumerate(json.loads(path.read_text()))
-        for j, text in enumerate(family["text"])
-    ]
+    return read_phrasings(test_data / "clevr_v1" / "templates", synonyms_of=FOLDER, prefix="CLEVR ")
 
 
 def test_nine_files_hold_the_ninety_families() -> None:

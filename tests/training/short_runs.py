@@ -15,8 +15,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from building import build_demo
-from made_sets import make_sets
+from building import add_sets, build_demo
 
 from clevrhope.features.extraction import make_features
 from clevrhope.runtime.progress import Advance
@@ -133,7 +132,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the dataset with questions about sets, and the true attributes of its images."""
     copy = shutil.copytree(dataset, tmp_path_factory.mktemp("sets") / "data")
-    make_sets(copy, HOP)
+    add_sets(Path(copy))
+    make_features(copy, kind="pixels", size=(24, 16))
     make_features(copy, kind="attributes")
     return copy
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.json_agreement import Families, family_places
-from clevrhope.audit.templates import TemplateFiles, find_templates
-from clevrhope.dataset.clevr_json import read_numbered_rows
+from clevrhope.audit.templates import find_templates
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import vocabulary_of
@@ -27,8 +27,7 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.split_files import AddedPairs, PairArrays, SetArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.suite_pools import VISUAL, SuitePool
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.runtime.forms import COUNT, Fields, check_form
-from clevrhope.scenes import World
+from clevrhope.runtime.forms import ANY, COUNT, Fields, Form, ListOf, check_form
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -61,19 +60,26 @@ def kind_of(file: str) -> str:
 class QuestionFile(Generic[A_co]):
     """Questions of one kind about one split, in an HDF5 file."""
 
+    layout: Layout
     kind: QuestionKind
     hop: Hop
     name: str
     """The split's name."""
     pool: str
-    h5: Path
-    file: str
-    """Path of the HDF5 file below the folder."""
-    vocab: Path
     n_rows: int
     """Number of its questions by the manifest."""
     reader: Callable[..., A_co]
     """Reads the HDF5 file."""
+
+    @property
+    def h5(self) -> Path:
+        """The HDF5 file."""
+        return self.kind.h5(self.layout, self.hop.name, self.name)
+
+    @property
+    def file(self) -> str:
+        """Path of the HDF5 file below the folder."""
+        return self.layout.relative(self.h5)
 
     @property
     def json(self) -> Path:
@@ -81,13 +87,18 @@ class QuestionFile(Generic[A_co]):
         return self.h5.with_name(f"{self.h5.stem}_questions.json")
 
     @property
+    def vocab(self) -> Path:
+        """The vocabulary of its tokens."""
+        return self.kind.vocab(self.layout, self.name)
+
+    @property
     def is_grouped(self) -> bool:
         """Whether its questions come in groups of images rather than in balanced windows."""
         return self.name in SPLITS and SPLITS[self.name].drawn != "stream"
 
-    def needs(self, layout: Layout) -> list[Path]:
+    def needs(self) -> list[Path]:
         """The files and folders without which it is not checked."""
-        return [self.h5, self.vocab, layout.scenes(self.pool)]
+        return [self.h5, self.vocab, self.layout.scenes(self.pool)]
 
     @contextmanager
     def open(self) -> Iterator[A_co]:
@@ -113,15 +124,26 @@ class PairFile(QuestionFile[PairArrays]):
     """The split that the originals are from."""
 
     @property
+    def h5(self) -> Path:
+        """The HDF5 file."""
+        return self.layout.suite_h5(self.hop.name, self.suite, self.name)
+
+    @property
+    def vocab(self) -> Path:
+        """The vocabulary of the suite."""
+        return self.layout.suite_vocab(self.hop.name, self.suite)
+
+    @property
     def own_pool(self) -> str | None:
         """The pool of images that the suite made for the split; None if these are the split's own."""
         pool = SuitePool(self.hop.name, self.suite, self.name)
         return pool.name if self.suite == VISUAL else None
 
-    def needs(self, layout: Layout) -> list[Path]:
+    def needs(self) -> list[Path]:
         """The files and folders without which it is not checked."""
-        paths = [*super().needs(layout), *self.split.needs(layout)]
+        paths = [*super().needs(), *self.split.needs()]
         if self.own_pool is not None:
+            layout = self.layout
             paths += [place(self.own_pool) for place in (layout.scenes, layout.images, layout.images_h5)]
         return paths
 
@@ -133,13 +155,15 @@ class AuditFolder:
     """A finished dataset.
 
     Attributes:
-        all_splits: the splits of questions about single images that the manifest lists.
+        all_files: the question files of all kinds of splits that the manifest lists.
+        all_splits: those of questions about single images.
         all_sets: those of questions over several images.
-        all_others: those of other kinds of questions.
         all_pairs: the suites' pairs that it lists, on splits that it lists too.
         all_added: the train sets with questions of suites.
-        splits, sets, others, pairs, added: those of them that can be read, with their scenes, as far as is
+        files, splits, sets, pairs, added: those of them that can be read, with their scenes, as far as is
             known; and pairs only with the split that they are made from.
+        world: the world of the scenes.
+        templates: the templates of the questions.
         left_out: files that cannot be read, without which the checks continue.
     """
 
@@ -147,13 +171,13 @@ class AuditFolder:
         """Opens a dataset, with its own templates and properties if they are not the package's.
 
         Raises:
-            DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
+            DatasetError: there is no dataset, it is not finished, its manifest is incomplete, or it has other
+                templates or properties.
         """
         self._folder = folder = Folder.open(root)
         self.layout, self.manifest = folder.layout, folder.manifest
         if not self.manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
-        self._templates, self._properties = templates, properties
         self.vocab: Vocab = read_vocab(self.layout.vocab)
         self.attribute_types = folder.attribute_types
         by_name = {name: self._hop(name) for name in (*self.manifest.splits, *self.manifest.covr)}
@@ -163,16 +187,17 @@ class AuditFolder:
         """The scenes of each pool, read when they are needed."""
         self.all_splits = tuple(_question_files(folder, SINGLE, SplitArrays, by_name))
         self.all_sets = tuple(_question_files(folder, SETS, SetArrays, by_name))
-        self.all_others = tuple(
-            file
-            for kind in KINDS.values()
-            if kind.splits and kind not in (SINGLE, SETS)
-            for file in _question_files(folder, kind, partial(SplitArrays, kind=kind), by_name)
-        )
+        self.all_files: tuple[SplitFile, ...] = (*self.all_splits, *self.all_sets)
+        for kind in KINDS.values():
+            if kind not in (SINGLE, SETS):
+                reader = partial(SplitArrays, kind=kind)
+                self.all_files += tuple(_question_files(folder, kind, reader, by_name))
         self.all_pairs = tuple(_pair_files(folder, self.all_splits, added=False))
         self.all_added = tuple(_pair_files(folder, self.all_splits, added=True))
         self.left_out: list[str] = []
         self._find_readable()
+        self.world = folder.world(properties)
+        self.templates = find_templates(folder, self.world, templates, self._fingerprints())
 
     def _hop(self, name: str) -> Hop:
         try:
@@ -193,11 +218,13 @@ class AuditFolder:
 
     def _find_readable(self) -> None:
         def readable(files: Sequence[F]) -> tuple[F, ...]:
-            return tuple(file for file in files if self.is_readable(*file.needs(self.layout)))
+            return tuple(file for file in files if self.is_readable(*file.needs()))
 
-        self.splits, self.sets = readable(self.all_splits), readable(self.all_sets)
-        self.others = readable(self.all_others)
-        self.pairs, self.added = readable(self.all_pairs), readable(self.all_added)
+        self.files = readable(self.all_files)
+        self.splits = readable(self.all_splits)
+        self.sets = readable(self.all_sets)
+        self.pairs = readable(self.all_pairs)
+        self.added = readable(self.all_added)
 
     def is_readable(self, *paths: Path) -> bool:
         """Whether no file at or below these paths has been excluded."""
@@ -226,7 +253,7 @@ class AuditFolder:
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that the splits use."""
-        return tuple(dict.fromkeys(file.pool for file in (*self.splits, *self.sets, *self.others)))
+        return tuple(dict.fromkeys(file.pool for file in self.files))
 
     def scene_rows(self, pool: str) -> Iterator[tuple[Path, int, bytes]]:
         """Each row of a pool's scene files as JSON, with its file and line number.
@@ -237,6 +264,18 @@ class AuditFolder:
         for path in self.scene_files(pool):
             for line, row in read_numbered_rows(path):
                 yield path, line, row
+
+    def parsed_scenes(self, pool: str, **keys: Form) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """Each scene of a pool, and its row as JSON.
+
+        Raises:
+            DatasetError: there are no scene files, or a scene does not have these keys.
+        """
+        form = Fields({"objects": ListOf(ANY), **keys})
+        for path, line, row in self.scene_rows(pool):
+            scene = parse_row(row, path, line)
+            check_form(scene, form, f"{path}:{line}")
+            yield scene, row
 
     def scene_files(self, pool: str) -> list[Path]:
         """A pool's scene files; raises a DatasetError if there are none."""
@@ -254,16 +293,6 @@ class AuditFolder:
         batch = SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
         return object_ids(self.world, batch)
 
-    @cached_property
-    def world(self) -> World:
-        """The world of the scenes; raises the errors of `Folder.world`."""
-        return self._folder.world(self._properties)
-
-    @cached_property
-    def templates(self) -> TemplateFiles:
-        """The templates of the questions; raises the errors of `find_templates`."""
-        return find_templates(self._folder, self.world, self._templates, self._fingerprints())
-
     def _fingerprints(self) -> Iterator[str]:
         """The fingerprints of the suites' files."""
         for file in self.all_pairs:
@@ -271,41 +300,32 @@ class AuditFolder:
                 yield arrays.fingerprint
 
     @cached_property
-    def words(self) -> Mapping[str, Sequence[str]]:
-        """The words for attribute values."""
-        return self.templates.words
-
-    @cached_property
     def families(self) -> Families:
         """The file and number of each question family."""
-        return family_places(self.templates.files())
+        return family_places(self.templates.files)
 
 
 def _question_files(
     folder: Folder, kind: QuestionKind, reader: Callable[..., A], hops: Mapping[str, Hop]
 ) -> Iterator[QuestionFile[A]]:
     """The splits of a kind that the manifest lists; `reader` reads their files, and `hops` are by name."""
-    layout = folder.layout
     listed: Mapping[str, Mapping[str, Any]] = getattr(folder.manifest, kind.listed)
     for hop, splits in listed.items():
         for name, entry in splits.items():
             if name in kind.splits:
-                h5, vocab = kind.h5(layout, hop, name), kind.vocab(layout, name)
-                pool, n, file = str(entry["pool"]), int(entry["questions"]), layout.relative(h5)
-                yield QuestionFile(kind, hops[hop], name, pool, h5, file, vocab, n, reader)
+                pool, n_rows = str(entry["pool"]), int(entry["questions"])
+                yield QuestionFile(folder.layout, kind, hops[hop], name, pool, n_rows, reader)
 
 
 def _pair_files(folder: Folder, splits: Iterable[SplitFile], *, added: bool) -> Iterator[PairFile]:
     """The pairs of suites on splits that the manifest lists, or the train sets with questions of suites."""
-    layout = folder.layout
     for split in splits:
-        hop = split.hop.name
-        for suite, entries in folder.manifest.suites.get(hop, {}).items():
+        for suite, entries in folder.manifest.suites.get(split.hop.name, {}).items():
             name = f"{split.name}_{suite}" if added else split.name
             if name not in entries or (added and SPLITS[split.name].role != "train"):
                 continue
-            n_pairs, n_originals = (int(entries[name][key]) for key in ("pairs", "originals"))
-            n, reader = (n_pairs + n_originals, AddedPairs) if added else (2 * n_pairs, PairArrays)
-            h5, vocab = layout.suite_h5(hop, suite, name), layout.suite_vocab(hop, suite)
-            of_file = (h5, layout.relative(h5), vocab, n, reader)
-            yield PairFile(PAIRS, split.hop, name, split.pool, *of_file, suite, split)
+            n_pairs = int(entries[name]["pairs"])
+            n_rows = n_pairs + int(entries[name]["originals"]) if added else 2 * n_pairs
+            reader = AddedPairs if added else PairArrays
+            file = (folder.layout, PAIRS, split.hop, name, split.pool, n_rows, reader)
+            yield PairFile(*file, suite, split)

@@ -63,21 +63,23 @@ def compare_json(
         DatasetError: the question file cannot be read, or a row is not a question.
     """
     n = 0
-    lines, wanted_keys = read_question_rows(files.path), iter(keys)
+    lines = read_question_rows(files.path)
+    wanted_keys = iter(keys)
     while rows := list(islice(lines, ROWS_AT_ONCE)):
         columns, faults = encode(rows, n)
         check.add(files.json, faults)
         for name, wanted in columns.items():
             is_wide = name not in arrays.columns
-            there = arrays.tokens(name, n, len(rows)) if is_wide else arrays.columns[name][n : n + len(rows)]
-            differ = (there != wanted[: len(there)]).reshape(len(there), -1).any(axis=1)
-            for k in np.flatnonzero(differ).tolist():
+            end = n + len(rows)
+            stored = arrays.tokens(name, n, len(rows)) if is_wide else arrays.columns[name][n:end]
+            differs = (stored != wanted[: len(stored)]).reshape(len(stored), -1).any(axis=1)
+            for k in np.flatnonzero(differs).tolist():
                 if is_wide:  # the row is parsed only to describe the fault
                     text = parse_json(rows[k][1], files.path, line=rows[k][0]).get("question")
                     check.fault(files.h5, n + k, f"{name} does not decode to the text in JSON", text)
                 else:
                     problem = f"{name} is not {wanted[k].tolist()}, as in JSON"
-                    check.fault(files.h5, n + k, problem, there[k].tolist())
+                    check.fault(files.h5, n + k, problem, stored[k].tolist())
         for k, (values, written), (line, row) in zip(range(len(rows)), wanted_keys, rows, strict=False):
             # A row is parsed only if its bytes are not those that this package writes: there may be millions.
             if not all(part in row for part in written):
@@ -184,6 +186,6 @@ def compare_prefixes(files: Compared, arrays: SplitArrays, check: CheckResult) -
     if head.endswith(b"["):  # as in files of this package, which have one row per line
         info = parse_json(head + b"]}", files.path)
         check_form(info, Fields({"info": Fields({}, {"prefixes": ListOf(COUNT)})}), files.path)
-        there = info["info"].get("prefixes", [])
-        if there != wanted:
-            check.fault(files.json, None, f"info.prefixes is not {wanted}, as in HDF5", there)
+        stated = info["info"].get("prefixes", [])
+        if stated != wanted:
+            check.fault(files.json, None, f"info.prefixes is not {wanted}, as in HDF5", stated)

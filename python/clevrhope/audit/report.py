@@ -1,10 +1,13 @@
-"""The report of an audit: one line for each check, with its result and its first faults, and its view."""
+"""The report of an audit: one line for each check, with its result and its first faults, and its view.
 
-import re
+`checks.toml` says of each check what it counts, and what holds if it passed.
+"""
+
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
-from textwrap import dedent
+from functools import cache, partial
+from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -111,33 +114,23 @@ class CheckResult:
             self.skip("this folder has nothing to check here")
 
 
-@dataclass(frozen=True)
-class CheckRow:
-    """A row of the table of checks: what a line of the report is called, looks at and proves."""
-
-    name: str
-    unit: str
-    proves: str
-    """The statement that holds if the check passed; it may name constraints of the folder's scenes."""
-
-    def result(self, constraints: Mapping[str, Any] = MappingProxyType({})) -> CheckResult:
-        """The result with nothing checked yet; `constraints` are those of the folder's scenes."""
-        return CheckResult(self.name, self.unit, self.proves.format_map(constraints))
-
-
-def check_rows(table: str) -> tuple[CheckRow, ...]:
-    """The rows of a table, "name (unit): what it proves" each; deeper lines continue a sentence."""
-    found = []
-    for row in re.split(r"\n(?! )", dedent(table).strip()):
-        match = re.fullmatch(r"(.+?) \((\w+)\): (.+)", " ".join(row.split()))
-        if match is None:
-            raise ValueError(f"not a row of checks: {row}")
-        found.append(CheckRow(*match.groups()))
-    return tuple(found)
-
-
 Results = Mapping[str, CheckResult]
 """The results of checks by name, filled while checks run."""
+
+
+def new_results(names: Iterable[str], constraints: Mapping[str, Any] = MappingProxyType({})) -> Results:
+    """Results of these checks with nothing checked yet; `constraints` are those of the folder's scenes."""
+    rows = {name: check_rows()[name] for name in names}
+    return {
+        name: CheckResult(name, row["unit"], row["proves"].format_map(constraints))
+        for name, row in rows.items()
+    }
+
+
+@cache
+def check_rows() -> Mapping[str, Mapping[str, str]]:
+    """The unit of each check, and what it proves, in the order of the report."""
+    return tomllib.loads((files(__package__) / "checks.toml").read_text(encoding="utf-8"))
 
 
 def where(

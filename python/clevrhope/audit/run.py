@@ -1,12 +1,13 @@
 """Runs the checks of the table in order, and leaves out whatever needs a file that cannot be read."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
-from clevrhope.audit.all_checks import BESIDE_CLEVR, CHECKSUMS, JSON_FILES, READABLE, STAGES, AuditStage
+from clevrhope.audit.all_checks import BESIDE_CLEVR, CHECKSUMS, JSON_FILES, STAGES, AuditStage
 from clevrhope.audit.checks.clevr import check_clevr_folder, check_clevr_leaks
 from clevrhope.audit.checks.files import check_readable, unreadable
 from clevrhope.audit.folder import AuditFolder, kind_of
-from clevrhope.audit.report import CheckResult, CheckRow, Report
+from clevrhope.audit.report import CheckResult, Report, new_results
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -34,52 +35,55 @@ def audit(
             of the dataset that are missing or cannot be read.
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
-    opened.templates.files()  # fails here, before any long check begins
     if against is not None:
         check_clevr_folder(against)
     shown = progress or Silent()
-    readable = READABLE.result()
+    readable = new_results(["readable"])["readable"]
     with shown.stage("Opening files", total=len(opened.manifest.files), unit="files") as advance:
         check_readable(opened, readable, advance)
-    found = [readable]
+    lines = [readable]
     for stage in STAGES:
-        found += _run(stage, opened, readable, shown)
+        lines += _run(stage, opened, readable, shown)
     if against is not None and readable.n_faults:
-        found += [_not_done(opened, row, readable.faults[0].file) for row in BESIDE_CLEVR]
+        lines += _not_done(BESIDE_CLEVR, opened, readable.faults[0].file)
     elif against is not None:
-        results = {row.name: row.result() for row in BESIDE_CLEVR}
+        results = new_results(BESIDE_CLEVR)
         n_scenes = sum(len(opened.scenes[pool].indices) for pool in opened.pools)
         with shown.stage("Comparing with CLEVR", total=n_scenes, unit="scenes") as advance:
             check_clevr_leaks(opened, against, results, advance)
-        found += results.values()
-    for result in found:
-        result.finish()
-    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(found))
+        lines += results.values()
+    for line in lines:
+        line.finish()
+    return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(lines))
 
 
-def _run(stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: Progress) -> list[CheckResult]:
+def _run(
+    stage: AuditStage, folder: AuditFolder, readable: CheckResult, shown: Progress
+) -> Iterable[CheckResult]:
     """Runs a stage, again without each file that turns out to be unreadable; returns its results.
 
     Once no split is left, or a file that all need cannot be read, its checks are not done.
     """
     while stage is CHECKSUMS or folder.splits or not folder.left_out:
-        results = {row.name: row.result(folder.manifest.world["constraints"]) for row in stage.rows}
+        results = new_results(stage.checks, folder.manifest.world["constraints"])
         try:
             with shown.stage(stage.title, total=stage.total(folder), unit=stage.unit) as advance:
                 stage.run(folder, results, advance)
         except (DatasetError, SceneError) as error:
             file = unreadable(readable, folder, error)
             if not folder.leave_out(file):
-                return [_not_done(folder, row, file) for row in stage.rows]
+                return _not_done(stage.checks, folder, file)
             continue
-        for row in stage.rows:
-            needs = {*stage.needs, JSON_FILES.get(row.name)}
-            results[row.name].leave_out([file for file in folder.left_out if kind_of(file) in needs])
-        return [*results.values()]
-    return [_not_done(folder, row, folder.left_out[0]) for row in stage.rows]
+        for name, result in results.items():
+            needs = {*stage.needs, JSON_FILES.get(name)}
+            result.leave_out([file for file in folder.left_out if kind_of(file) in needs])
+        return results.values()
+    return _not_done(stage.checks, folder, folder.left_out[0])
 
 
-def _not_done(folder: AuditFolder, row: CheckRow, file: str) -> CheckResult:
-    result = row.result(folder.manifest.world["constraints"])
-    result.skip(f"{file} cannot be read")
-    return result
+def _not_done(checks: Iterable[str], folder: AuditFolder, file: str) -> Iterable[CheckResult]:
+    """The results of checks that a file prevents."""
+    results = new_results(checks, folder.manifest.world["constraints"]).values()
+    for result in results:
+        result.skip(f"{file} cannot be read")
+    return results

@@ -17,28 +17,17 @@ from clevrhope.scenes import World
 
 @dataclass(frozen=True)
 class TemplateFiles:
-    """A folder of templates, and its files in the order in which their families are numbered."""
+    """The templates of a dataset's questions, and the words for values."""
 
     folder: Path
-    names: Sequence[str]
-    suite: Path | None = None
+    files: Sequence[tuple[str, bytes]]
+    """Name without suffix and content of each file, in the order in which their families are numbered."""
+    synonyms: bytes
+    """The words for attribute values, as JSON."""
+    words: Mapping[str, Sequence[str]]
+    """The words for attribute values."""
+    suite: Path | None
     """The folder that the user gave, if it belongs to a suite of the dataset."""
-
-    def files(self) -> list[tuple[str, bytes]]:
-        """The name without suffix and the content of each file."""
-        return [(Path(name).stem, read_bytes(self.folder / name, "templates")) for name in self.names]
-
-    @property
-    def synonyms(self) -> bytes:
-        """The words for attribute values, as JSON."""
-        return read_bytes(synonyms_path(self.folder), "synonyms")
-
-    @property
-    def words(self) -> Mapping[str, Sequence[str]]:
-        """The words for attribute values."""
-        words: Mapping[str, Sequence[str]] = parse_json(self.synonyms, synonyms_path(self.folder))
-        check_form(words, MapOf(ListOf(TEXT)), synonyms_path(self.folder))
-        return words
 
 
 def find_templates(
@@ -55,7 +44,8 @@ def find_templates(
     Raises:
         DatasetError: the dataset was made with other templates.
     """
-    manifest, package = folder.manifest, assets.question_templates()
+    manifest = folder.manifest
+    package = assets.question_templates()
     of_suite = None
     if given is not None and any(given.glob("*.json")) and suite_fingerprint(given) in fingerprints:
         of_suite = given
@@ -72,7 +62,14 @@ def find_templates(
                 f"{error}; and {path} does not have the files of a suite as it was made"
             ) from error
         if fingerprint == manifest.templates.get("fingerprint"):
-            return TemplateFiles(path, [str(name) for name in manifest.templates["files"]], of_suite)
+            files = [
+                (Path(name).stem, read_bytes(path / name, "templates"))
+                for name in manifest.templates["files"]
+            ]
+            synonyms = read_bytes(synonyms_path(path), "synonyms")
+            words = parse_json(synonyms, synonyms_path(path))
+            check_form(words, MapOf(ListOf(TEXT)), synonyms_path(path))
+            return TemplateFiles(path, files, synonyms, words, of_suite)
     name = manifest.config.get("templates", "question_templates")
     raise DatasetError(
         f"{folder.layout.manifest}: made with other templates than those in {paths[0]}; "

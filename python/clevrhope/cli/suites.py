@@ -62,18 +62,16 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         )
         return
     made: Sequence[SuiteSplit]
-    notes: list[list[str]] = []
     if name == VISUAL:
         from clevrhope.pipeline.visual.suite import make_visual_suite
 
         files = {key: choices[key] for key in ("templates", "properties")}
-        made = visual = make_visual_suite(folder, choices["n_visual"], hops=hops, progress=progress, **files)
-        notes = [split.notes() for split in visual]
+        made = make_visual_suite(folder, choices["n_visual"], hops=hops, progress=progress, **files)
     else:
         more = {key: choices[key] for key in ("train", "origin", "per_cell")}
         files = {"suite_files": choices["templates"]}
         made = make_suite(folder, name, hops=hops, progress=progress, **files, **more)
-    show_result(choices, {**about, "splits": list(map(asdict, made))}, suite_lines(made, notes))
+    show_result(choices, {**about, "splits": list(map(asdict, made))}, suite_lines(made))
 
 
 def _check_choices(name: str, choices: Mapping[str, Any]) -> None:

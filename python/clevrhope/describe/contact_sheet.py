@@ -8,6 +8,7 @@ import base64
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -183,7 +184,7 @@ def _marked(text: str, hop: HopCards) -> Markup:
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
     places = _described(bare, hop)
-    if not places and all(any(word in known for word in bare) for known in hop.pair_words):
+    if not places and not any(known.isdisjoint(bare) for known in hop.pair_words):
         places = {place for known in hop.pair_words for place, word in enumerate(bare) if word in known}
     return Markup(" ").join(
         Markup("<mark>{}</mark>").format(word) if place in places else word
@@ -193,16 +194,14 @@ def _marked(text: str, hop: HopCards) -> Markup:
 
 def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
     """Indices of the pair's words that have only words for values between them."""
-    found: set[int] = set()
-    stretch: list[int] = []
-    for place, word in enumerate([*bare, ""]):
-        if word in hop.value_words or any(word in known for known in hop.pair_words):
-            stretch.append(place)
-            continue
-        if all(any(bare[at] in known for at in stretch) for known in hop.pair_words):
-            found |= {at for at in stretch if any(bare[at] in known for known in hop.pair_words)}
-        stretch = []
-    return found
+    of_pair = frozenset().union(*hop.pair_words)
+    of_values = hop.value_words | of_pair
+    described: set[int] = set()
+    for are_values, group in groupby(enumerate(bare), lambda item: item[1] in of_values):
+        stretch = dict(group)
+        if are_values and not any(words.isdisjoint(stretch.values()) for words in hop.pair_words):
+            described |= {place for place, word in stretch.items() if word in of_pair}
+    return described
 
 
 _WITH_CONDITION = ("all", "some", "none", "choose_relation")

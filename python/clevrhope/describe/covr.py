@@ -16,6 +16,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.describe.measure import counted
 from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
 
 N_TRAIN = 248_154
@@ -88,14 +89,14 @@ def _measure(table: QuestionTable) -> dict[str, Any]:
         "pool": table.pool,
         "questions": len(table),
         "images": len(table.scenes),
-        "images_a_question": _counted(is_image.sum(axis=1)),
-        "answers": {answers[answer]: n for answer, n in _counted(table.answers).items()},
+        "images_a_question": counted(is_image.sum(axis=1)),
+        "answers": {answers[answer]: n for answer, n in counted(table.answers).items()},
         "templates": templates,
-        "structures": {STRUCTURES[number]: n for number, n in _counted(table.structures).items()},
+        "structures": {STRUCTURES[number]: n for number, n in counted(table.structures).items()},
         "properties": dict(zip(table.property_names, n_with, strict=True)),
-        "pair_places": {PAIR_PLACES[number]: n for number, n in _counted(table.pair_places).items()},
-        "tokens": _counted(table.question_lengths - 2),  # without <START> and <END>
-        "functions": _counted(table.program_lengths - 2),
+        "pair_places": {PAIR_PLACES[number]: n for number, n in counted(table.pair_places).items()},
+        "tokens": counted(table.question_lengths - 2),  # without <START> and <END>
+        "functions": counted(table.program_lengths - 2),
         "pairs_not_found": dict(zip(table.templates, table.skipped, strict=True)) if table.skipped else None,
     }
 
@@ -106,7 +107,7 @@ def _guessed(table: QuestionTable, seen: Mapping[str, int]) -> float | None:
     In a tie, the first answer in the vocabulary counts.
     """
     guess = max(seen, key=seen.__getitem__, default="")
-    right = sum(n for answer, n in _counted(table.answers).items() if table.answer_names[answer] == guess)
+    right = sum(n for answer, n in counted(table.answers).items() if table.answer_names[answer] == guess)
     return round(right / len(table), 6) if len(table) else None
 
 
@@ -131,11 +132,6 @@ def _guessed_by_template(table: QuestionTable, train: Mapping[str, Any], vocab: 
         guess = max(names, key=lambda name: seen.get(name, 0), default="")
         right += n * (table.answer_names[answer] == guess)
     return round(right / len(table), 6)
-
-
-def _counted(numbers: npt.NDArray[np.integer[Any]]) -> dict[int, int]:
-    """The number of occurrences of each integer, in ascending order."""
-    return dict(sorted(Counter(numbers.tolist()).items()))
 
 
 def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:

@@ -14,9 +14,9 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
+from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
 from clevrhope.describe.plot_files import listed_plots
-from clevrhope.describe.provenance import provenance
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
@@ -60,7 +60,7 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
         ],
         "checked": manifest.checked.get(hop.name, ()),
         "plots": listed_plots(layout, manifest, hop.name),
-        **provenance(manifest),
+        **making_and_licence(manifest),
     }
     if hop.value is not None:
         return render_markdown("value.md", **shared)
@@ -253,7 +253,7 @@ def folder_datasheet(layout: Layout, manifest: Manifest) -> str:
     n_values = sum(hop.value is not None for hop in hops)
     return render_markdown(
         "dataset.md",
-        **provenance(manifest),
+        **making_and_licence(manifest),
         measured=measured,
         names=names,
         n_pairs=n_pairs,

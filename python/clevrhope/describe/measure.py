@@ -34,7 +34,6 @@ Pair: TypeAlias = tuple[Value, Value]
 """Two values of two attributes, sorted."""
 
 _WORD = re.compile(r"[^\s;,?.]+")
-_SCENES_A_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
@@ -71,39 +70,22 @@ class SceneCounts:
         Raises:
             DatasetError: an image has no scene.
         """
-        at = self.rows(images)
-        known = at < len(self.indices)
-        known[known] = self.indices[at[known]] == images[known]
-        if not known.all():
-            raise DatasetError(f"no scene has index {images[~known][0]}, though questions ask about it")
-        chosen = np.zeros(len(self.indices), dtype=bool)
-        chosen[at] = True
-        n_objects = self.n_objects
-        found = np.bincount(self.looks[np.repeat(chosen, n_objects)], minlength=len(self.combinations))
+        is_known = np.isin(images, self.indices)
+        if not is_known.all():
+            raise DatasetError(f"no scene has index {images[~is_known][0]}, though questions ask about it")
+        lengths, places = _object_places(self.starts, self.rows(images))
+        looks = self.looks[places]
+        image_of = np.repeat(np.arange(len(images)), lengths)  # of each of these objects
         values: Counter[Value] = Counter()
         pairs: Counter[Pair] = Counter()
-        for combination, n in zip(self.combinations, found.tolist(), strict=True):
-            if not n:
-                continue
-            for value in combination:
-                values[value] += n
-            for pair in combinations(combination, 2):
-                pairs[pair] += n
-        images_with = self._images_with(sorted(pairs), np.flatnonzero(chosen))
-        return _counted(n_objects[chosen]), _sorted(values), _sorted(pairs), images_with
-
-    def _images_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
-        has = np.array(
-            [[set(pair) <= set(look) for pair in pairs] for look in self.combinations], dtype=np.float32
-        ).reshape(len(self.combinations), len(pairs))
-        n_images = np.zeros(len(pairs), dtype=np.int64)
-        for begin in range(0, len(rows), _SCENES_A_BLOCK):
-            block = rows[begin : begin + _SCENES_A_BLOCK]
-            shown = np.zeros((len(block), len(self.combinations)), dtype=np.float32)
-            lengths, places = _object_places(self.starts, block)
-            shown[np.repeat(np.arange(len(block)), lengths), self.looks[places]] = 1
-            n_images += (shown @ has > 0).sum(axis=0)
-        return {pair: int(n) for pair, n in zip(pairs, n_images, strict=True)}
+        for number, n in counted(looks).items():
+            values.update(dict.fromkeys(self.combinations[number], n))
+            pairs.update(dict.fromkeys(combinations(self.combinations[number], 2), n))
+        images_with = {}
+        for pair in pairs:
+            has_pair = np.array([set(pair) <= set(look) for look in self.combinations])
+            images_with[pair] = len(np.unique(image_of[has_pair[looks]]))
+        return counted(lengths), _sorted(values), _sorted(pairs), images_with
 
 
 class QuestionTally:
@@ -123,17 +105,18 @@ class QuestionTally:
         """Counts questions from a dataset's HDF5 files."""
         if not len(rows):
             return
-        answers, tokens, words = vocab.answers(), vocab.programs(), vocab.questions()
+        answers = vocab.answers()
+        tokens = vocab.programs()
         both = rows.question_families.astype(np.int64) * len(answers) + rows.answers
-        for code, n in _counted(both).items():
+        for code, n in counted(both).items():
             self._answers[code // len(answers), answers[code % len(answers)]] += n
-        for token, n in _counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
+        for token, n in counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
             self._answer_types[answer_type(tokens[token])] += n
-        is_mark = np.array([not _WORD.fullmatch(word) for word in words])
+        is_mark = np.array([not _WORD.fullmatch(word) for word in vocab.questions()])
         n_marks = is_mark[rows.questions].sum(axis=1)
         # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
-        self._words.update(_counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
-        self._functions.update(_counted(rows.program_lengths - 2))
+        self._words.update(counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
+        self._functions.update(counted(rows.program_lengths - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
         flags = np.array(
             [
@@ -146,8 +129,8 @@ class QuestionTally:
         for k, relation in enumerate(relations):
             self._relations[relation] += int((named >> k & 1).sum())
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
-        self._relations_a_question.update(_counted(is_spatial[rows.programs].sum(axis=1)))
-        self._images.update(_counted(rows.image_idxs))
+        self._relations_a_question.update(counted(is_spatial[rows.programs].sum(axis=1)))
+        self._images.update(counted(rows.image_idxs))
         needed = rows.relation_needed
         relational = (needed >= 0).any(axis=1)
         n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
@@ -223,33 +206,17 @@ def _named(families: FamilyNames, index: int) -> tuple[str, int]:
     return file.removesuffix(".json"), place
 
 
-class SceneTally:
-    """Counts the content of scenes, which are added one by one."""
-
-    def __init__(self) -> None:
-        self._indices = array("i")
-        self._starts = array("q", [0])
-        self._looks = array("i")
-        self._numbers: dict[tuple[Any, ...], int] = {}
-        self._combinations: list[tuple[Value, ...]] = []
-
-    def add(self, index: int, objects: Iterable[tuple[tuple[str, str], ...]]) -> None:
-        """Counts a scene; an object is given by its attributes and values, always in the same order."""
-        self._indices.append(index)
-        for look in objects:
-            number = self._numbers.get(look)
-            if number is None:
-                number = self._numbers[look] = len(self._combinations)
-                self._combinations.append(tuple(sorted(look)))
-            self._looks.append(number)
-        self._starts.append(len(self._looks))
-
-    def counts(self) -> SceneCounts:
-        """The counts of the scenes so far, sorted by index."""
-        indices = np.array(self._indices, dtype=np.int32)
-        starts = np.array(self._starts, dtype=np.int64)
-        looks = np.array(self._looks, dtype=np.int32)
-        return _sorted_scenes(indices, starts, looks, self._combinations)
+def count_objects(scenes: Iterable[tuple[int, Iterable[Iterable[Value]]]]) -> SceneCounts:
+    """Counts scenes that come one by one, each as its index and the attributes and values of its objects."""
+    indices = array("i")
+    starts = array("q", [0])
+    looks = array("i")
+    numbers: dict[tuple[Value, ...], int] = {}
+    for index, objects in scenes:
+        indices.append(index)
+        looks.extend(numbers.setdefault(tuple(sorted(look)), len(numbers)) for look in objects)
+        starts.append(len(looks))
+    return _sorted_scenes(np.array(indices), np.array(starts), np.array(looks), list(numbers))
 
 
 def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
@@ -329,18 +296,10 @@ def relation_of(function: str) -> str:
     return function.replace("_", " ") if function.startswith("same_") else ""
 
 
-def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
-    """The number of distinct images in the lists, and of those that are in two lists or more."""
-    if not used:
-        return 0, 0
-    _, counts = np.unique(np.concatenate(used), return_counts=True)
-    return len(counts), int((counts > 1).sum())
-
-
-def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
-    """The number of occurrences of each non-negative integer that occurs."""
-    counts = np.bincount(values)
-    return {value: n for value, n in enumerate(counts.tolist()) if n}
+def counted(numbers: npt.NDArray[np.integer[Any]]) -> dict[int, int]:
+    """The number of occurrences of each integer that occurs, in ascending order."""
+    values, counts = np.unique(numbers, return_counts=True)
+    return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _sorted(counts: Mapping[Any, int]) -> dict[Any, int]:

@@ -87,18 +87,20 @@ def guessed(split: Measured, seen: Measured | None, *, of_family: bool) -> float
     return rounded(right / split["questions"])
 
 
-def with_baselines(split: Measured, train: Measured | None) -> dict[str, Any]:
-    """The measurements with the accuracies of guessing; shares are from 0 to 1, or None if unknown."""
+def baselines(split: Measured, train: Measured | None) -> dict[str, float | None]:
+    """The accuracies of guessing, from 0 to 1; None if unknown."""
     return {
-        **split,
-        "most_frequent_answer": next(iter(split["answers"]), ""),
-        "baselines": {
-            "most_frequent": guessed(split, split, of_family=False) or 0.0,
-            "most_frequent_of_family": guessed(split, split, of_family=True),
-            "most_frequent_in_train": guessed(split, train, of_family=False),
-            "most_frequent_of_family_in_train": guessed(split, train, of_family=True),
-        },
+        "most_frequent": guessed(split, split, of_family=False) or 0.0,
+        "most_frequent_of_family": guessed(split, split, of_family=True),
+        "most_frequent_in_train": guessed(split, train, of_family=False),
+        "most_frequent_of_family_in_train": guessed(split, train, of_family=True),
     }
+
+
+def with_baselines(split: Measured, train: Measured | None) -> dict[str, Any]:
+    """The measurements with the most frequent answer and the accuracies of guessing."""
+    most_frequent = next(iter(split["answers"]), "")
+    return {**split, "most_frequent_answer": most_frequent, "baselines": baselines(split, train)}
 
 
 def rounded(share: float) -> float | None:

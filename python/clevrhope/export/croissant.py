@@ -9,7 +9,7 @@ Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLComm
 import json
 from typing import Any
 
-from clevrhope.describe.provenance import balancing
+from clevrhope.describe.making_and_licence import balancing
 from clevrhope.export.columns import IMAGE, LABEL, ExportColumn, columns_of
 from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import ExportSource, SplitSource

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from clevrhope.describe.provenance import made_from, provenance
+from clevrhope.describe.making_and_licence import made_from, making_and_licence
 from clevrhope.export.source import ExportSource
 from clevrhope.pages import render_markdown
 
@@ -20,7 +20,9 @@ def readme(source: ExportSource, format_name: str, **values: object) -> str:
     """The README of a format, in Markdown."""
     return render_markdown(
         f"exports/{format_name}.md",
-        **provenance(replace(source.manifest, pools={})),  # exports from PNG files and from HDF5 are the same
+        **making_and_licence(
+            replace(source.manifest, pools={})
+        ),  # exports from PNG files and from HDF5 are the same
         title=TITLE,
         rendered=source.rendered,
         tables_of=(*source.splits, *source.suites),

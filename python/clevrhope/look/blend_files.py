@@ -9,7 +9,6 @@ input "Color", as in CLEVR, or a material whose Object Info node provides the ob
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -25,8 +24,8 @@ from typing import Any
 
 from clevrhope.errors import ConfigError, DatasetError, RenderError, shown
 from clevrhope.look.meshes import build_mesh, problem_of_mesh
-from clevrhope.runtime.atomic import write_whole
-from clevrhope.runtime.blender import OR_NATIVE, check_blender, worker_environment
+from clevrhope.runtime.atomic import record, write_whole
+from clevrhope.runtime.blender import OR_NATIVE, check_blender, how_ended, last_line, worker_environment
 from clevrhope.runtime.json_text import read_object
 
 SUFFIX = ".blend"
@@ -90,7 +89,7 @@ def read_blends(
         # Another renderer would not help, because only Blender can read the files.
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
         raise RenderError(f"{unread[0][1]} is a Blender file, and {reason}") from error
-    hashes = [_sha256(path) for _, _, _, path, _ in unread]  # of the files that Blender will read
+    hashes = [record(path).sha256 for _, _, _, path, _ in unread]  # of the files that Blender will read
     try:
         wanted = tuple((kind, str(path), changed) for kind, _, _, path, changed in unread)
         contents = _read_contents(wanted, reader)
@@ -117,17 +116,12 @@ def _kept_mesh(path: Path) -> dict[str, Any] | None:
         return None
     try:
         mesh = read_object(kept, "a kept mesh", error=ConfigError, max_bytes=MAX_KEPT_BYTES)
-        if mesh.pop("sha256") != _sha256(path) or problem_of_mesh(mesh):
+        if mesh.pop("sha256") != record(path).sha256 or problem_of_mesh(mesh):
             return None
         build_mesh({"kind": "mesh", **mesh})
-    except (ConfigError, KeyError, TypeError, ValueError, IndexError):
+    except (ConfigError, DatasetError, KeyError, TypeError, ValueError, IndexError):
         return None  # Blender makes it again
     return mesh
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def is_blend(asset: Any) -> bool:
@@ -198,6 +192,5 @@ def _ending(code: int, stderr: str) -> str:
         return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
     if any(each in stderr for each in ("Malloc returns null", "MemoryError", "bad_alloc")):
         return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"Blender {how} while reading it" + (f" ({lines[-1][:200]})" if lines else "")
+    last = last_line(stderr)
+    return f"Blender {how_ended(code)} while reading it" + (f" ({last})" if last else "")

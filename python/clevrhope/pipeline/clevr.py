@@ -16,7 +16,7 @@ from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.clevr_folder import images_folder, scenes_file
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.images.png import open_png
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
@@ -26,9 +26,6 @@ SPLIT = "train"
 
 MODES = ("RGB", "RGBA")
 """Modes of CLEVR's images; their opacity carries no information and is dropped."""
-
-MOST_NAMED = 3
-"""The most missing images that an error names."""
 
 
 def constraints(config: Config) -> Mapping[str, Any]:
@@ -175,10 +172,9 @@ def copy_images(
     there = {path.name for path in published.iterdir()} if published.is_dir() else set()
     missing = [f"{name} (scene {index} of {SPLIT})" for index, name, _ in wanted if name not in there]
     if missing:
-        more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise DatasetError(
-            f"{published}: {len(missing):,} needed images are missing: "
-            f"{', '.join(missing[:MOST_NAMED])}{more}; with --no-render scenes are enough"
+            f"{published}: {len(missing):,} needed images are missing: {listed(missing, most=3)}; with "
+            "--no-render scenes are enough"
         )
 
     def copy(each: tuple[int, str, Path]) -> None:

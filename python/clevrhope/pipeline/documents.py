@@ -37,7 +37,7 @@ from clevrhope.describe.contact_sheet import (
 )
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
-from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
+from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
@@ -83,14 +83,11 @@ def write_documents(
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
         counts = {pool: count_scenes(scenes[pool].native, scenes[pool].types) for pool in used}
-        images_of_hops = {
-            hop: indices_by_pool(scenes for (name, _), scenes in of_splits.items() if name == hop)
-            for hop in manifest.splits
-        }
         # Pool -> by scene index, the number of sub-datasets that use the scene.
         n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
-        for pools in images_of_hops.values():
-            for pool, mine in pools.items():
+        for hop_name in manifest.splits:
+            of_hop = (scenes for (name, _), scenes in of_splits.items() if name == hop_name)
+            for pool, mine in indices_by_pool(of_hop).items():
                 n_users[pool][mine] += 1
 
         def measure(hop: Hop) -> dict[str, Any]:
@@ -103,9 +100,8 @@ def write_documents(
             files |= write_datasheet(layout, manifest, hop.name)
             advance(1)
     with progress.stage("Writing pages", total=2, unit="pages") as advance:
-        whole = folder_json(
-            hops, manifest, _pools(used, images_of_hops), n_answers=len(resolved.engine.world.answers)
-        )
+        pools = {pool: pool_stats(indices, n_users[pool]) for pool, indices in used.items()}
+        whole = folder_json(hops, manifest, pools, n_answers=len(resolved.engine.world.answers))
         write_measured(layout.measured, whole)
         write_whole(layout.datasheet, folder_datasheet(layout, manifest).encode())
         advance(1)
@@ -147,15 +143,10 @@ def _measured(
     )
 
 
-def _pools(
-    used: Mapping[str, Ints], images_of_hops: Mapping[str, Mapping[str, Ints]]
-) -> dict[str, PoolStats]:
-    pools = {}
-    for pool, indices in used.items():
-        of_hops = [of_hop[pool] for of_hop in images_of_hops.values() if pool in of_hop]
-        n_images, n_shared = images_shared(of_hops)
-        pools[pool] = PoolStats(int(indices[-1]) + 1, n_images, n_shared, sum(map(len, of_hops)))
-    return pools
+def pool_stats(indices: Ints, n_users: Ints) -> PoolStats:
+    """The images of a pool, from the scenes in use and the number of sub-datasets that use each scene."""
+    n_images, n_shared = (int(np.count_nonzero(n_users >= least)) for least in (1, 2))
+    return PoolStats(int(indices[-1]) + 1, n_images, n_shared, int(n_users.sum()))
 
 
 def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> ContactSheet:

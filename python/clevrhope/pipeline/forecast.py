@@ -22,6 +22,7 @@ from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderers import rendering_as_json, rendering_in_words, row_of
+from clevrhope.pages import render_lines
 from clevrhope.pipeline.images import missing_images, missing_passes
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.questions import SETS_A_WINDOW, distinct_images, images_of, questions_of
@@ -253,7 +254,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     del rest["resolved"]
     return {
         "folder": str(request.out),
-        "seed": plan.resolved.seed,
+        "seed": plan.resolved.manifest.seed,
         "pairs_an_image": round(sum(plan.hops.values()) / max(1, plan.scenes), 3),
         "rendering": request.rendering,
         **rest,
@@ -265,10 +266,9 @@ def plan_lines(plan: Plan) -> list[str]:
     """The plan as text, a list of lines."""
     resolved = plan.resolved
     request, config = resolved.request, resolved.config
-    about = "" if plan.exact else "about "
     width = max(12, *(len(each["split"]) for each in plan.splits))
     lines = [
-        f"{request.out}: preset {request.config.preset}, seed {resolved.seed}; nothing is written",
+        f"{request.out}: preset {request.config.preset}, seed {resolved.manifest.seed}; nothing is written",
         "",
         f"{'HOP':<18} {'split':<{width}} {'questions':>11} {'images':>11}",
     ]
@@ -286,31 +286,18 @@ def plan_lines(plan: Plan) -> list[str]:
         if removed := ", ".join(suite["removed_splits"]):
             line += f"; make them again with clevrhope suite after the build, which enlarges {removed}"
         lines.append(line)
-    apart = sum(plan.hops.values())
-    reuse = f" ({apart:,} if pairs shared none)" if apart > plan.scenes else ""
-    lines += ["", f"{plan.questions:,} questions on {about}{plan.scenes:,} scenes{reuse}"]
     of_pairs = () if any(hop.held_out for hop in resolved.hops) else QuestionSettings.names_of_pairs()
-    for name, value in config.changed_settings().items():
-        if name not in of_pairs:
-            lines.append(f"{config.effect(name)} ({config.option(name)} {value})")
-    images = f"{about}{plan.images_to_render:,} images to render"
-    lines.append(images if request.render else "no images (--no-render)")
-    if config.passes:
-        lines.append(f"{about}{plan.images_to_annotate:,} images to annotate: {', '.join(config.passes)}")
-    if plan.images_to_copy:
-        what = "images to copy from" if request.render else "scenes of"
-        lines.append(f"{about}{plan.images_to_copy:,} {what} {config.clevr}")
-    if plan.clevr_by_number:
-        shares = ", ".join(f"{share:.1%} with {number}" for number, share in plan.clevr_by_number.items())
-        lines.append(f"CLEVR's share by number of objects: {shares}")
-    lines.append(f"{about}{size(plan.bytes)}")
-    if plan.seconds is None:
-        return [*lines, f"the time cannot be estimated: {plan.no_seconds_because}"]
-    time = f"{about}{duration(plan.seconds)} here"
-    if plan.seconds_per_image is not None:
-        with_what = rendering_in_words(rendering_as_json(config.rendering))
-        time += f" ({plan.seconds_per_image:.2g} s an image with {with_what}, measured now)"
-    return [*lines, time]
+    changed = config.changed_settings().items()
+    sentences = render_lines(
+        "plan.md",
+        plan=plan,
+        settings={name: value for name, value in changed if name not in of_pairs},
+        n_apart=sum(plan.hops.values()),
+        renderer=rendering_in_words(rendering_as_json(config.rendering)),
+        size=size,
+        duration=duration,
+    )
+    return [*lines, "", *sentences]
 
 
 def _palettes(plan: Plan) -> dict[str, Palette]:

@@ -39,11 +39,6 @@ class Resolved:
     jobs: tuple[Job, ...]
 
     @property
-    def seed(self) -> int:
-        """The folder's seed."""
-        return self.manifest.seed
-
-    @property
     def of_sets(self) -> bool:
         """Whether there are splits of questions over several images."""
         return any(job.of_sets for job in self.jobs)

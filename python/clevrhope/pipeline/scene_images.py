@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +34,7 @@ from clevrhope.images.renderers import (
 from clevrhope.images.settings import Rendering
 from clevrhope.images.stage import render_png_files, stage_title, write_results
 from clevrhope.look.definition import Look, read_look
+from clevrhope.pages import render_lines
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
 from clevrhope.runtime.forms import OBJECT, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -294,18 +295,6 @@ _FORM = Fields(
 """The form of render.json."""
 
 
-def text_lines(made: RenderedFile) -> Iterator[str]:
+def text_lines(made: RenderedFile) -> list[str]:
     """The result of rendering a scene file, as text."""
-    annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
-    noun = "image" if made.n_scenes == 1 else "images"
-    counts = f"{made.n_rendered:,} rendered, {made.n_scenes - made.n_rendered:,} there before{annotated}"
-    yield f"{made.folder}: {made.n_scenes:,} {noun}, {counts}"
-    camera, lights = made.n_without_camera, made.n_without_lights
-    if camera or lights:
-        lacking = f"{camera:,} scenes have no camera position and {lights:,} no positions of lights"
-        if camera == lights:
-            lacking = f"{camera:,} scenes have no positions of camera and lights"
-        yield (
-            f"{lacking}, like all of CLEVR's own: they are rendered with the positions before jitter, so an "
-            "image differs a little from the published one"
-        )
+    return render_lines("render.md", made=made)

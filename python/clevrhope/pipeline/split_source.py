@@ -1,12 +1,13 @@
 """One split without a folder: its questions, and the scenes and images of its windows, made on demand."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.config.presets import Config
 from clevrhope.dataset.images_h5 import ImageArray
@@ -123,49 +124,42 @@ def _joined(parts: list[QuestionTable], limit: int | None, vocab: Vocab, job: Jo
     return QuestionTable(SINGLE, columns, vocab=vocab, hop=job.hop.name, split=job.split, pool=job.pool)
 
 
-class WindowScenes:
-    """The scenes of the open windows, by index, sampled a window at a time. Pickles without windows."""
+@dataclass
+class _Window:
+    """The scenes and images of one window, as far as they are made."""
 
-    def __init__(self, source: SplitSource) -> None:
-        self._source = source
+    indices: Ints
+    rows: Mapping[int, str] = field(default_factory=dict)
+    pixels: npt.NDArray[np.uint8] | None = None
+    is_rendered: npt.NDArray[np.bool_] | None = None
+
+
+class Windows:
+    """The scenes and images of the open windows, each made when it is first needed. Pickles without them."""
+
+    def __init__(self, source: SplitSource, rendering: Rendering, cache: PixelCache | None) -> None:
+        """`cache` keeps the images of whole windows."""
+        self._source, self._rendering, self._cache = source, rendering, cache
         self._engine: Engine | None = None
-        self._windows: Sequence[Ints] = ()
-        self._rows: dict[int, str] = {}
+        self._renderer: Renderer | None = None
+        self._windows: Sequence[_Window] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_engine": None, "_windows": (), "_rows": {}}
+        return {**self.__dict__, "_engine": None, "_renderer": None, "_windows": ()}
 
     def open(self, windows: Sequence[Ints]) -> None:
         """Opens windows, given by the indices of their scenes, and closes those that were open."""
-        self._windows, self._rows = windows, {}
+        self._windows = [_Window(indices) for indices in windows]
 
     def __getitem__(self, index: int) -> str:
-        """A scene of an open window, as JSON."""
-        if index not in self._rows:
+        """A scene of an open window, as JSON; the scenes of a window are sampled together."""
+        window = self._window(index)
+        if not window.rows:
             self._engine = self._engine or self._source.open_engine()
-            (window,) = (each for each in self._windows if index in each)
-            rows = (row for rows in self._engine.scene_rows(self._source.job.pool, window) for row in rows)
-            self._rows |= zip(window.tolist(), map(bytes.decode, rows), strict=True)
-        return self._rows[index]
-
-
-class WindowImages:
-    """The images of the open windows, each rendered on first access. Pickles without windows."""
-
-    def __init__(
-        self, scenes: WindowScenes, source: SplitSource, rendering: Rendering, cache: PixelCache | None
-    ) -> None:
-        self._scenes, self._source, self._rendering, self._cache = scenes, source, rendering, cache
-        self._renderer: Renderer | None = None
-        self._windows: list[_Window] = []
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_renderer": None, "_windows": []}
-
-    def open(self, windows: Sequence[Ints]) -> None:
-        """Opens windows as `WindowScenes` does, which must have the same windows open."""
-        shape = (self._rendering.height, self._rendering.width, 3)
-        self._windows = [_Window(each, shape, self._cache) for each in windows]
+            batches = self._engine.scene_rows(self._source.job.pool, window.indices)
+            rows = (row.decode() for batch in batches for row in batch)
+            window.rows = dict(zip(window.indices.tolist(), rows, strict=True))
+        return window.rows[index]
 
     def pixels(self, index: int) -> ImageArray:
         """(height, width, 3) uint8 RGB of a scene of an open window, in an array that the caller owns.
@@ -174,12 +168,24 @@ class WindowImages:
             DatasetError: the cache cannot be read or written.
             SceneError: the renderer has no formula for a shape or material.
         """
-        (window,) = (each for each in self._windows if index in each.indices)
+        window = self._window(index)
+        n = len(window.indices)
+        if window.pixels is None or window.is_rendered is None:
+            shape = (self._rendering.height, self._rendering.width, 3)
+            cached = self._cache.read(window.indices, shape) if self._cache else None
+            window.pixels = np.empty((n, *shape), np.uint8) if cached is None else cached
+            window.is_rendered = np.full(n, cached is not None)
         place = int(np.searchsorted(window.indices, index))
-        if not window.is_made[place]:
-            ((_, pixels),) = self._open_renderer().render([(index, json.loads(self._scenes[index]))])
-            window.add(place, pixels)
+        if not window.is_rendered[place]:
+            ((_, window.pixels[place]),) = self._open_renderer().render([(index, json.loads(self[index]))])
+            window.is_rendered[place] = True
+            if self._cache and window.is_rendered.all():
+                self._cache.write(window.indices, window.pixels)
         return np.array(window.pixels[place])
+
+    def _window(self, index: int) -> _Window:
+        (window,) = (each for each in self._windows if index in each.indices)
+        return window
 
     def _open_renderer(self) -> Renderer:
         if self._renderer is None:
@@ -187,19 +193,3 @@ class WindowImages:
             look = read_look(properties=config.properties, changes=config.look)
             self._renderer = open_renderer(self._rendering, look=look, workers=1)
         return self._renderer
-
-
-class _Window:
-    """The images of one window, from the cache or rendered so far."""
-
-    def __init__(self, indices: Ints, shape: tuple[int, int, int], cache: PixelCache | None) -> None:
-        self.indices, self._cache = indices, cache
-        found = cache.read(indices, shape) if cache else None
-        self.pixels = np.empty((len(indices), *shape), np.uint8) if found is None else found
-        self.is_made = np.full(len(indices), found is not None)
-
-    def add(self, place: int, pixels: ImageArray) -> None:
-        self.pixels[place] = pixels
-        self.is_made[place] = True
-        if self._cache and self.is_made.all():
-            self._cache.write(self.indices, self.pixels)

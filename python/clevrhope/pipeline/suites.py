@@ -17,6 +17,7 @@ from clevrhope.dataset.suite_files import without_suites
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.suites import CELLS, measure_suites
 from clevrhope.errors import ConfigError
+from clevrhope.pages import render_lines
 from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit, TrainMaker
 from clevrhope.questions.suites import suite_folder
 from clevrhope.runtime.atomic import sweep
@@ -168,12 +169,9 @@ def stream_splits(folder: Folder, hops: Sequence[str] | None, role: str) -> list
     return splits
 
 
-def suite_lines(splits: Sequence[SuiteSplit], notes: Sequence[Sequence[str]] = ()) -> Iterator[str]:
-    """For each split, a table of its pairs by test and cell; for a test without pairs, the reason.
-
-    `notes` are sentences for each split.
-    """
-    for number, split in enumerate(splits):
+def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
+    """For each split, a table of its pairs by test and cell; for a test without pairs, the reason."""
+    for split in splits:
         questions = _counted(split.n_originals, "question")
         # Train sets with added questions are not in SPLITS.
         made = f"{questions} and {split.n_pairs:,} added"
@@ -194,8 +192,9 @@ def suite_lines(splits: Sequence[SuiteSplit], notes: Sequence[Sequence[str]] = (
             counts = ["-" if cell in never[test.test] else f"{test.cells.get(cell, 0):,}" for cell in cells]
             row = "".join(f"{n:>{_COUNT_WIDTH}}" for n in (f"{test.n_pairs:,}", *counts))
             yield f"  {test.test:<{_NAME_WIDTH}}{test.tier:<7}{row}"
-        remarks = [*_why_none(split), *_short_cells(split), *(notes[number] if notes else ())]
-        for remark in remarks:
+        short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
+        without_pairs = _without_pairs(split)
+        for remark in render_lines("suite.md", split=split, short=short, without_pairs=without_pairs):
             yield from wrap(remark, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
     if any(map(_has_cells, splits)):
         yield from _LEGEND
@@ -206,21 +205,12 @@ def _has_cells(split: SuiteSplit) -> bool:
     return split.split in SPLITS and SPLITS[split.split].rule == "with"
 
 
-def _short_cells(split: SuiteSplit) -> Iterator[str]:
-    """The cells that are not full, and how they could be filled."""
-    short = [f"{test.test} {cell} by {n:,}" for test in split.tests for cell, n in test.short.items()]
-    if short:
-        yield f"Cells that are short of {_counted(split.per_cell, 'pair')}: {', '.join(short)}"
-        if split.origin == "questions":
-            yield "With --from search, more originals are searched for on the images of the split."
-
-
 def _counted(n: int, noun: str) -> str:
     """A number with its noun: 1 pair, 2,000 pairs."""
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
-def _why_none(split: SuiteSplit) -> Iterator[str]:
+def _without_pairs(split: SuiteSplit) -> dict[str, list[str]]:
     """The most common reasons why tests have no pairs, each with all tests to which it applies."""
     tests: dict[str, list[str]] = {}
     for test in split.tests:
@@ -231,5 +221,4 @@ def _why_none(split: SuiteSplit) -> Iterator[str]:
             reason, n = max(test.skipped.items(), key=lambda item: item[1])
             reason += f" ({n:,} of {_counted(sum(test.skipped.values()), 'question')})"
         tests.setdefault(reason, []).append(test.test)
-    for reason, names in tests.items():
-        yield f"No pairs of {', '.join(names)}: {reason}"
+    return tests

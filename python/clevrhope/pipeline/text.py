@@ -1,9 +1,11 @@
 """Question files, and files of the scenes that they ask about."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import TypeVar
 
 import numpy as np
@@ -122,38 +124,23 @@ def write_scenes(
 
 
 def generate_questions(jobs: Sequence[Job], engine: Engine) -> Generator[tuple[Job, Iterator[Batch]]]:
-    """Yields each job with its questions, whose next batch is made while the caller writes one."""
-    with closing(prefetch_each(questions_of(job, engine) for job in jobs)) as sources:
-        yield from zip(jobs, sources, strict=True)
+    """Yields each job with its questions; a batch is made while the caller writes the one before it."""
+    batches = ((number, batch) for number, job in enumerate(jobs) for batch in questions_of(job, engine))
+    with closing(prefetch(batches)) as made:
+        for number, of_job in groupby(made, key=itemgetter(0)):
+            yield jobs[number], map(itemgetter(1), of_job)
 
 
-def prefetch(items: Iterator[T]) -> Iterator[T]:
-    """Yields the items of an iterator, making each while the one before it is used."""
-    with closing(prefetch_each([items])) as sources:
-        for source in sources:
-            yield from source
+def prefetch(items: Iterator[T]) -> Generator[T]:
+    """Yields the items of an iterator, making each while the one before it is used.
 
-
-def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
-    """Yields iterators to be exhausted in order; the first item of each is made while earlier ones are used.
-
-    An exception of a source is raised where its items are taken.
+    An exception of the iterator is raised where its item would be taken.
     """
     with ThreadPoolExecutor(1) as thread:
         try:
-            before: Iterator[T] | None = None
-            for items in sources:
-                source = _submitted(thread, items, thread.submit(next, items, None))
-                if before is not None:
-                    yield before
-                before = source
-            if before is not None:
-                yield before
+            coming = thread.submit(next, items, None)
+            while (item := coming.result()) is not None:
+                coming = thread.submit(next, items, None)
+                yield item
         finally:
             thread.shutdown(cancel_futures=True)
-
-
-def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T | None]) -> Iterator[T]:
-    while (item := coming.result()) is not None:
-        coming = thread.submit(next, items, None)
-        yield item

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from os import PathLike
@@ -26,7 +26,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.images.pixel_cache import PixelCache
 from clevrhope.images.renderers import rendering_as_json, row_named
 from clevrhope.pipeline.request import Limits
-from clevrhope.pipeline.split_source import WindowImages, WindowScenes, open_split_source
+from clevrhope.pipeline.split_source import Windows, open_split_source
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.settings import check_whole
@@ -136,15 +136,13 @@ def stream(
     rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
     kept = PixelCache(Path(cache), rendered) if cache is not None and images else None
     rows, binding = source.make(engine, limit)
-    opened = WindowScenes(source)
-    pixels = WindowImages(opened, source, rendering, kept) if images else None
-    given = opened if scenes else None
+    windows = Windows(source, rendering, kept)
+    pixels, given = windows if images else None, windows if scenes else None
     items = Split(rows, pixels, text=text, transform=transform, scenes=given)
     decided = {**binding, **rendered, "n": len(rows), "order": asdict(order)}
     digest = hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
-    sources = [opened] if pixels is None else [opened, pixels]
     bounds = window_bounds(rows.image_idxs, source.group)
-    made: Stream = torch_class(Stream)(items, sources, rows.image_idxs, bounds, order, ranks, digest)
+    made: Stream = torch_class(Stream)(items, windows, rows.image_idxs, bounds, order, ranks, digest)
     return made
 
 
@@ -195,19 +193,19 @@ class Stream:
     def __init__(
         self,
         items: Split,
-        sources: Sequence[WindowScenes | WindowImages],
+        opened: Windows,
         image_idxs: Ints,
         bounds: Numbers,
         order: Order,
         ranks: tuple[int, int] | None,
         digest: str,
     ) -> None:
-        """`sources` make what the items of open windows need; without `ranks`, torch.distributed is asked."""
+        """`opened` makes what the items of open windows need; without `ranks`, torch.distributed is asked."""
         self.hop, self.split, self.pool = items.hop, items.split, items.pool
         """The names of the HOP, of the split, and of the pool that `image_index` refers to."""
         self.vocab = items.vocab
         """The vocabulary of the items' tokens and answers."""
-        self._items, self._sources, self._image_idxs, self._bounds = items, sources, image_idxs, bounds
+        self._items, self._opened, self._image_idxs, self._bounds = items, opened, image_idxs, bounds
         self._order, self._ranks, self._digest = order, ranks, digest
         self._epoch, self._position = 0, 0
         self._resumed: Share | None = None  # whose state the next pass resumes
@@ -316,8 +314,7 @@ class Stream:
 
     def _open(self, numbers: list[int]) -> None:
         windows = [np.unique(self._image_idxs[slice(*self._bounds[each : each + 2])]) for each in numbers]
-        for source in self._sources:
-            source.open(windows)
+        self._opened.open(windows)
 
     def _share(self) -> Share:
         """This process's part; torch says which rank it is if none was given."""

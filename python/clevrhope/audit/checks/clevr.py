@@ -55,23 +55,23 @@ def check_clevr_folder(clevr: Path) -> None:
 
 def check_clevr_leaks(folder: AuditFolder, clevr: Path, results: Results, advance: Advance) -> None:
     """Checks that no scene and no question of the dataset is in CLEVR's val or test."""
-    scenes = results["scenes of CLEVR"]
-    theirs: _Scenes = {}
+    check = results["scenes of CLEVR"]
+    published: _Scenes = {}
     names: set[str] = set()
     for split in KEPT_APART:
         for key, path in (("scenes", scenes_file(clevr, split)), ("questions", questions_file(clevr, split))):
             if not path.is_file():
-                scenes.notes.append(f"{path.relative_to(clevr)} is not there")
+                check.notes.append(f"{path.relative_to(clevr)} is not there")
                 continue
             for n, row in enumerate(read_list(path, key)):
                 try:
                     names.add(str(row["image_filename"]))
                     if key == "scenes":
-                        values, places = objects_of(row)
-                        theirs.setdefault(values, []).append((places, f"{path.name}[{n}]"))
+                        values, positions = objects_of(row)
+                        published.setdefault(values, []).append((positions, f"{path.name}[{n}]"))
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: {key}[{n}] is not in CLEVR's format ({error!r})") from error
-    _check_scenes(folder, theirs, names, scenes, advance)
+    _check_scenes(folder, published, names, check, advance)
     _check_questions(folder, names, results["questions of CLEVR"])
 
 
@@ -82,29 +82,30 @@ def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Positions]:
         KeyError: not a scene in CLEVR's format.
     """
     objects = sorted(
-        (tuple(str(each[kind]) for kind in TYPES), float(each["3d_coords"][0]), float(each["3d_coords"][1]))
-        for each in scene["objects"]
+        (tuple(str(thing[kind]) for kind in TYPES), float(x), float(y))
+        for thing in scene["objects"]
+        for x, y, *_ in [thing["3d_coords"]]
     )
-    return tuple(values for values, _, _ in objects), tuple(at for _, *place in objects for at in place)
+    return tuple(values for values, _, _ in objects), tuple(x for _, *xy in objects for x in xy)
 
 
-def _find(scene: Mapping[str, Any], theirs: _Scenes) -> str | None:
+def _twin(scene: Mapping[str, Any], published: _Scenes) -> str | None:
     """The name of a CLEVR scene with the same objects at the same positions, up to `NEAR`."""
-    values, places = objects_of(scene)
-    for others, name in theirs.get(values, ()):
-        if all(abs(a - b) < NEAR for a, b in zip(places, others, strict=True)):
+    values, positions = objects_of(scene)
+    for others, name in published.get(values, ()):
+        if all(abs(a - b) < NEAR for a, b in zip(positions, others, strict=True)):
             return name
     return None
 
 
 def _check_scenes(
-    folder: AuditFolder, theirs: _Scenes, names: set[str], check: CheckResult, advance: Advance
+    folder: AuditFolder, published: _Scenes, names: set[str], check: CheckResult, advance: Advance
 ) -> None:
     for pool in folder.pools:
         for path, line, content in folder.scene_rows(pool):
             row = parse_row(content, path, line)
             with reading(path, "a scene file of a dataset"):
-                twin = _find(row, theirs)
+                twin = _twin(row, published)
             file, index = folder.layout.relative(path), int(row["image_index"])
             check.n_checked += 1
             if twin is not None:
@@ -116,27 +117,23 @@ def _check_scenes(
 
 def _check_questions(folder: AuditFolder, names: set[str], check: CheckResult) -> None:
     encoded = {name.encode() for name in names}
-    n_files = 0
-    for split in folder.splits:
-        path = split.json
-        if not path.is_file():
-            continue
-        n_files += 1
+    paths = [split.json for split in folder.splits if split.json.is_file()]
+    for path in paths:
         for k, line in enumerate(read_row_lines(path)):
             check.n_checked += 1
-            # Found without parsing the row.
-            _, _, rest = line.partition(b'"image_filename"')
-            name = rest.lstrip(b": ").partition(b'"')[2].partition(b'"')[0]
-            if name in encoded:
-                file, problem = folder.layout.relative(path), "asks about an image of CLEVR"
-                check.fault(file, k, problem, name.decode("utf-8", "replace"))
-    if not n_files:
+            image = _IMAGE.search(line)  # found without parsing the row
+            if image and image[1] in encoded:
+                name = image[1].decode("utf-8", "replace")
+                check.fault(folder.layout.relative(path), k, "asks about an image of CLEVR", name)
+    if not paths:
         check.skip("this folder has no question files in JSON")
 
 
 POOL = "train"
 """The only pool that may have CLEVR's scenes."""
 
+_IMAGE = re.compile(rb'"image_filename"[: ]*"([^"]*)"')
+"""The key of a question that names its image."""
 _SOURCE = b'"source"'
 """Key that only CLEVR's scenes have."""
 _SAMPLED = (b'"camera"', b'"stream"')
@@ -148,8 +145,8 @@ def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) 
     """Checks the scenes marked as CLEVR's, and that their share of the pool is that of the manifest."""
     has_clevr = "clevr" in folder.manifest.world
     check = results["scenes from CLEVR"]
-    seen: dict[str, int] = {}
-    ours: set[int] = set()
+    first_with: dict[str, int] = {}
+    from_clevr: set[int] = set()
     for pool in folder.pools:
         for path, line, content in folder.scene_rows(pool):
             # Most scenes are sampled, and are not parsed: there may be hundreds of thousands.
@@ -158,23 +155,25 @@ def check_clevr_scenes(folder: AuditFolder, results: Results, advance: Advance) 
             row = parse_row(content, path, line)
             check.n_checked += 1
             advance(1)
-            index, name = int(row["image_index"]), str(row.get("source"))
-            problem, value = "", name
+            index = int(row["image_index"])
+            source = str(row.get("source"))
+            problem = ""
             if "source" not in row:
-                problem, value = "neither sampled, with camera and stream, nor CLEVR's, with source", pool
+                problem = "neither sampled, with camera and stream, nor CLEVR's, with source"
             elif not has_clevr or pool != POOL:
                 problem = "CLEVR's, in a pool that may have none of its scenes"
-            elif not _NAME.fullmatch(name):
+            elif not _NAME.fullmatch(source):
                 problem = "not an image of CLEVR's train split"
-            elif name in seen:
-                problem = f"the same scene of CLEVR as scene {seen[name]}"
-            seen.setdefault(name, index)
+            elif source in first_with:
+                problem = f"the same scene of CLEVR as scene {first_with[source]}"
+            first_with.setdefault(source, index)
             if pool == POOL and "source" in row:
-                ours.add(index)
+                from_clevr.add(index)
             if problem:
+                value = source if "source" in row else pool
                 check.fault(folder.layout.relative(path), index, problem, value)
     if has_clevr:
-        _check_share(folder, ours, check)
+        _check_share(folder, from_clevr, check)
     elif not check.n_faults:
         check.skip("this folder has no scenes of CLEVR")
 
@@ -188,7 +187,7 @@ def clevr_scenes(folder: AuditFolder, pool: str) -> Iterator[int]:
                 yield int(row["image_index"])
 
 
-def _check_share(folder: AuditFolder, ours: set[int], check: CheckResult) -> None:
+def _check_share(folder: AuditFolder, from_clevr: set[int], check: CheckResult) -> None:
     """Checks that of the places for each number of objects, one in 1 / share is CLEVR's until they run out.
 
     Files have only the scenes that splits use, so a stretch of 1 / share such places has at most one scene
@@ -197,33 +196,32 @@ def _check_share(folder: AuditFolder, ours: set[int], check: CheckResult) -> Non
     """
     clevr = folder.manifest.world["clevr"]
     constraints = folder.manifest.world["constraints"]
-    length = int(constraints["max_objects"]) - int(constraints["min_objects"]) + 1
+    n_numbers = int(constraints["max_objects"]) - int(constraints["min_objects"]) + 1
     millionths = round(float(clevr["share"]) * 1e6)
     used = used_scenes(folder).get(POOL)
     if not used:
         return
-    pool, indices = folder.scenes[POOL], np.asarray(sorted(used), np.int64)
+    pool = folder.scenes[POOL]
+    indices = np.asarray(sorted(used), np.int64)
     rows = pool.rows(indices)
-    numbers = pool.native.n_objects[rows[rows >= 0]].astype(np.int64)  # another check reports missing scenes
-    indices = indices[rows >= 0]
-    for number in np.unique(numbers).tolist():
-        of_number = indices[numbers == number].tolist()
+    indices = indices[rows >= 0]  # another check reports missing scenes
+    n_objects = pool.native.n_objects[rows[rows >= 0]].astype(np.int64)
+    for n in np.unique(n_objects).tolist():
         stretches: dict[int, list[int]] = {}
-        for index in of_number:
-            stretches.setdefault(index // length * millionths // 1_000_000, []).append(index)
+        for index in indices[n_objects == n].tolist():
+            stretches.setdefault(index // n_numbers * millionths // 1_000_000, []).append(index)
         ended = False
-        for stretch, there in sorted(stretches.items()):
-            n_ours = len(ours.intersection(there))
+        for stretch, in_stretch in sorted(stretches.items()):
+            n_from_clevr = len(from_clevr.intersection(in_stretch))
             first, end = (-(-each * 1_000_000 // millionths) for each in (stretch, stretch + 1))
-            ended |= len(there) == end - first and not n_ours
-            if n_ours > (not ended):
+            ended |= len(in_stretch) == end - first and not n_from_clevr
+            if n_from_clevr > (not ended):
                 wanted = "none is left" if ended else "one is"
                 problem = (
-                    f"{n_ours} of the scenes with {number} objects at places {first} to {end - 1} are "
+                    f"{n_from_clevr} of the scenes with {n} objects at places {first} to {end - 1} are "
                     f"CLEVR's, but {wanted} by a share of {clevr['share']}"
                 )
-                check.fault(f"scenes/{POOL}", there[0], problem, n_ours)
-    if len(ours) > int(clevr["scenes"]):
-        check.fault(
-            f"scenes/{POOL}", None, f"more scenes of CLEVR than the {clevr['scenes']} there are", len(ours)
-        )
+                check.fault(f"scenes/{POOL}", in_stretch[0], problem, n_from_clevr)
+    if len(from_clevr) > int(clevr["scenes"]):
+        problem = f"more scenes of CLEVR than the {clevr['scenes']} there are"
+        check.fault(f"scenes/{POOL}", None, problem, len(from_clevr))

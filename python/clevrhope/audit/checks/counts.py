@@ -22,7 +22,7 @@ from clevrhope.audit.report import CheckResult, Found, Results
 from clevrhope.audit.suites.pairs import named
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import RELATIONS, TIERS
-from clevrhope.dataset.split_files import AddedPairs, PairArrays
+from clevrhope.dataset.split_files import AddedPairs
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
@@ -35,18 +35,20 @@ GROUPS_OF_A_PAIR = 960
 def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Compares the numbers of questions, images and places with those of manifest and measured.json."""
     check = results["counts"]
-    for split in (*folder.splits, *folder.sets, *folder.others):
-        entry = getattr(folder.manifest, split.kind.listed)[split.hop.name][split.name]
-        with split.open() as arrays:
-            n_questions, n_images, pool = len(arrays), len(arrays.used), arrays.pool
-        for name, n in (("questions", n_questions), ("images", n_images)):
-            _compare(check, split.file, f"{name} in the manifest", n, entry.get(name))
-        if pool != split.pool:
-            check.fault(split.file, None, f"belongs to pool {pool}, but the manifest says", split.pool)
-        if split.hop.value is not None:
-            _prelim(check, folder, split, n_questions, int(entry["sets"]))
-        elif split.is_grouped:
-            _minimal(check, folder, split, n_questions, int(entry["places"]))
+    for file in folder.files:
+        entry = getattr(folder.manifest, file.kind.listed)[file.hop.name][file.name]
+        with file.open() as arrays:
+            n_questions = len(arrays)
+            n_images = len(arrays.used)
+            pool = arrays.pool
+        _compare(check, file.file, "questions in the manifest", n_questions, entry.get("questions"))
+        _compare(check, file.file, "images in the manifest", n_images, entry.get("images"))
+        if pool != file.pool:
+            check.fault(file.file, None, f"belongs to pool {pool}, but the manifest says", file.pool)
+        if file.hop.value is not None:
+            _prelim(check, folder, file, n_questions, int(entry["sets"]))
+        elif file.is_grouped:
+            _minimal(check, folder, file, n_questions, int(entry["places"]))
         advance(1)
     _check_listing(check, folder)
     _suites(check, folder)
@@ -63,8 +65,10 @@ def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
 
     No other check would look at the latter, because all checks rely on the splits that the manifest lists.
     """
-    layout, listed, pairs = folder.layout, folder.manifest.files, (*folder.all_pairs, *folder.all_added)
-    files = (*folder.all_splits, *folder.all_sets, *folder.all_others, *pairs)
+    layout = folder.layout
+    listed = folder.manifest.files
+    pairs = (*folder.all_pairs, *folder.all_added)
+    files = (*folder.all_files, *pairs)
     needed = {layout.relative(path) for file in files for path in (file.h5, file.vocab)}
     needed |= {layout.relative(file.json) for file in pairs}
     check.n_checked += len(needed)
@@ -81,21 +85,22 @@ def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
 
 def _suites(check: CheckResult, folder: AuditFolder) -> None:
     """Compares the numbers of pairs and originals; reports suites without a split."""
-    for hop, of_hop in folder.manifest.suites.items():
-        for suite, of_suite in of_hop.items():
-            splits = folder.manifest.splits.get(hop, {}).keys()
+    for hop, suites in folder.manifest.suites.items():
+        splits = folder.manifest.splits.get(hop, {}).keys()
+        for suite, entries in suites.items():
             of_train = {f"{name}_{suite}" for name in splits if SPLITS[name].role == "train"}
-            for unknown in sorted(of_suite.keys() - splits - of_train):
+            for unknown in sorted(entries.keys() - splits - of_train):
                 problem = f"suites.{hop}.{suite}: pairs on a split that it does not list"
                 check.fault("manifest.json", None, problem, unknown)
-    for place in (*folder.pairs, *folder.added):
-        entry = folder.manifest.suites[place.hop.name][place.suite][place.name]
-        with place.open() as pairs, place.split.open() as split:
-            n_pairs, n_own, n_questions = len(pairs) / 2, pairs.n_originals, len(split)
-            n_stated = n_own if isinstance(pairs, AddedPairs) else n_questions
-        _compare(check, place.file, "pairs in the manifest", n_pairs, entry["pairs"])
-        _compare(check, place.file, "originals in the manifest", n_stated, entry["originals"])
-        _compare(check, place.file, "questions of the split by the file", n_questions, n_own)
+    for file in (*folder.pairs, *folder.added):
+        entry = folder.manifest.suites[file.hop.name][file.suite][file.name]
+        with file.open() as pairs, file.split.open() as split:
+            n_questions = len(split)
+            n_originals = pairs.n_originals if isinstance(pairs, AddedPairs) else n_questions
+            _compare(check, file.file, "pairs in the manifest", len(pairs) / 2, entry["pairs"])
+            _compare(check, file.file, "originals in the manifest", n_originals, entry["originals"])
+            of_file = "questions of the split by the file"
+            _compare(check, file.file, of_file, n_questions, pairs.n_originals)
 
 
 def _compare(check: CheckResult, file: str, what: str, found: float, stated: object) -> None:
@@ -108,19 +113,19 @@ def _minimal(
     check: CheckResult, folder: AuditFolder, split: SplitFile, n_questions: int, n_places: int
 ) -> None:
     """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
-    values, kinds = dict(folder.attribute_types), dict(split.hop.held_out or ())
-    grids, questions = _grids(
-        split, values, seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
-    )
-    others = prod(len(values[kind]) for kind in values if kind not in kinds)
-    copies, rest = divmod(n_places, grids * others)
+    values = dict(folder.attribute_types)
+    seen = seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
+    n_grids, n_asked = _grids(split, values, seen)
+    held_out = dict(split.hop.held_out or ())
+    n_others = prod(len(values[kind]) for kind in values if kind not in held_out)
+    n_copies, rest = divmod(n_places, n_grids * n_others)
     if rest:
         return  # the set has only some places of a copy, whose number can be chosen for each pair
     check.n_checked += 1
-    most = max(1, GROUPS_OF_A_PAIR // (grids * others))
-    if not 1 <= copies <= most:
-        check.fault(split.file, None, f"not at most {most} copies of {grids * others} places", n_places)
-    wanted = questions * others * copies
+    most = max(1, GROUPS_OF_A_PAIR // (n_grids * n_others))
+    if not 1 <= n_copies <= most:
+        check.fault(split.file, None, f"not at most {most} copies of {n_grids * n_others} places", n_places)
+    wanted = n_asked * n_others * n_copies
     if n_questions != wanted:
         check.fault(split.file, None, f"not {wanted} questions for {n_places} places", n_questions)
 
@@ -169,16 +174,13 @@ Numbers = Mapping[str, Any]
 
 def check_measured(folder: AuditFolder, check: CheckResult) -> None:
     """Compares the numbers of each sub-dataset and of the folder, as far as its files can be read."""
-    wanted = {hop.name: _of_hop(folder, hop) for hop in folder.hops}
-    for hop, sections in wanted.items():
-        _compare_measured(folder, folder.layout.hop_measured(hop), read_measured, sections, check)
-    sizes = {
-        section: {
-            hop: {name: each and each["questions"] for name, each in sections[section].items()}
-            for hop, sections in wanted.items()
-        }
-        for section in ("splits", "covr")
-    }
+    sizes: dict[str, dict[str, Any]] = {"splits": {}, "covr": {}}
+    for hop in folder.hops:
+        sections = _of_hop(folder, hop)
+        _compare_measured(folder, folder.layout.hop_measured(hop.name), read_measured, sections, check)
+        for section, of_hops in sizes.items():
+            splits = sections[section].items()
+            of_hops[hop.name] = {name: numbers and numbers["questions"] for name, numbers in splits}
     _compare_measured(folder, folder.layout.measured, read_measured_folder, sizes, check)
 
 
@@ -202,13 +204,14 @@ def _differences(place: str, wanted: Numbers, stated: Numbers) -> Iterator[Found
     Of what has numbers of its own, as a split has, more may be stated than is compared.
     """
     for key, value in wanted.items():
-        there, at = stated.get(key), f"{place}.{key}"
-        if isinstance(value, dict) and isinstance(there, dict):
-            yield from _differences(at, value, there)
-        elif value is not None and there != value:
-            yield None, f"{at} is not {'there' if isinstance(value, dict) else value}, as in the files", there
+        stated_value = stated.get(key)
+        if isinstance(value, dict) and isinstance(stated_value, dict):
+            yield from _differences(f"{place}.{key}", value, stated_value)
+        elif value is not None and stated_value != value:
+            expected = "there" if isinstance(value, dict) else value
+            yield None, f"{place}.{key} is not {expected}, as in the files", stated_value
     if all(value is None or isinstance(value, dict) for value in wanted.values()):
-        for key in stated.keys() - wanted.keys():
+        for key in sorted(stated.keys() - wanted.keys()):
             yield None, f"{place}: neither the manifest nor the files have it", key
 
 
@@ -220,10 +223,10 @@ def _of_hop(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, Any]]:
         if split.hop == hop:
             of_kind = sections[split.kind.listed]
             of_kind[split.name] = _of_split(folder, split) if split in readable else None
-    for place in folder.all_pairs:
-        if place.hop == hop:
-            of_suite = sections["suites"].setdefault(place.suite, {})
-            of_suite[place.name] = _of_pairs(folder, place) if place in readable else None
+    for file in folder.all_pairs:
+        if file.hop == hop:
+            of_suite = sections["suites"].setdefault(file.suite, {})
+            of_suite[file.name] = _of_pairs(folder, file) if file in readable else None
     return sections
 
 
@@ -231,34 +234,31 @@ def _of_split(folder: AuditFolder, split: SplitFile) -> Numbers:
     with split.open() as arrays:
         numbers = {"pool": arrays.pool, "questions": len(arrays), "images": len(arrays.used)}
         if "clevr" in folder.manifest.world and split.name == TRAIN.name:
-            ours = list(clevr_scenes(folder, arrays.pool))
-            numbers["images_from_clevr"] = int(np.isin(arrays.used, ours).sum())
+            from_clevr = list(clevr_scenes(folder, arrays.pool))
+            numbers["images_from_clevr"] = int(np.isin(arrays.used, from_clevr).sum())
     return numbers
 
 
-def _of_pairs(folder: AuditFolder, place: PairFile) -> Numbers:
-    with place.open() as pairs:
-        tests = _of_tests(folder, pairs)
-        return {"pairs": len(pairs) // 2, "originals": pairs.n_originals, "tests": tests}
-
-
-def _of_tests(folder: AuditFolder, pairs: PairArrays) -> dict[str, Any]:
-    """The numbers of each test that has a pair."""
-    n = 2 * (len(pairs) // 2)
-    names = ("test", "tier", "relation", "cell")
-    tests, tiers, relations, cells = (pairs.columns[name][:n:2] for name in names)
-    partners = pairs.columns["answers"][1:n:2]
-    is_yes, is_no = (partners == folder.vocab.answers.get(name, -1) for name in ("yes", "no"))
-    found = {}
-    for number, test in enumerate(pairs.tests):
-        mine = tests == number
-        if mine.any():
-            found[test] = {
-                "tier": named(TIERS, int(tiers[mine][0])),
-                "relations": [named(RELATIONS, each) for each in np.unique(relations[mine]).tolist()],
-                "pairs": int(mine.sum()),
-                "cells": {f"{cell:02b}": k for cell, k in sorted(Counter(cells[mine].tolist()).items())},
-                "partners_yes": int((is_yes & mine).sum()),
-                "partners_yes_or_no": int(((is_yes | is_no) & mine).sum()),
+def _of_pairs(folder: AuditFolder, file: PairFile) -> Numbers:
+    """The numbers of a suite's pairs on a split, and of each test that has a pair."""
+    with file.open() as pairs:
+        n = 2 * (len(pairs) // 2)
+        column = {name: pairs.columns[name][:n:2] for name in ("test", "tier", "relation", "cell")}
+        partners = pairs.columns["answers"][1:n:2]
+        is_yes, is_no = (partners == folder.vocab.answers.get(name, -1) for name in ("yes", "no"))
+        tests = {}
+        for number, test in enumerate(pairs.tests):
+            of_test = column["test"] == number
+            if not of_test.any():
+                continue
+            relations = np.unique(column["relation"][of_test]).tolist()
+            n_of_cells = Counter(column["cell"][of_test].tolist())
+            tests[test] = {
+                "tier": named(TIERS, int(column["tier"][of_test][0])),
+                "relations": [named(RELATIONS, relation) for relation in relations],
+                "pairs": int(of_test.sum()),
+                "cells": {f"{cell:02b}": n for cell, n in sorted(n_of_cells.items())},
+                "partners_yes": int((is_yes & of_test).sum()),
+                "partners_yes_or_no": int(((is_yes | is_no) & of_test).sum()),
             }
-    return found
+        return {"pairs": len(pairs) // 2, "originals": pairs.n_originals, "tests": tests}

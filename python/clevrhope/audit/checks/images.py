@@ -1,6 +1,6 @@
 """The check of images: each exists, has the right size and is not blank; its mask agrees with its scene."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import CheckResult, Results
-from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
-from clevrhope.runtime.forms import OBJECT, Fields, check_form
+from clevrhope.runtime.forms import OBJECT
 from clevrhope.runtime.progress import Advance
 
 LEAST_SPREAD = 2.0
@@ -58,16 +57,20 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
 def _check_pool(
     folder: AuditFolder, pool: str, used: Sequence[int], check: CheckResult, advance: Advance
 ) -> None:
-    layout, packed = folder.layout, folder.layout.images_h5(pool)
-    has_png, has_h5 = layout.images(pool).is_dir(), packed.is_file() and folder.is_readable(packed)
+    layout = folder.layout
+    packed = layout.images_h5(pool)
+    has_png = layout.images(pool).is_dir()
+    has_h5 = packed.is_file() and folder.is_readable(packed)
     if not has_png and not has_h5:
         if folder.is_readable(packed):  # another check reports files that cannot be read
             check.fault(f"images/{pool}", None, "no images of the pool", pool)
         return
     stored = set(images_in(packed).tolist()) if has_h5 else set[int]()
 
-    def png_of(index: int) -> ImageArray | Problem:
+    def png_of(index: int) -> ImageArray | Problem | None:
         path = layout.image(pool, index)
+        if not has_png:
+            return None
         if not path.is_file():
             return "no such image", "the file is not there"
         try:
@@ -78,22 +81,19 @@ def _check_pool(
     with ThreadPoolExecutor() as threads:
         for first in range(0, len(used), AT_ONCE):
             batch = used[first : first + AT_ONCE]
-            pngs = threads.map(png_of, batch) if has_png else iter(())
-            rows = dict(read_images(packed, [index for index in batch if index in stored])) if has_h5 else {}
-            for index in batch:
+            rows = dict(read_images(packed, sorted(stored.intersection(batch)))) if has_h5 else {}
+            for index, png in zip(batch, threads.map(png_of, batch), strict=True):
                 check.n_checked += 1
                 image = rows.get(index)
                 if has_h5 and image is None:
                     check.fault(layout.relative(packed), index, "no such image", f"row {index} is empty")
-                if has_png:
-                    png = next(pngs)
-                    if isinstance(png, tuple):
-                        check.fault(layout.relative(layout.image(pool, index)), index, *png)
-                    else:
-                        if image is not None and not np.array_equal(image, png):
-                            name = layout.image(pool, index).name
-                            check.fault(layout.relative(packed), index, "not the pixels of", name)
-                        image = png
+                if isinstance(png, tuple):
+                    check.fault(layout.relative(layout.image(pool, index)), index, *png)
+                elif png is not None:
+                    if image is not None and not np.array_equal(image, png):
+                        name = layout.image(pool, index).name
+                        check.fault(layout.relative(packed), index, "not the pixels of", name)
+                    image = png
                 problem = None if image is None else _image_problem(image, folder.image_size)
                 if problem:
                     check.fault(f"images/{pool}", index, *problem)
@@ -118,7 +118,7 @@ def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> Non
     """
     check = results["passes"]
     promised = tuple(folder.manifest.config.get("passes") or ())
-    pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
+    pools = {name: tuple(entry.get("passes", ())) for name, entry in folder.manifest.pools.items()}
     for pool, kinds in pools.items():
         if kinds != promised:
             problem = f"config.passes is {', '.join(promised) or 'none'}, but pools.{pool}.passes is"
@@ -127,7 +127,8 @@ def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> Non
         check.skip("made without --passes")
         return
     for pool, used in used_scenes(folder).items():
-        kinds, path = pools.get(pool, ()), folder.layout.passes_h5(pool)
+        kinds = pools.get(pool, ())
+        path = folder.layout.passes_h5(pool)
         if not kinds or not folder.is_readable(path):
             continue  # another check reports files that cannot be read
         name = folder.layout.relative(path)
@@ -135,52 +136,45 @@ def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> Non
             check.fault(name, None, "no such file, although the pool has images", pool)
             continue
         file = PassesFile(path)
-        there = frozenset(file.indices.tolist())
         if kinds != file.kinds:
             check.fault(name, None, f"has {', '.join(file.kinds)}, but the manifest says", ", ".join(kinds))
             continue
-        for index in sorted(used - there):
+        annotated = used.intersection(file.indices.tolist())
+        for index in sorted(used - annotated):
             check.fault(name, index, "no annotations of the image", f"row {index} is empty")
-        rows = _rows(folder, pool, used & there)
-        while batch := list(islice(rows, AT_ONCE)):
-            rasters = folder.object_ids(pool, [content for _, content in batch])
+        scenes = folder.parsed_scenes(pool, camera=OBJECT)
+        chosen = ((scene, row) for scene, row in scenes if scene["image_index"] in annotated)
+        while batch := list(islice(chosen, AT_ONCE)):
+            rasters = folder.object_ids(pool, [row for _, row in batch])
             for (scene, _), raster in zip(batch, rasters, strict=True):
-                row = file.row(scene["image_index"], file.kinds)
                 check.n_checked += 1
-                fault = _problem(len(scene["objects"]), row, raster, folder.image_size)
+                annotations = file.row(scene["image_index"], file.kinds)
+                fault = _problem(len(scene["objects"]), annotations, raster, folder.image_size)
                 if fault:
                     check.fault(name, scene["image_index"], *fault)
             advance(len(batch))
 
 
-def _rows(folder: AuditFolder, pool: str, wanted: set[int]) -> Iterator[tuple[dict[str, Any], bytes]]:
-    for path, line, row in folder.scene_rows(pool):
-        scene = parse_row(row, path, line)
-        check_form(scene, Fields({"camera": OBJECT}), f"{path}:{line}")
-        if scene["image_index"] in wanted:
-            yield scene, row
-
-
 def _problem(
-    n: int, row: Mapping[str, npt.NDArray[Any]], raster: Raster, size: tuple[int, int]
+    n: int, annotations: Mapping[str, npt.NDArray[Any]], raster: Raster, size: tuple[int, int]
 ) -> Problem | None:
     """The problem with the annotations of an image of n objects, and the value that shows it."""
-    if len(row["boxes"]) != n:
-        return f"does not have the scene's {n} objects", len(row["boxes"])
+    if len(annotations["boxes"]) != n:
+        return f"does not have the scene's {n} objects", len(annotations["boxes"])
     for kind in ("mask", "depth", "normal"):
-        if kind in row and row[kind].shape[:2] != size:
-            height, width = row[kind].shape[:2]
+        if kind in annotations and annotations[kind].shape[:2] != size:
+            height, width = annotations[kind].shape[:2]
             return f"{kind}: not {size[1]} x {size[0]} pixels", f"{width} x {height}"
-    if "mask" not in row:
+    if "mask" not in annotations:
         return None
-    mask, inner = row["mask"], without_outlines(resized(raster, size))
+    mask = annotations["mask"]
     strange = set(np.unique(mask).tolist()) - {*range(n), NOBODY}
     if strange:
         return f"mask: a number that is neither one of the {n} objects nor {NOBODY}", min(strange)
+    inner = without_outlines(resized(raster, size))
     for number in range(n):
-        shown = mask == number
         within = inner == number + 1
-        n_other = int((within & ~shown).sum())
+        n_other = int((within & (mask != number)).sum())
         if within.sum() >= LEAST_PX and n_other > MOST_OTHER_PX * within.sum():
             return f"mask: does not show object {number} where its scene has it, in pixels", n_other
     return None
@@ -198,9 +192,10 @@ def resized(raster: Raster, size: Sequence[int]) -> Raster:
 def without_outlines(raster: Raster) -> Raster:
     """The raster (height, width) with 0 at each pixel that is next to another object."""
     inner = raster.copy()
-    rows, columns = raster[1:] != raster[:-1], raster[:, 1:] != raster[:, :-1]
-    inner[1:][rows] = 0
-    inner[:-1][rows] = 0
-    inner[:, 1:][columns] = 0
-    inner[:, :-1][columns] = 0
+    differs_below = raster[1:] != raster[:-1]
+    inner[1:][differs_below] = 0
+    inner[:-1][differs_below] = 0
+    differs_right = raster[:, 1:] != raster[:, :-1]
+    inner[:, 1:][differs_right] = 0
+    inner[:, :-1][differs_right] = 0
     return inner

@@ -53,9 +53,9 @@ Digests = npt.NDArray[np.uint64]
 def check_text(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Reads every question of every split."""
     templates = folder.templates
-    reader = text_reader(folder.vocab, templates.files(), templates.synonyms)
+    reader = text_reader(folder.vocab, templates.files, templates.synonyms)
     n_several = n_ambiguous = 0
-    for split in (*folder.splits, *folder.others):
+    for split in [file for file in folder.files if file.kind is not SETS]:
         with split.open() as arrays:
             flags, digests = _read_split(folder, split, arrays, reader, results, advance)
             n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))

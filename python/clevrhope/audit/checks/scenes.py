@@ -16,7 +16,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.dataset.clevr_json import parse_row
-from clevrhope.dataset.scene_files import PoolScenes, Rows
+from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
@@ -57,9 +57,10 @@ def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool)
     CLEVR's own scenes have no camera, and take their directions from the camera before its jitter, as do all
     scenes of a dataset with `directions = "clevr"`. `camera` has the settings that differ from CLEVR's.
     """
-    usual, target = np.asarray(camera.get("location", CAMERA)), np.asarray(camera.get("target", np.zeros(3)))
+    usual = np.asarray(camera.get("location", CAMERA))
+    target = np.asarray(camera.get("target", np.zeros(3)))
     jitter = camera.get("jitter", JITTER)
-    cameras, behind, left = pool.native.cameras, pool.native.behind, pool.native.left  # (S, 3) each
+    cameras = pool.native.cameras  # (S, 3)
     has_camera = ~np.isnan(cameras).any(axis=1)
     for row in np.flatnonzero((np.abs(cameras - usual) > jitter + NEAR).any(axis=1)).tolist():
         whose = "the look's" if camera else "CLEVR's"
@@ -67,29 +68,31 @@ def _misdirected(pool: PoolScenes, camera: Mapping[str, Any], *, jittered: bool)
     looks_from = (np.where((has_camera & jittered)[:, None], cameras, usual) - target)[:, :2]
     looks_from /= np.sqrt((looks_from**2).sum(axis=1, keepdims=True))
     wanted_left = np.stack([looks_from[:, 1], -looks_from[:, 0]], axis=1)
-    for what, there, wanted in (("behind", behind, -looks_from), ("left", left, wanted_left)):
-        for row in np.flatnonzero((np.abs(there[:, :2] - wanted) > NEAR).any(axis=1)).tolist():
+    for what, stated, wanted in (
+        ("behind", pool.native.behind, -looks_from),
+        ("left", pool.native.left, wanted_left),
+    ):  # (S, 3) and (S, 2) each
+        for row in np.flatnonzero((np.abs(stated[:, :2] - wanted) > NEAR).any(axis=1)).tolist():
             x, y = wanted[row].tolist()
-            yield row, f"{what} is {there[row].tolist()}, but ({x:.6f}, {y:.6f}) for its camera"
+            yield row, f"{what} is {stated[row].tolist()}, but ({x:.6f}, {y:.6f}) for its camera"
 
 
 def _check_twins(folder: AuditFolder, check: CheckResult) -> None:
     """Checks that no two scenes have the same index in a pool, or the same objects at the same positions."""
-    pools = folder.scenes
-    names = folder.pools
-    looks = np.concatenate([pools[name].native.looks for name in names])
-    indices = np.concatenate([pools[name].indices for name in names])
-    pool_of = np.repeat(np.arange(len(names)), [len(pools[name].indices) for name in names])
+    pools = [folder.scenes[name] for name in folder.pools]
+    looks = np.concatenate([pool.native.looks for pool in pools])
+    names = np.repeat(np.asarray(folder.pools, object), [len(pool.indices) for pool in pools])
+    indices = np.concatenate([pool.indices for pool in pools])
     check.n_checked = len(looks)
-    for name in names:
-        for index in pools[name].twice():
-            check.fault(f"scenes/{name}", int(index), "the index occurs twice", name)
+    for pool in pools:
+        for index in pool.twice():
+            check.fault(f"scenes/{pool.name}", int(index), "the index occurs twice", pool.name)
     order = np.argsort(looks, kind="stable")
     again = np.flatnonzero(looks[order][1:] == looks[order][:-1])
     for first, second in zip(order[again].tolist(), order[again + 1].tolist(), strict=True):
-        other = f"{names[pool_of[first]]}[{indices[first]}]"
         problem = "the same objects at the same positions as in another scene"
-        check.fault(f"scenes/{names[pool_of[second]]}", int(indices[second]), problem, other)
+        other = f"{names[first]}[{indices[first]}]"
+        check.fault(f"scenes/{names[second]}", int(indices[second]), problem, other)
 
 
 def _check_apart(folder: AuditFolder, check: CheckResult) -> None:
@@ -102,8 +105,8 @@ def _check_apart(folder: AuditFolder, check: CheckResult) -> None:
             name = "minimal sets" if kind.drawn == "places" else kind.name
             kinds[name] = kind
             key = (name, arrays.pool)
-            mine = np.asarray(arrays.used, np.int64)
-            used[key] = np.union1d(used[key], mine) if key in used else mine
+            images = np.asarray(arrays.used, np.int64)
+            used[key] = np.union1d(used[key], images) if key in used else images
     check.n_checked = sum(map(len, used.values()))
     for (a, pool_a), (b, pool_b) in combinations(used, 2):
         if pool_a == pool_b and _excluded(kinds[a], kinds[b]):
@@ -130,15 +133,16 @@ def check_object_counts(folder: AuditFolder, results: Results, advance: Advance)
     for split in folder.splits:
         if not split.is_grouped:
             with split.open() as arrays:
-                pool, used = folder.scenes[arrays.pool], np.asarray(arrays.used, np.int64)
-            rows = pool.rows(used)
-            there = rows >= 0  # another check reports missing scenes
-            n_objects = pool.native.n_objects[rows[there]].astype(np.int64)
+                pool = folder.scenes[arrays.pool]
+                rows = pool.rows(arrays.used)
+            rows = rows[rows != MISSING]  # another check reports missing scenes
+            n_objects = pool.native.n_objects[rows].astype(np.int64)
             check.n_checked += len(n_objects)
             strange = (n_objects < least) | (n_objects > most)
-            for index, n in zip(used[there][strange].tolist(), n_objects[strange].tolist(), strict=True):
+            for row in rows[strange].tolist():
                 problem = f"an image of {split.hop.name} {split.name} does not have {least} to {most} objects"
-                check.fault(f"scenes/{arrays.pool}", index, problem, n)
+                n = int(pool.native.n_objects[row])
+                check.fault(f"scenes/{pool.name}", int(pool.indices[row]), problem, n)
             if not strange.any():
                 for fault in uneven(n_objects, least, most):
                     check.fault(split.file, None, *fault)

@@ -33,7 +33,6 @@ from clevrhope.audit.leaks.report import (
 )
 from clevrhope.audit.report import MAX_LISTED, CheckResult, Found, Results
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import read_plainly
@@ -42,7 +41,6 @@ from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
-from clevrhope.runtime.reading import reading
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -52,16 +50,15 @@ _ROWS_AT_ONCE = 65_536
 
 def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Looks for leaks in each sub-dataset, and compares its question files with HDF5."""
-    leaks = LeakCheck(folder.layout.root, words=folder.words, audited=folder)
+    leaks = LeakCheck(folder.layout.root, words=folder.templates.words, audited=folder)
     n_described = 0
     for hop in folder.hops:
-        readable = [split.name for split in folder.splits if split.hop == hop]
-        if readable:
-            report = leaks.check(hop, splits=readable, results=results)
-            never = [each for each in report.splits if SPLITS[each.split].asked == "never"]
-            n_described += sum(each.n_described for each in never)
+        if any(split.hop == hop for split in folder.splits):
+            counts = leaks.check(hop, results=results).splits
+            n_described += sum(each.n_described for each in counts if SPLITS[each.split].asked == "never")
         advance(1)
-    pair, files = results[LeakKind.PAIR], results[LeakKind.DISAGREEMENT]
+    pair = results[LeakKind.PAIR]
+    files = results[LeakKind.DISAGREEMENT]
     if not files.n_checked and not files.n_faults:
         files.skip("this folder has no question files in JSON")
     if leaks.strictness == "chain":
@@ -81,19 +78,18 @@ def check_pairs(folder: AuditFolder, results: Results, advance: Advance) -> None
 
 def _check_positions(folder: AuditFolder, pool: str, check: CheckResult) -> None:
     """Checks that all images of a counting pool have their objects at the most common positions."""
-    at: dict[int, tuple[float, ...]] = {}
-    for path, line, content in folder.scene_rows(pool):
-        row = parse_row(content, path, line)
-        with reading(path, "a scene file of a dataset"):
-            at[int(row["image_index"])] = tuple(
-                float(x) for each in row["objects"] for x in each["3d_coords"][:2]
-            )
-    counted = Counter(at.values())
-    usual = max(counted, key=counted.__getitem__, default=())
-    for index, places in at.items():
-        if places != usual:
+    positions = {
+        int(scene["image_index"]): tuple(
+            float(x) for thing in scene["objects"] for x in thing["3d_coords"][:2]
+        )
+        for scene, _ in folder.parsed_scenes(pool)
+    }
+    counts = Counter(positions.values())
+    usual = max(counts, key=counts.__getitem__, default=())
+    for index, of_scene in positions.items():
+        if of_scene != usual:
             problem = "objects are not at the same positions as in the other images"
-            check.fault(f"scenes/{pool}", index, problem, places)
+            check.fault(f"scenes/{pool}", index, problem, of_scene)
 
 
 class LeakCheck:
@@ -141,7 +137,9 @@ class LeakCheck:
         Raises:
             DatasetError: the vocabulary cannot be read.
         """
-        self.layout, self.words, self.audited = Layout(folder), words, audited
+        self.layout = Layout(folder)
+        self.words = words
+        self.audited = audited
         self.vocab = read_vocab(self.layout.vocab)
         manifest = read_plainly(self.layout.manifest)
         self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
@@ -154,15 +152,13 @@ class LeakCheck:
         self,
         hop: Hop,
         *,
-        splits: Sequence[str] | None = None,
         images: bool = False,
         results: Results | None = None,
     ) -> LeakReport:
-        """Checks one sub-dataset.
+        """Checks the splits of one sub-dataset, or in an audit those that can be read.
 
         Args:
             hop: The pair.
-            splits: Splits that must exist; None for those whose files exist.
             images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
             results: Of an audit, to which what is found is added; None for new ones.
 
@@ -170,14 +166,17 @@ class LeakCheck:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
         results = {kind: CheckResult(kind) for kind in LeakKind} if results is None else results
-        return _HopCheck(self, hop, results).run(splits, images=images)
+        return _HopCheck(self, hop, results).run(images=images)
 
 
 class _HopCheck:
     """The check of one sub-dataset."""
 
     def __init__(self, leaks: LeakCheck, hop: Hop, results: Results) -> None:
-        self.leaks, self.layout, self.hop, self.results = leaks, leaks.layout, hop, results
+        self.leaks = leaks
+        self.layout = leaks.layout
+        self.hop = hop
+        self.results = results
         try:
             by_chains, self.by_descriptions = (
                 question_reader(
@@ -190,9 +189,10 @@ class _HopCheck:
         self.reader = by_chains if leaks.strictness == "chain" else self.by_descriptions
         self.palette = PaletteCheck(self.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words)
 
-    def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
-        if names is None:
-            names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
+    def run(self, *, images: bool) -> LeakReport:
+        names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
+        if self.leaks.audited:
+            names = [split.name for split in self.leaks.audited.splits if split.hop == self.hop]
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:
@@ -233,11 +233,16 @@ class _HopCheck:
             self.results[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
-        leaks, results, hop, audited = self.leaks, self.results, self.hop, self.leaks.audited
-        path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
+        leaks = self.leaks
+        results = self.results
+        hop = self.hop
+        audited = leaks.audited
+        path = self.layout.questions_json(hop.name, name)
+        h5 = self.layout.questions_h5(hop.name, name)
         has_json = path.exists() and (audited is None or audited.is_readable(path))
         file = self.layout.relative(path if has_json else h5)
-        pool, answers = leaks.pools[arrays.pool], arrays.columns["answers"]
+        pool = leaks.pools[arrays.pool]
+        answers = arrays.columns["answers"]
         n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             questions, programs = (
@@ -296,10 +301,10 @@ class _HopCheck:
         self, findings: AuditFindings, stored: Ints, questions: Ints, first: int
     ) -> Callable[[int, AuditViolation], Found]:
         """Returns a function that gives the fault of a question's violation."""
-        given, vocab = findings.answers, self.leaks.vocab
+        vocab = self.leaks.vocab
 
         def describe(k: int, violation: AuditViolation) -> Found:
-            answer = int(given[k])
+            answer = int(findings.answers[k])
             problem = VIOLATIONS[violation][1].format(
                 answer=vocab.answer_names.get(answer), pair=self.hop.words, why=WHY.get(answer)
             )
@@ -316,8 +321,8 @@ class _HopCheck:
         holds, shown = pool.holding(self.hop.target)[used], SPLITS[split].shown
         if shown in ("never", "always"):
             is_wrong, what = (holds, "shows") if shown == "never" else (~holds, "lacks")
-            problem, indices = f"an image of {split} {what}", pool.indices[used[is_wrong]]
-            self._fault_scenes(LeakKind.PAIR, pool, indices, problem, self.hop.words)
+            indices = pool.indices[used[is_wrong]]
+            self._fault_scenes(LeakKind.PAIR, pool, indices, f"an image of {split} {what}", self.hop.words)
         return int(holds.sum())
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
@@ -325,21 +330,23 @@ class _HopCheck:
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
-            in_a, in_b = self.leaks.pools[splits[a].pool], self.leaks.pools[splits[b].pool]
-            twins = np.asarray(self.leaks.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
+            pool_a, pool_b = (self.leaks.pools[splits[name].pool] for name in (a, b))
+            twins = np.asarray(self.leaks.pools.twins(pool_a.name, pool_b.name), np.int64).reshape(-1, 2)
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
-            for mine, theirs in twins[both].tolist():
-                problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self._fault_scenes(LeakKind.SHARED, in_b, in_b.indices[[theirs]], problem, value)
+            for row_a, row_b in twins[both].tolist():
+                problem = f"an image of {b} is also in {a}"
+                value = f"{pool_a.name}[{pool_a.indices[row_a]}]"
+                self._fault_scenes(LeakKind.SHARED, pool_b, pool_b.indices[[row_b]], problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
         """Adds a violation for each used scene without an image, in each form that the pool has."""
-        check, packed = self.results[LeakKind.DISAGREEMENT], self.layout.images_h5(pool.name)
+        check = self.results[LeakKind.DISAGREEMENT]
+        packed = self.layout.images_h5(pool.name)
         stored = {path.name for path in images_of(self.layout.images(pool.name), pool.name).values()}
         for row in rows.tolist() if stored else ():
-            if pool.filenames[row] not in stored:
-                place, name = f"images/{pool.name}", pool.filenames[row]
-                check.fault(place, int(pool.indices[row]), "no such image", name)
+            name = pool.filenames[row]
+            if name not in stored:
+                check.fault(f"images/{pool.name}", int(pool.indices[row]), "no such image", name)
         if packed.is_file():
             for index in np.setdiff1d(pool.indices[rows], images_in(packed)).tolist():
                 check.fault(self.layout.relative(packed), index, "no such image", index)

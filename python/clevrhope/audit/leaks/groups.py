@@ -72,13 +72,16 @@ def check_groups(
         file: path of the questions' file.
         check: the line of the report to which faults are added.
     """
-    n_objects, kinds = N_OBJECTS[SPLITS[split].drawn], [kind for kind, _ in pool.types]
-    images = {image.row: image for image in _images(pool, pool.rows(arrays.used).tolist())}
-    check.n_checked += len(images)
-    for image in [each for each in images.values() if len(each.looks) != n_objects]:
-        problem, index = f"not {n_objects} objects, like the pool's other images", pool.indices[image.row]
-        check.fault(f"scenes/{pool.name}", int(index), problem, len(image.looks))
-        del images[image.row]
+    n_objects = N_OBJECTS[SPLITS[split].drawn]
+    kinds = [kind for kind, _ in pool.types]
+    images: dict[int, GroupImage] = {}
+    for image in _images(pool, pool.rows(arrays.used).tolist()):
+        check.n_checked += 1
+        if len(image.looks) == n_objects:
+            images[image.row] = image
+        else:
+            problem = f"not {n_objects} objects, like the pool's other images"
+            check.fault(f"scenes/{pool.name}", int(pool.indices[image.row]), problem, len(image.looks))
     questions = list(_questions(arrays, pool, images, answers))
     if hop.held_out:
         of_pair = [kinds.index(kind) for kind, _ in hop.held_out]
@@ -88,15 +91,15 @@ def check_groups(
         for of_place in places.values():
             problem = _place_problem(of_place, range(len(kinds)) if pool.name == SHARED_PLACES else of_pair)
             if problem:
-                values = "; ".join(" ".join(each.looks[0]) for each in of_place)
+                values = "; ".join(" ".join(image.looks[0]) for image in of_place)
                 index = int(pool.indices[of_place[0].row])
                 check.fault(f"scenes/{pool.name}", index, problem, values)
         ood = SPLITS[split].shown == "in one"
         check.add(file, _minimal(hop, questions, of_pair, seen, ood=ood))
     else:
         groups: dict[Setting, list[GroupQuestion]] = defaultdict(list)
-        for each in questions:
-            groups[each.image.setting].append(each)
+        for question in questions:
+            groups[question.image.setting].append(question)
         for group in groups.values():
             problem, value = _prelim_problem(hop, split, kinds, group)
             if problem:
@@ -105,16 +108,16 @@ def check_groups(
 
 def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[GroupImage]:
     """The images at these rows of a pool."""
-    ends = np.cumsum(pool.native.n_objects.astype(np.int64))
-    attributes, cameras = pool.native.attributes, pool.native.cameras
+    starts = np.append(0, np.cumsum(pool.native.n_objects.astype(np.int64)))
     for row in rows:
         if row != MISSING:  # another line reports missing scenes
-            first = int(ends[row]) - int(pool.native.n_objects[row])
+            objects = pool.native.attributes[starts[row] : starts[row + 1]].tolist()
             looks = tuple(
-                tuple(values[number] for (_, values), number in zip(pool.types, each, strict=True))
-                for each in attributes[first : ends[row]].tolist()
+                tuple(values[number] for (_, values), number in zip(pool.types, numbers, strict=True))
+                for numbers in objects
             )
-            yield GroupImage(int(row), (int(pool.places[row]), cameras[row].tobytes()), looks)
+            setting = (int(pool.places[row]), pool.native.cameras[row].tobytes())
+            yield GroupImage(row, setting, looks)
 
 
 def _questions(
@@ -129,13 +132,13 @@ def _questions(
 
 def _place_problem(images: Sequence[GroupImage], kinds: Sequence[int]) -> str:
     """The problem with the images of a place, which differ only in the values of these attributes."""
-    looks = [each.looks[0] for each in images]
-    held = {tuple(values[k] for k in kinds) for values in looks}
+    looks = [image.looks[0] for image in images]
+    corners = {tuple(values[k] for k in kinds) for values in looks}
     if len({tuple(value for k, value in enumerate(values) if k not in kinds) for values in looks}) != 1:
         return "images of one place differ in more than the pair's types"
-    if len(held) != len(images):
+    if len(corners) != len(images):
         return "two images of one place show the same values"
-    if len(kinds) < len(looks[0]) and any(len({corner[k] for corner in held}) > 2 for k in range(len(kinds))):
+    if len(kinds) < len(looks[0]) and any(len(set(values)) > 2 for values in zip(*corners, strict=True)):
         return "not a grid of images"
     return ""
 
@@ -149,17 +152,17 @@ def _minimal(
     """
     pair = tuple(value for _, value in hop.held_out or ())
     groups: dict[tuple[Setting, Values, bytes], list[tuple[Values, GroupQuestion]]] = defaultdict(list)
-    for each in questions:
-        (values,) = each.image.looks
+    for question in questions:
+        (values,) = question.image.looks
         others = tuple(value for k, value in enumerate(values) if k not in kinds)
         shown = tuple(values[k] for k in kinds)
-        groups[each.image.setting, others, each.words].append((shown, each))
+        groups[question.image.setting, others, question.words].append((shown, question))
     for group in groups.values():
         shown_values = [values for values, _ in group]
         corners = set(product(*({values[k] for values in shown_values} for k in range(len(pair)))))
         hidden = pair in corners if seen is None else not corners <= seen
         wanted = hop.corners - (not ood and hidden)
-        are_yes = [values for values, each in group if each.answer == "yes"]
+        are_yes = [values for values, question in group if question.answer == "yes"]
         problem = ""
         if len(group) != wanted or len(set(shown_values)) != len(group) or len(corners) != hop.corners:
             problem = f"not asked once about each of {wanted} images of a place"
@@ -170,9 +173,10 @@ def _minimal(
         elif not ood and pair in shown_values:
             problem = "asked about an image that shows the pair"
         if problem:
-            said = ", ".join(f"{' '.join(values)}: {each.answer}" for values, each in group)
-            yield group[0][1].row, problem, said
-    n_no, n = sum(each.answer == "no" for each in questions), len(questions)
+            answers = ", ".join(f"{' '.join(values)}: {question.answer}" for values, question in group)
+            yield group[0][1].row, problem, answers
+    n = len(questions)
+    n_no = sum(question.answer == "no" for question in questions)
     if ood and hop.corners * n_no != (hop.corners - 1) * n:
         yield None, f"not exactly {hop.corners - 1} answers in {hop.corners} are no", f"{n_no} of {n}"
 
@@ -183,19 +187,17 @@ def _prelim_problem(
     """The problem with a group of images about one value, and the values that show it; empty if none."""
     ((kind, value),) = hop.target
     at = kinds.index(kind)
-    looks = [each.image.looks for each in group]
-    shown = [sum(look[at] == value for look in each) for each in looks]
-    answers = [each.answer for each in group]
-    there = ", ".join(
-        f"{n} of {len(each)}: {answer}" for n, each, answer in zip(shown, looks, answers, strict=True)
-    )
-    if len({each.words for each in group}) != 1:
-        return "images of one group have different questions", there
+    images = [question.image.looks for question in group]
+    shown = [sum(values[at] == value for values in objects) for objects in images]
+    answers = [question.answer for question in group]
+    in_images = ", ".join(f"{n} of {len(images[k])}: {answers[k]}" for k, n in enumerate(shown))
+    if len({question.words for question in group}) != 1:
+        return "images of one group have different questions", in_images
     if SPLITS[split].drawn == "groups" and (shown, answers) != ([1, 0], ["yes", "no"]):
-        return f"not two images, of which only the first shows {value}", there
+        return f"not two images, of which only the first shows {value}", in_images
     if SPLITS[split].drawn == "sets" and (shown, answers) != ([*range(6)], [str(n) for n in range(6)]):
-        return f"not six images with 0, 1, ... 5 objects that are {value}, and these answers", there
-    for before, after in pairwise(looks):
+        return f"not six images with 0, 1, ... 5 objects that are {value}, and these answers", in_images
+    for before, after in pairwise(images):
         changed = [
             (kinds[k], old[k], new[k])
             for old, new in zip(before, after, strict=True)

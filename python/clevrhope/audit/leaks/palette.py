@@ -17,6 +17,7 @@ from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.palettes import Palette, palette_from_json, parse_pool_name
 
 Combination = tuple[str, ...]
 """One value of each of a palette's attributes."""
@@ -38,15 +39,18 @@ class PaletteCheck:
         Raises:
             DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
         """
-        self._hop, self._file, self._palettes = hop, file, palettes
+        self._file = file
+        self._palettes = palettes
+        self._hop = hop
         self._values: dict[str, list[str]] = {}
         for kind, value in vocab.values():
             self._values.setdefault(kind, []).append(value)
         self._readers: dict[bool, AbsentReader] = {}
         if hop.held_out is not None and hop.palette:
-            types, seen = self._palette(hop.name)
-            for with_pair, allowed in ((False, seen), (True, [*seen, self._check_pair(types, seen)])):
-                self._readers[with_pair] = self._reader(vocab, words, types, allowed)
+            palette = self._palette(hop.name)
+            with_pair = (*palette.combinations, self._pair(palette))
+            self._readers[False] = self._reader(vocab, words, palette.types, palette.combinations)
+            self._readers[True] = self._reader(vocab, words, palette.types, with_pair)
 
     def reader(self, split: str) -> AbsentReader | None:
         """The reader that finds unseen combinations in a split's questions; None if there is no palette."""
@@ -56,43 +60,45 @@ class PaletteCheck:
         """Index, problem and values of each image that shows an unseen combination."""
         if not self._hop.palette:
             return
-        types, seen = self._palette(self._hop.name if self._hop.held_out else pool.name.partition("-")[2])
-        allowed = set(seen)
-        if self._hop.held_out and SPLITS[split].shown != "never":
-            allowed.add(self._check_pair(types, seen))
-        for values in product(*(self._values[kind] for kind in types)):
+        has_pair = self._hop.held_out is not None
+        palette = self._palette(self._hop.name if has_pair else parse_pool_name(pool.name)[1])
+        allowed = set(palette.combinations)
+        if has_pair and SPLITS[split].shown != "never":
+            allowed.add(self._pair(palette))
+        for values in product(*(self._values[kind] for kind in palette.types)):
             if values in allowed:
                 continue
-            holds = pool.holding(list(zip(types, values, strict=True)))[used]
+            holds = pool.holding(list(zip(palette.types, values, strict=True)))[used]
             for index in pool.indices[used[holds]].tolist():
                 yield index, f"an image of {split} shows an unseen combination", " ".join(values)
 
-    def _palette(self, name: str) -> tuple[tuple[str, ...], list[Combination]]:
-        """The attributes of a palette, and the combinations that it shows, all of which objects can have."""
-        types, seen = read_palette(self._file, self._palettes, name)
-        possible = set(product(*(self._values.get(kind, ()) for kind in types)))
-        unknown = [values for values in seen if values not in possible]
-        if unknown or not seen:
+    def _palette(self, name: str) -> Palette:
+        """A palette, of which objects can have all combinations."""
+        palette = read_palette(self._file, self._palettes, name)
+        possible = set(product(*(self._values.get(kind, ()) for kind in palette.types)))
+        unknown = [values for values in palette.combinations if values not in possible]
+        if unknown or not palette.combinations:
             value = " ".join(unknown[0]) if unknown else "nothing"
             raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can have')
-        return types, seen
+        return palette
 
-    def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
+    def _pair(self, palette: Palette) -> Combination:
         """The pair in the order of the attributes; it must be unseen, and each of its values seen."""
-        _check_types(self._file, self._hop, types)
-        held_out = tuple(dict(self._hop.held_out or ())[kind] for kind in types)
-        both_seen = all(any(values[k] == value for values in seen) for k, value in enumerate(held_out))
-        if held_out in seen or not both_seen:
+        _check_types(self._file, self._hop, palette)
+        pair = tuple(dict(self._hop.held_out or ())[kind] for kind in palette.types)
+        seen = palette.combinations
+        both_seen = all(any(values[k] == value for values in seen) for k, value in enumerate(pair))
+        if pair in seen or not both_seen:
             raise DatasetError(
                 f"{self._file}: the palette of {self._hop.name} contains the pair, or lacks one of its values"
             )
-        return held_out
+        return pair
 
     def _reader(
         self,
         vocab: Vocab,
         words: Mapping[str, Sequence[str]],
-        types: tuple[str, ...],
+        types: Sequence[str],
         seen: Sequence[Combination],
     ) -> AbsentReader:
         counted = [(kind, value) for kind in types for value in self._values[kind]]
@@ -109,17 +115,14 @@ class PaletteCheck:
             raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
 
 
-def read_palette(
-    file: Path, palettes: Mapping[str, Any], name: str
-) -> tuple[tuple[str, ...], list[Combination]]:
-    """The attributes of one of the palettes in the manifest `file`, and the combinations that it shows.
+def read_palette(file: Path, palettes: Mapping[str, Any], name: str) -> Palette:
+    """One of the palettes in the manifest `file`.
 
     Raises:
         DatasetError: there is no such palette, or it is malformed.
     """
     try:
-        raw = palettes[name]
-        return tuple(raw["types"]), [tuple(values) for row in raw["rows"] for values in row]
+        return palette_from_json(palettes[name])
     except (KeyError, TypeError) as error:
         raise DatasetError(f'{file}: no palette "{name}" ({error!r})') from error
 
@@ -132,11 +135,12 @@ def seen_values(file: Path, palettes: Mapping[str, Any], hop: Hop) -> frozenset[
     """
     if not hop.palette or hop.held_out is None:
         return None
-    types, seen = read_palette(file, palettes, hop.name)
-    _check_types(file, hop, types)
-    return frozenset(tuple(values[types.index(kind)] for kind, _ in hop.held_out) for values in seen)
+    palette = read_palette(file, palettes, hop.name)
+    _check_types(file, hop, palette)
+    places = [palette.types.index(kind) for kind, _ in hop.held_out]
+    return frozenset(tuple(values[place] for place in places) for values in palette.combinations)
 
 
-def _check_types(file: Path, hop: Hop, types: Sequence[str]) -> None:
-    if {kind for kind, _ in hop.held_out or ()} != set(types) or len(types) != 2:
+def _check_types(file: Path, hop: Hop, palette: Palette) -> None:
+    if {kind for kind, _ in hop.held_out or ()} != set(palette.types) or len(palette.types) != 2:
         raise DatasetError(f"{file}: the palette of {hop.name} has other attribute types than the pair")

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditFindings, AuditReader, AuditSetFindings
+from clevrhope._core import AuditReader
 from clevrhope.audit.folder import SetFile
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.native_reader import Ints
@@ -49,28 +49,30 @@ class Batch:
 
     Attributes:
         columns: Name -> (N,), (N, 5) for `image_idxs`, and (N, W) for tokens.
-        there: (N, 5) whether there is an image.
+        has_image: (N, 5) whether there is an image.
         is_set: (N,) whether the images are different scenes, followed only by -1.
         is_missing: (N, 5) whether the pool lacks the scene.
         rows: (N, 5) the scenes' rows in the pool; -1 for no image, and throughout a row that misses a scene.
-        found: The native reader's findings.
+        findings: The native reader's findings.
+        asked: Those of them that questions about single images have too.
     """
 
     def __init__(self, file: SetBatches, first: int) -> None:
-        self.file, self.first = file, first
+        self.file = file
+        self.first = first
         arrays = file.arrays
         self.columns: dict[str, npt.NDArray[Any]] = {
             name: arrays.tokens(name, first, ROWS_AT_ONCE) for name in ("questions", "programs")
         }
-        questions, programs = self.columns["questions"], self.columns["programs"]
+        questions = self.columns["questions"]
+        programs = self.columns["programs"]
         for name, column in arrays.columns.items():
             self.columns[name] = column[first : first + len(questions)]
         images = self.columns["image_idxs"]
-        self.there: Flags = images >= 0
+        self.has_image: Flags = images >= 0
         self.is_set, self.is_missing, self.rows = scene_rows(images, file.pool)
-        reader = file.reader
-        self.found: AuditSetFindings = reader.read_sets(questions, programs, file.pool.native, self.rows)
-        self.asked: AuditFindings = self.found.asked
+        self.findings = file.reader.read_sets(questions, programs, file.pool.native, self.rows)
+        self.asked = self.findings.asked
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
@@ -87,14 +89,13 @@ class Batch:
     @cached_property
     def n_images(self) -> Rows:
         """(N,) the number of images."""
-        return np.asarray(self.there.sum(axis=1))
+        return np.asarray(self.has_image.sum(axis=1))
 
     @cached_property
     def n_objects(self) -> Rows:
         """(N, 5) the number of objects in each image; 0 if the image or its scene is missing."""
         of_scenes = np.append(self.file.pool.native.n_objects, 0)  # the last entry is for MISSING
-        found: Rows = of_scenes[self.rows].astype(np.int64)
-        return found
+        return np.asarray(of_scenes[self.rows], np.int64)
 
     @cached_property
     def sizes(self) -> Rows:
@@ -105,19 +106,17 @@ class Batch:
     @cached_property
     def is_executed(self) -> Flags:
         """(N,) whether all scenes are there."""
-        found: Flags = self.rows[:, 0] != MISSING
-        return found
+        return np.asarray(self.rows[:, 0] != MISSING)
 
     @cached_property
     def matches(self) -> Rows:
         """(N, 2, 5) how many objects of each image the first and second described set has; -1 for none."""
-        return self.found.matches.reshape(-1, 2, MAX_IMAGES).astype(np.int64)
+        return self.findings.matches.reshape(-1, 2, MAX_IMAGES).astype(np.int64)
 
     @cached_property
     def describes(self) -> Flags:
         """(N, 5) whether an image shows what the question describes."""
-        found: Flags = (self.matches > 0).any(axis=1)
-        return found
+        return np.asarray((self.matches > 0).any(axis=1))
 
     @cached_property
     def source(self) -> Rows:
@@ -128,34 +127,32 @@ class Batch:
     @cached_property
     def by_program(self) -> npt.NDArray[np.str_]:
         """(N,) the template of each program; "" for none."""
-        found: npt.NDArray[np.str_] = _TEMPLATES[self.found.templates]
-        return found
+        return np.asarray(_TEMPLATES[self.findings.templates])
 
     @cached_property
     def template(self) -> npt.NDArray[np.str_]:
         """(N,) the template that each row names; "" for none."""
-        names, families = np.asarray([*self.file.arrays.templates, ""]), self.columns["question_families"]
+        names = np.asarray([*self.file.arrays.templates, ""])
+        families = self.columns["question_families"]
         known = (families >= 0) & (families < len(names) - 1)
-        found: npt.NDArray[np.str_] = names[np.where(known, families, -1)]
-        return found
+        return np.asarray(names[np.where(known, families, -1)])
 
     @cached_property
     def shows_pair(self) -> Flags:
         """(N, 5) whether each image shows the held-out pair."""
         holding = np.append(self.file.pool.holding(self.file.split.hop.target), False)  # last for MISSING
-        shown: Flags = holding[self.rows]
-        return shown
+        return np.asarray(holding[self.rows])
 
 
 def scene_rows(images: npt.NDArray[Any], pool: PoolScenes) -> tuple[Flags, Flags, Rows]:
     """`is_set` (N,), `is_missing` (N, 5) and `rows` (N, 5) of a batch with these images (N, 5)."""
-    there = images >= 0
+    has_image = images >= 0
     in_order = np.sort(images, axis=1)
-    twice = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
-    gap = (there[:, 1:] & ~there[:, :-1]).any(axis=1)
-    is_set: Flags = there[:, 0] & ~gap & ~twice & (images >= -1).all(axis=1)
+    has_twin = ((in_order[:, 1:] == in_order[:, :-1]) & (in_order[:, 1:] >= 0)).any(axis=1)
+    has_gap = (has_image[:, 1:] & ~has_image[:, :-1]).any(axis=1)
+    is_set: Flags = has_image[:, 0] & ~has_gap & ~has_twin & (images >= -1).all(axis=1)
     rows = pool.rows(images.reshape(-1)).reshape(images.shape)
-    is_missing: Flags = there & (rows == MISSING)
+    is_missing: Flags = has_image & (rows == MISSING)
     return is_set, is_missing, np.where((is_set & ~is_missing.any(axis=1))[:, None], rows, MISSING)
 
 
@@ -163,10 +160,7 @@ def digests(rows: Ints) -> npt.NDArray[np.uint64]:
     """(N,) a digest of each row of tokens (N, W)."""
     with np.errstate(over="ignore"):
         weights = np.cumprod(np.full(rows.shape[1], _BASE, dtype=np.uint64))
-        sums: npt.NDArray[np.uint64] = ((rows.astype(np.uint64) + _BASE) * weights).sum(
-            axis=1, dtype=np.uint64
-        )
-    return sums
+        return np.asarray(((rows.astype(np.uint64) + _BASE) * weights).sum(axis=1, dtype=np.uint64))
 
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)

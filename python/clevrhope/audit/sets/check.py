@@ -94,7 +94,7 @@ class _SetChecks:
                 program_tokens=by_number(vocab.functions),
                 answers=by_number(vocab.answers),
                 held_out=list(hop.target),
-                words=known_words(vocab, self._folder.words, hop.target),
+                words=known_words(vocab, self._folder.templates.words, hop.target),
             )
         except VocabularyError as error:
             raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
@@ -103,10 +103,11 @@ class _SetChecks:
         folder, results, pool = self._folder, self._results, self._folder.scenes[split.pool]
         with split.open() as arrays:
             file = SetBatches(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
-            kind, hop, columns = COVR_KINDS[split.name], split.hop, arrays.columns
-            place = {"hop": hop.name, "split": split.name}
-            place["pool"] = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
-            results[FILES].add(split.file, of_attributes(arrays, place))
+            kind = COVR_KINDS[split.name]
+            hop = split.hop
+            wanted_pool = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
+            attributes = {"hop": hop.name, "split": split.name, "pool": wanted_pool}
+            results[FILES].add(split.file, of_attributes(arrays, attributes))
             results[FILES].add(split.file, of_ranges(arrays))
             if sorted(arrays.templates) != sorted(AuditReader.TEMPLATES):
                 problem = "attribute templates are not COVR's"
@@ -121,15 +122,15 @@ class _SetChecks:
                     if name != PAIR or hop.held_out is not None:
                         results[name].n_checked += len(batch)
                         results[name].add(split.file, rule(batch), batch.numbers)
-                kinds = batch.found.templates.astype(np.int64) * _VARIANTS + batch.found.variants
+                kinds = batch.findings.templates.astype(np.int64) * _VARIANTS + batch.findings.variants
                 batches.append((digests(batch["questions"]), kinds, batch.sizes))
-            none = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
-            texts, kinds, sizes = map(np.concatenate, zip(none, *batches, strict=True))
+            empty = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
+            texts, kinds, sizes = map(np.concatenate, zip(empty, *batches, strict=True))
             self._balance.check_split(split, arrays, sizes)
             numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
             known = (numbers >= 0) & (numbers < _PHRASINGS)
             of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
-            return Texts(texts, of_kinds, columns["answers"].astype(np.int32))
+            return Texts(texts, of_kinds, arrays.columns["answers"].astype(np.int32))
 
 
 def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
@@ -196,13 +197,12 @@ def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: CheckResul
 
 def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
     """Reports questions of a paraphrased split that share their text or phrasing with another split."""
-    mine, theirs = texts[split.name], texts[other.name]
-    for what, own, used in (
-        ("text", mine.digests, theirs.digests),
-        ("phrasing", mine.phrasings, theirs.phrasings[theirs.phrasings >= 0]),
-    ):
-        shared = where(np.isin(own, used), f"has a {what} of another split", lambda k: other.name)
-        check.add(split.file, shared)
+    mine = texts[split.name]
+    theirs = texts[other.name]
+    has_text = np.isin(mine.digests, theirs.digests)
+    has_phrasing = np.isin(mine.phrasings, theirs.phrasings[theirs.phrasings >= 0])
+    for flags, what in ((has_text, "text"), (has_phrasing, "phrasing")):
+        check.add(split.file, where(flags, f"has a {what} of another split", lambda k: other.name))
 
 
 def _two_answers(split: SetFile, texts: Texts, check: CheckResult) -> None:
@@ -229,12 +229,13 @@ def _other_questions(split: SetFile, asked: SetFile) -> Iterator[Found]:
         if len(mine) != len(theirs):
             yield None, f"not the {len(theirs)} questions of {asked.name}", len(mine)
         n = min(len(mine), len(theirs))
-        for name in mine.columns.keys() - {"question_lengths"}:
-            there, wanted = mine.columns[name][:n], theirs.columns[name][:n]
-            differ = (there != wanted).reshape(n, -1).any(axis=1)
-            yield from where(differ, f"{name}: not as in {asked.name}, but", there)
-        there, wanted = (each.tokens("programs", 0, n) for each in (mine, theirs))
-        if there.shape != wanted.shape:
-            yield None, f"programs: not as wide as in {asked.name}", there.shape
+        for name in sorted(mine.columns.keys() - {"question_lengths"}):
+            column = mine.columns[name][:n]
+            differs = (column != theirs.columns[name][:n]).reshape(n, -1).any(axis=1)
+            yield from where(differs, f"{name}: not as in {asked.name}, but", column)
+        programs, wanted = (arrays.tokens("programs", 0, n) for arrays in (mine, theirs))
+        if programs.shape != wanted.shape:
+            yield None, f"programs: not as wide as in {asked.name}", programs.shape
         else:
-            yield from where((there != wanted).any(axis=1), f"programs: not as in {asked.name}", there)
+            differs = (programs != wanted).any(axis=1)
+            yield from where(differs, f"programs: not as in {asked.name}", programs)

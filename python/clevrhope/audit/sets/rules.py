@@ -65,7 +65,7 @@ def programs(batch: Batch) -> Iterator[Found]:
     yield from wrong_answers(batch.asked.answers, batch["answers"], batch.file.vocab.answer_names)
     other = batch.template != batch.by_program
     yield from where(other, "its program is of another template than", batch.template)
-    other = batch.found.structures != structures
+    other = batch.findings.structures != structures
     yield from where(other, "its program is of another structure than", structures)
     at_source = np.take_along_axis(batch.describes, batch.source, axis=1)[:, 0]
     elsewhere = batch.describes.any(axis=1) & ~at_source
@@ -81,10 +81,10 @@ def distractors(batch: Batch) -> Iterator[Found]:
     is_right &= (batch.by_program != "verify_same_attr") | ((n[:, 1] == 1) & (at_source[:, 1] == 0))
     wrong = np.isin(batch.by_program, UNIQUE) & batch.is_executed & ~is_right
     yield from where(wrong, "not once in its source and nowhere else; by image it is there", batch.matches)
-    other = batch.is_executed & (batch.found.cut != batch["cut"])
+    other = batch.is_executed & (batch.findings.cut != batch["cut"])
     yield from where(other, "cut is not what the program without its last leaf gives, but", batch["cut"])
     if batch.file.settings.distractors == "edited":
-        idle = batch.is_executed & (batch.found.cut == 0) & ~np.isin(batch.by_program, DECIDED)
+        idle = batch.is_executed & (batch.findings.cut == 0) & ~np.isin(batch.by_program, DECIDED)
         yield from where(idle, "its last leaf is of no consequence", batch.by_program)
 
 

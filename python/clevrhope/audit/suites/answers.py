@@ -13,7 +13,7 @@ import numpy.typing as npt
 from clevrhope.audit.report import Found
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.audit.suites.questions import completed
-from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SEEN, UNSEEN, SuiteSource, TestRules
+from clevrhope.audit.suites.source import FLIP, IS, POSITIVE, SAME, SEEN, UNSEEN, TestRules
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import Rows
 
@@ -35,10 +35,12 @@ def relations(pairs: SuitePairs) -> Iterator[Found]:
     is_answer = np.isin(values, list(pairs.vocab.answer_names))
     problem = "value is not an answer where the relation is `is`, and -1 elsewhere"
     yield from pairs.at_pairs(np.where(relation == IS, ~is_answer, values != -1), problem, values)
-    kinds, functions, partners = _kinds(pairs), _functions(pairs), pairs.tokens("programs")[1::2]
+    functions = _functions(pairs)
+    partners = pairs.tokens("programs")[1::2]
     for value in np.unique(values[relation == IS]).tolist():
         name = pairs.vocab.answer(value)
-        asked = np.isin(partners[: pairs.n], functions.get((kinds.get(value, ""), name), [])).any(axis=1)
+        asking = functions.get((pairs.kinds.get(value, ""), name), [])
+        asked = np.isin(partners[: pairs.n], asking).any(axis=1)
         wrong = (relation == IS) & (values == value) & ~asked
         problem = "the partner's program does not ask for the value"
         yield from pairs.at_pairs(wrong, problem, [name] * pairs.n)
@@ -46,14 +48,15 @@ def relations(pairs: SuitePairs) -> Iterator[Found]:
 
 def offers(pairs: SuitePairs) -> Iterator[Found]:
     """The values that a question offers differ, and its answer is one of them."""
-    answers, programs = pairs.arrays.columns["answers"], pairs.tokens("programs")
-    has_offer, is_offered, is_twice = (np.zeros(len(answers), bool) for _ in range(3))
+    answers = pairs.arrays.columns["answers"]
+    programs = pairs.tokens("programs")
+    has_offer, is_offered, is_twice = np.zeros((3, len(answers)), bool)
     for token, number in pairs.vocab.functions.items():
         if token.startswith("offer_"):
             n = np.count_nonzero(programs == number, axis=1)
             has_offer |= n > 0
             is_twice |= n > 1
-            is_offered |= (n > 0) & (answers == pairs.vocab.answers.get(_argument(token), -1))
+            is_offered |= (n > 0) & (answers == pairs.answer(_argument(token)))
     for row in np.flatnonzero(has_offer & (is_twice | ~is_offered)).tolist():
         problem = "the values that it offers are not different ones, of which one is the answer"
         yield row, problem, pairs.vocab.answer(answers[row])
@@ -61,7 +64,7 @@ def offers(pairs: SuitePairs) -> Iterator[Found]:
 
 def _partners(pairs: SuitePairs, given: Ints, relation: Ints, values: Ints) -> npt.NDArray[np.int64]:
     """(K,) the partner's answer that follows from the original's (K,); -1 if none does."""
-    yes, no = (pairs.vocab.answers.get(name, -1) for name in ("yes", "no"))
+    yes, no = pairs.answer("yes"), pairs.answer("no")
     numbers = {number: int(name) for name, number in pairs.vocab.answers.items() if name.isdecimal()}
     positive = [number for number, n in numbers.items() if n > 0]
 
@@ -85,19 +88,14 @@ def _argument(token: str) -> str:
     return token.rstrip("]").partition("[")[2]
 
 
-def _kinds(pairs: SuitePairs) -> Mapping[int, str]:
-    """Attribute type of each answer that is a value."""
-    return {pairs.vocab.answers.get(value, -1): kind for kind, value in pairs.vocab.values()}
-
-
 def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     """Functions that take an answer as argument, by its attribute type ("" for a number) and name."""
-    kinds = set(_kinds(pairs).values())
-    found: dict[tuple[str, str], list[int]] = {}
+    kinds = set(pairs.kinds.values())
+    functions: dict[tuple[str, str], list[int]] = {}
     for token, number in pairs.vocab.functions.items():
         kind = token.partition("[")[0].rpartition("_")[2]
-        found.setdefault((kind if kind in kinds else "", _argument(token)), []).append(number)
-    return found
+        functions.setdefault((kind if kind in kinds else "", _argument(token)), []).append(number)
+    return functions
 
 
 Group = tuple[int, str, bool]
@@ -118,29 +116,28 @@ def _uneven(groups: Groups, pairs: SuitePairs, where: Mapping[Group, str]) -> It
 
 def balance(pairs: SuitePairs) -> Iterator[Found]:
     """Each value is asked for with yes as often as with no, with and without a mention in the original."""
-    kinds, yes, place = _kinds(pairs), pairs.vocab.answers.get("yes", -1), pairs.place
-    columns = (pairs.of_pair(name).tolist() for name in ("relation", "value", "test"))
-    partners = pairs.arrays.columns["answers"][1::2][: pairs.n].tolist()
-    mention = pairs.findings.by_program[pairs.given].tolist()
+    columns = [pairs.of_pair(name).tolist() for name in ("relation", "value", "test")]
+    is_yes = (pairs.both("answers")[:, 1] == pairs.answer("yes")).tolist()
+    mentions = pairs.findings.by_program[pairs.given].tolist()
     groups: Groups = {}
-    for relation, value, test, partner, mentions in zip(*columns, partners, mention, strict=True):
+    for relation, value, test, truth, mention in zip(*columns, is_yes, mentions, strict=True):
         if relation in (IS, POSITIVE):
-            group = groups.setdefault((test, kinds.get(value, ""), mentions), {})
-            group.setdefault(value, Counter())[partner == yes] += 1
+            group = groups.setdefault((test, pairs.kinds.get(value, ""), mention), {})
+            group.setdefault(value, Counter())[truth] += 1
     where: dict[Group, str] = {}
-    for (test, kind, mentions), of_value in groups.items():
+    for (test, kind, mention), of_value in groups.items():
         name = pairs.test(test)
         rules = pairs.source.tests.get(name) if pairs.source else None
         if rules is None:  # it is unknown whether a coin decided
-            note = f"{place.suite}: not checked without its files; --templates takes their folder"
+            note = f"{pairs.place.suite}: not checked without its files; --templates takes their folder"
             pairs.notes.append(("pair balance", note))
         elif not rules.foils:  # the rules of foils check what others ask for
             if rules.is_balanced:
-                pairs.counted["pair balance"] += sum(each.total() for each in of_value.values())
-                said = " of originals that mention the pair" if mentions else ""
-                where[test, kind, mentions] = f"{name}{said}"
+                pairs.counted["pair balance"] += sum(counts.total() for counts in of_value.values())
+                of_originals = " of originals that mention the pair" if mention else ""
+                where[test, kind, mention] = f"{name}{of_originals}"
             else:
-                note = f"{place.file}: {name} asks for no value with both answers"
+                note = f"{pairs.place.file}: {name} asks for no value with both answers"
                 pairs.notes.append(("pair balance", note))
     yield from _uneven(groups, pairs, where)
 
@@ -148,7 +145,7 @@ def balance(pairs: SuitePairs) -> Iterator[Found]:
 def verified(pairs: SuitePairs) -> Iterator[Found]:
     """Searched pairs of verify questions ask for each value with yes as often as with no."""
     values = {
-        number: pairs.vocab.answers.get(_argument(token), -1)
+        number: pairs.answer(_argument(token))
         for token, number in pairs.vocab.functions.items()
         if token.startswith("verify_") and "[" in token
     }
@@ -156,7 +153,7 @@ def verified(pairs: SuitePairs) -> Iterator[Found]:
     rows = np.flatnonzero(pairs.searched & np.isin(first, list(values)).all(axis=1))
     pairs.counted["pair balance"] += len(rows)
     tests, cells = pairs.of_pair("test"), pairs.of_pair("cell")
-    is_yes = pairs.both("answers") == pairs.vocab.answers.get("yes", -1)
+    is_yes = pairs.both("answers") == pairs.answer("yes")
     groups: Groups = {}
     for k in rows.tolist():
         of_value = groups.setdefault((int(tests[k]), f"{int(cells[k]):02b}", False), {})
@@ -174,14 +171,14 @@ def shares(pairs: SuitePairs) -> Iterator[tuple[str, Counter[bool]]]:
     tests, answers = pairs.of_pair("test"), pairs.of_pair("answers")
     for test in np.unique(tests[pairs.swapped]).tolist():
         if 0 <= test < len(pairs.arrays.tests):
-            is_yes = answers[tests == test] == pairs.vocab.answers.get("yes", -1)
+            is_yes = answers[tests == test] == pairs.answer("yes")
             yield f"{pairs.place.suite} {pairs.arrays.tests[test]}", Counter(is_yes.tolist())
 
 
 def cells(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs have the cells that their test takes."""
     cell = pairs.of_pair("cell")
-    for name, rules, rows in _tests(pairs):
+    for name, rules, rows in pairs.tests:
         if len(rules.cells) < 4:
             pairs.counted["pair foils"] += len(rows)
             wanted = " or ".join(f"{each:02b}" for each in sorted(rules.cells))
@@ -191,16 +188,17 @@ def cells(pairs: SuitePairs) -> Iterator[Found]:
 
 def foils(pairs: SuitePairs) -> Iterator[Found]:
     """Crossings ask for the value that completes the pair, and controls beside them for another one."""
-    of_test = {name: rows for name, _, rows in _tests(pairs)}
-    tests = [(name, rules, rows) for name, rules, rows in _tests(pairs) if rules.foils]
-    if not tests or pairs.source is None:
+    tests = [test for test in pairs.tests if test[1].foils]
+    if not tests:
         return
-    values, partners = pairs.of_pair("value"), pairs.arrays.columns["answers"][1::2]
-    families, originals = pairs.arrays.columns["question_families"], pairs.numbers
-    completes, no = completed(pairs, values), pairs.vocab.answers.get("no")
+    of_test = {name: rows for name, _, rows in pairs.tests}
+    values = pairs.of_pair("value")
+    partners = pairs.both("answers")[:, 1]
+    families = pairs.arrays.columns["question_families"]
+    completes = completed(pairs, values)
     for name, rules, rows in tests:
         pairs.counted["pair foils"] += len(rows)
-        beside = set(originals[of_test.get(rules.control_of, rows[:0])].tolist())
+        beside = set(pairs.numbers[of_test.get(rules.control_of, rows[:0])].tolist())
         for k in rows.tolist():
             foil = rules.foils.get((int(families[pairs.given[k]]), int(families[pairs.made[k]])), "")
             value = pairs.vocab.answer(values[k])
@@ -209,37 +207,28 @@ def foils(pairs: SuitePairs) -> Iterator[Found]:
                 yield 2 * k, problem, value
             if foil == SEEN and completes[k]:
                 yield 2 * k, "its value completes what is held out, in a control", value
-            if foil in (UNSEEN, SEEN) and partners[k] != no:
+            if foil in (UNSEEN, SEEN) and partners[k] != pairs.answer("no"):
                 yield 2 * k, "it asks for another value than the answer, but is not answered no", value
-            if rules.control_of and int(originals[k]) not in beside:
+            if rules.control_of and int(pairs.numbers[k]) not in beside:
                 problem = f"no pair of {rules.control_of} is made of its original, beside which it stands"
                 yield 2 * k, problem, pairs.originals[k]
         if rules.has_groups:
             yield from _groups(pairs, rows)
         else:
-            yield from _searched(pairs, pairs.source, name, rows, of_test)
+            yield from _searched(pairs, name, rows)
 
 
-def _tests(pairs: SuitePairs) -> Iterator[tuple[str, TestRules, Rows]]:
-    """The tests of the suite's files, with the pairs of each."""
-    for name, rules in pairs.source.tests.items() if pairs.source else ():
-        number = pairs.arrays.tests.index(name) if name in pairs.arrays.tests else -1
-        yield name, rules, np.flatnonzero(pairs.of_pair("test") == number)
-
-
-def _searched(
-    pairs: SuitePairs, source: SuiteSource, name: str, rows: Rows, of_test: Mapping[str, Rows]
-) -> Iterator[Found]:
+def _searched(pairs: SuitePairs, name: str, rows: Rows) -> Iterator[Found]:
     """An original that was searched for is in one pair of a test, and has the control that it can have."""
-    originals, values = pairs.numbers, pairs.of_pair("value")
+    originals = pairs.numbers
+    values = pairs.of_pair("value")
     searched = rows[pairs.searched[rows]]
     _, first = np.unique(originals[searched], return_index=True)
     for k in np.delete(searched, first).tolist():
         yield 2 * k, f"an earlier pair of {name} is made of its original", values[k]
-    for control, rules in source.tests.items():
+    for control, rules, controls in pairs.tests:
         if rules.control_of == name:
-            there = originals[of_test.get(control, rows[:0])]
-            alone = searched[~np.isin(originals[searched], there)]
+            alone = searched[~np.isin(originals[searched], originals[controls])]
             for k in alone[_can_have(rules, pairs, alone)].tolist():
                 problem = f"its original was searched for, but has no pair of {control} beside it"
                 yield 2 * k, problem, values[k]
@@ -248,31 +237,28 @@ def _searched(
 def _can_have(control: TestRules, pairs: SuitePairs, rows: Rows) -> Flags:
     """Whether a control can ask for a third value, besides the answer and the one that completes the pair."""
     families = [given for (given, _), foil in control.foils.items() if foil == SEEN]
-    n_values = Counter(kind for kind, _ in pairs.vocab.values())
-    enough = [
-        pairs.vocab.answers.get(value, -1) for kind, value in pairs.vocab.values() if n_values[kind] > 2
-    ]
-    given, columns = pairs.given[rows], pairs.arrays.columns
-    found: Flags = np.isin(columns["question_families"][given], families)
-    return found & np.isin(columns["answers"][given], enough)
+    n_values = Counter(pairs.kinds.values())
+    third = [number for number, kind in pairs.kinds.items() if n_values[kind] > 2]
+    columns = pairs.arrays.columns
+    given = pairs.given[rows]
+    return np.isin(columns["question_families"][given], families) & np.isin(columns["answers"][given], third)
 
 
 def _groups(pairs: SuitePairs, rows: Rows) -> Iterator[Found]:
     """Each original's pairs ask for every value of one attribute once, and one is answered yes."""
-    values, answers = pairs.arrays.columns["value"], pairs.arrays.columns["answers"]
-    types: dict[str, set[int]] = {}
-    for kind, value in pairs.vocab.values():
-        types.setdefault(kind, set()).add(pairs.vocab.answers.get(value, -1))
-    types[""] = {number for name, number in pairs.vocab.answers.items() if name.isdecimal()}
+    values_of: dict[str, set[int]] = {}
+    for number, kind in pairs.kinds.items():
+        values_of.setdefault(kind, set()).add(number)
+    values_of[""] = {number for name, number in pairs.vocab.answers.items() if name.isdecimal()}
     # Pairs are in the order of originals.
     starts = 1 + np.flatnonzero(np.diff(pairs.numbers[rows]))
     for group in np.split(rows, starts) if len(rows) else ():
-        asked = values[2 * group].tolist()
-        wanted = next((each for each in types.values() if asked[0] in each), set[int]())
+        asked = pairs.of_pair("value")[group].tolist()
+        wanted = next((values for values in values_of.values() if asked[0] in values), set[int]())
         first = 2 * int(group[0])
         if sorted(asked) != sorted(wanted):
             problem = f"its group does not ask once for each of {len(wanted)} values"
             yield first, problem, ", ".join(map(pairs.vocab.answer, asked))
-        n_yes = int((answers[2 * group + 1] == pairs.vocab.answers.get("yes")).sum())
+        n_yes = int((pairs.both("answers")[group, 1] == pairs.answer("yes")).sum())
         if n_yes != 1:
             yield first, "not one question of its group is answered yes", n_yes

@@ -71,7 +71,7 @@ class _SuiteChecks:
 
     def __init__(self, folder: AuditFolder, results: Results) -> None:
         self._folder, self._results = folder, results
-        self._templates = folder.templates.files()
+        self._templates = folder.templates.files
         self._sources: dict[tuple[str, str], SuiteSource | None] = {}
         self._readers: dict[tuple[str, ...], TextReader] = {}
         self._texts: dict[str, Counter[str]] = {}
@@ -147,8 +147,8 @@ class _SuiteChecks:
     def _source(self, suite: str, fingerprint: str) -> SuiteSource | None:
         if (suite, fingerprint) not in self._sources:
             templates = self._folder.templates
-            own, packaged = templates.folder, assets.question_templates()
-            folders = [each / "suites" / suite for each in dict.fromkeys((own, packaged))]
+            roots = dict.fromkeys((templates.folder, assets.question_templates()))
+            folders = [root / "suites" / suite for root in roots]
             folders += [templates.suite] if templates.suite else []
             self._sources[suite, fingerprint] = find_source(suite, fingerprint, folders, self._templates)
         return self._sources[suite, fingerprint]

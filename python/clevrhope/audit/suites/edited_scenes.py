@@ -6,14 +6,18 @@ from typing import Any
 
 from clevrhope.audit.checks.scenes import pixels_shown
 from clevrhope.audit.folder import AuditFolder, PairFile
+from clevrhope.audit.leaks.palette import read_palette
 from clevrhope.audit.report import CheckResult
-from clevrhope.dataset.clevr_json import parse_row
-from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf, check_form
+from clevrhope.dataset.suite_pools import COPY, VISUAL_TESTS
+from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.palettes import WITH_PAIR, Palette, parse_pool_name
 
 BLURS = ("blur_1", "blur_2", "blur_3")
-PIXELS = (*BLURS, "fill", "crop")
-KINDS = ("copy", *PIXELS, "removal", "edit")
+RENDERED = ("removal", "edit")
+"""The kinds of edits whose scenes differ from their sources; the others change pixels alone."""
+
+KINDS = (COPY, *VISUAL_TESTS)
 """The kinds of edits of a scene or its image, in the order of a question's images."""
 
 _SEEN = ("visible_pixels", "visible_fraction", "bbox")
@@ -37,7 +41,7 @@ _EDIT = Fields(
 )
 
 _OF_KIND: Mapping[str, tuple[str, ...]] = {
-    "copy": (),
+    COPY: (),
     **dict.fromkeys(BLURS, ("question_index", "objects", "sigma_px")),
     "fill": ("question_index", "objects", "rgb"),
     "crop": ("question_index", "objects", "rgb", "box"),
@@ -52,6 +56,21 @@ Faults = Iterator[tuple[str, object]]
 
 
 @dataclass(frozen=True)
+class EditedPool:
+    """The pool of edited scenes that a suite made for a split, and the line of the report about it."""
+
+    folder: AuditFolder
+    pairs: PairFile
+    name: str
+    check: CheckResult
+
+    def fault(self, index: int, problem: str, value: object) -> None:
+        """Adds a fault of a scene."""
+        layout = self.folder.layout
+        self.check.fault(layout.relative(layout.scenes(self.name)), index, problem, value)
+
+
+@dataclass(frozen=True)
 class EditedScene:
     """A scene of a suite and its source, each with its JSON row."""
 
@@ -63,8 +82,8 @@ class EditedScene:
     @property
     def edit(self) -> Mapping[str, Any]:
         """The scene's record of its edit."""
-        found: Mapping[str, Any] = self.scene["edit"]
-        return found
+        edit: Mapping[str, Any] = self.scene["edit"]
+        return edit
 
     @property
     def kind(self) -> str:
@@ -72,163 +91,158 @@ class EditedScene:
         return str(self.edit["kind"])
 
 
-def read_edited(
-    folder: AuditFolder, place: PairFile, pool: str, check: CheckResult
-) -> dict[int, EditedScene]:
+def read_edited(pool: EditedPool) -> dict[int, EditedScene]:
     """The scenes of a suite's pool by index, without those whose edit or source is not named.
 
     Raises:
         DatasetError: a scene file is missing or cannot be read.
     """
-    scenes: dict[int, tuple[Scene, bytes]] = {}
-    for path, line, row in folder.scene_rows(pool):
-        scene: Scene = parse_row(row, path, line)
-        file, index = folder.layout.relative(path), int(scene["image_index"])
-        check.n_checked += 1
-        if scene["image_filename"] != f"HOPE_{pool}_{index:06d}.png":
-            problem = "image_filename is not that of its pool and index"
-            check.fault(file, index, problem, scene["image_filename"])
+    scenes: dict[int, tuple[dict[str, Any], bytes]] = {}
+    for scene, row in pool.folder.parsed_scenes(pool.name, edit=_EDIT):
+        index = int(scene["image_index"])
+        pool.check.n_checked += 1
+        if scene["image_filename"] != f"HOPE_{pool.name}_{index:06d}.png":
+            pool.fault(index, "image_filename is not that of its pool and index", scene["image_filename"])
         if index in scenes:
-            check.fault(file, index, "two scenes have this index", index)
-        check_form(scene, Fields({"edit": _EDIT}), f"{path}:{line}")
+            pool.fault(index, "two scenes have this index", index)
         scenes[index] = scene, row
     wanted = {int(scene["edit"]["source_index"]) for scene, _ in scenes.values()}
-    all_sources = ((parse_row(row, path, line), row) for path, line, row in folder.scene_rows(place.pool))
-    sources = {each["image_index"]: (each, row) for each, row in all_sources if each["image_index"] in wanted}
-    found = {}
+    sources = {
+        source["image_index"]: (source, row)
+        for source, row in pool.folder.parsed_scenes(pool.pairs.pool)
+        if source["image_index"] in wanted
+    }
+    edited = {}
     for index, (scene, row) in scenes.items():
-        edit, file = scene["edit"], _file(folder, pool)
-        number, kind = int(edit["source_index"]), edit["kind"]
+        edit = scene["edit"]
+        kind = edit["kind"]
         missing = [key for key in _OF_KIND.get(kind, ()) if key not in edit]
         if kind not in KINDS:
-            check.fault(file, index, f"edit.kind is not one of {', '.join(KINDS)}", kind)
+            pool.fault(index, f"edit.kind is not one of {', '.join(KINDS)}", kind)
         elif missing:
-            check.fault(file, index, f"edit of kind {kind} lacks", ", ".join(missing))
-        elif number not in sources:
-            check.fault(file, index, f"its source is not in {place.pool}", number)
+            pool.fault(index, f"edit of kind {kind} lacks", ", ".join(missing))
+        elif edit["source_index"] not in sources:
+            pool.fault(index, f"its source is not in {pool.pairs.pool}", edit["source_index"])
         else:
-            source, source_row = sources[number]
-            found[index] = EditedScene(scene, source, row, source_row)
-    return found
+            source, source_row = sources[edit["source_index"]]
+            edited[index] = EditedScene(scene, source, row, source_row)
+    return edited
 
 
-def check_scenes(
-    folder: AuditFolder, place: PairFile, pool: str, scenes: Mapping[int, EditedScene], check: CheckResult
-) -> None:
+def check_scenes(pool: EditedPool, scenes: Mapping[int, EditedScene]) -> None:
     """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
-    palette = _combinations(folder, place)
+    palette = _palette(pool)
     foregrounds: dict[int, object] = {}
-    for index, each in sorted(scenes.items()):
-        faults = (
-            *_differences(each),
-            *_misplaced(index, each, foregrounds),
-            *(_broken_rules(each, place, palette) if each.kind == "edit" else ()),
-        )
+    for index, edited in sorted(scenes.items()):
+        faults = [*_differences(edited), *_misplaced(index, edited, foregrounds)]
+        if edited.kind == "edit":
+            faults += _broken_rules(edited, pool.pairs, palette)
         for problem, value in faults:
-            check.fault(_file(folder, pool), index, problem, value)
-    _check_seen(folder, pool, list(scenes.values()), check)
+            pool.fault(index, problem, value)
+    _check_seen(pool, list(scenes.values()))
 
 
-def _misplaced(index: int, each: EditedScene, foregrounds: dict[int, object]) -> Faults:
+def _misplaced(index: int, edited: EditedScene, foregrounds: dict[int, object]) -> Faults:
     """An index that is not that of the question and edit, and a foreground that other edits do not have."""
-    kind, row = each.kind, each.edit.get("question_index", -1)
+    question = edited.edit.get("question_index", -1)
     # A copy stands at the first question about its source; others at their own question.
-    first = index - index % len(KINDS) if kind == "copy" else row * len(KINDS)
-    if index != first + KINDS.index(kind):
-        yield "not the index of its question and edit", f"{kind} of {row}"
-    if "objects" in each.edit:
-        other = foregrounds.setdefault(row, each.edit["objects"])
-        if other != each.edit["objects"]:
-            yield f"its foreground is not {other}, as for other edits", each.edit["objects"]
+    first = index - index % len(KINDS) if edited.kind == COPY else question * len(KINDS)
+    if index != first + KINDS.index(edited.kind):
+        yield "not the index of its question and edit", f"{edited.kind} of {question}"
+    if "objects" in edited.edit:
+        foreground = foregrounds.setdefault(question, edited.edit["objects"])
+        if foreground != edited.edit["objects"]:
+            yield f"its foreground is not {foreground}, as for other edits", edited.edit["objects"]
 
 
-def _differences(each: EditedScene) -> Faults:
+def _differences(edited: EditedScene) -> Faults:
     """The differences between a scene and its source with the edit applied."""
-    scene, source, edit, kind = each.scene, each.source, each.edit, each.kind
+    scene = edited.scene
+    source = edited.source
+    edit = edited.edit
     if edit["source"] != source["image_filename"]:
         yield "edit.source is not the name of its source's image", edit["source"]
     for key in _AROUND:
         if scene.get(key) != source.get(key):
             yield f"{key} is not that of its source", scene.get(key)
-    numbers: Sequence[int] = range(len(source["objects"]))
+    kept = list(range(len(source["objects"])))
     if "objects" in edit:
-        numbers = edit["objects"]
-        is_strict = list(numbers) == sorted(set(numbers)) and numbers[-1] < len(source["objects"])
-        if not is_strict or len(numbers) == len(source["objects"]):
-            yield "edit.objects are not some of the source's objects, in order", list(numbers)
+        foreground = edit["objects"]
+        are_in_order = foreground == [number for number in kept if number in foreground]
+        if not are_in_order or foreground == kept:
+            yield "edit.objects are not some of the source's objects, in order", foreground
             return
-    kept = list(numbers) if kind == "removal" else list(range(len(source["objects"])))
-    wanted = [dict(source["objects"][number]) for number in kept]
-    found = scene["objects"]
-    if len(found) != len(wanted):
-        yield f"it does not have {len(wanted)} objects", len(found)
+        if edited.kind == "removal":
+            kept = foreground
+    expected = [dict(source["objects"][number]) for number in kept]
+    if len(scene["objects"]) != len(expected):
+        yield f"it does not have {len(expected)} objects", len(scene["objects"])
         return
-    loose: Sequence[str] = _SEEN if kind in ("removal", "edit") else ()
-    if kind == "edit":
-        changed = wanted[edit["object"]] if edit["object"] < len(wanted) else {}
+    if edited.kind == "edit":
+        changed = expected[edit["object"]] if edit["object"] < len(expected) else {}
         if changed.get(edit["type"], edit["value"]) == edit["value"]:
             yield "edit is not of a value that its source has otherwise", edit
             return
-        stands = found[edit["object"]]["3d_coords"]
-        if changed["3d_coords"][:2] != stands[:2]:
-            yield "the edited object does not stand where it stood", stands
+        position = scene["objects"][edit["object"]]["3d_coords"]
+        if changed["3d_coords"][:2] != position[:2]:
+            yield "the edited object does not stand where it stood", position
         changed[edit["type"]] = edit["value"]
-    for number, (there, here) in enumerate(zip(wanted, found, strict=True)):
-        is_moved = number == edit.get("object") and edit.get("type") in ("size", "shape")
-        free = _OF_VALUES if kind == "edit" and is_moved else loose
-        for key in there.keys() | here.keys():
-            if key not in free and there.get(key) != here.get(key):
-                yield f"objects[{number}].{key} is not {there.get(key)}, as in its source", here.get(key)
-        if kind == "removal" and here["visible_pixels"] < there["visible_pixels"]:
-            yield f"objects[{number}] shows less than before others were removed", here["visible_pixels"]
-    for relation, lists in source["relationships"].items():
-        places = {number: place for place, number in enumerate(kept)}
-        expected = [[places[other] for other in lists[number] if other in places] for number in kept]
-        if scene["relationships"].get(relation) != expected:
-            yield f"relationships.{relation} is not that of its source", scene["relationships"].get(relation)
+    yield from _different_objects(edited, expected)
+    places = {number: place for place, number in enumerate(kept)}
+    for relation, related in source["relationships"].items():
+        stated = scene["relationships"].get(relation)
+        if stated != [[places[other] for other in related[number] if other in places] for number in kept]:
+            yield f"relationships.{relation} is not that of its source", stated
 
 
-def _combinations(folder: AuditFolder, place: PairFile) -> tuple[Sequence[str], set[tuple[str, ...]]] | None:
-    """Attributes and combinations of the pool's palette; None if it has none."""
-    _, _, name = place.pool.partition("-")
-    if not name:
-        return None
-    raw = folder.manifest.palettes[name]
-    rows = {tuple(each) for row in raw["rows"] for each in row}
-    if place.pool.startswith("test_ood") and raw.get("held_out"):
-        rows.add(tuple(raw["held_out"]))
-    return raw["types"], rows
+def _different_objects(edited: EditedScene, expected: Sequence[Mapping[str, Any]]) -> Faults:
+    """The differences between the objects of a scene and those that are expected."""
+    edit = edited.edit
+    for number, (wanted, thing) in enumerate(zip(expected, edited.scene["objects"], strict=True)):
+        free: Sequence[str] = _SEEN if edited.kind in RENDERED else ()
+        if edited.kind == "edit" and number == edit["object"] and edit["type"] in ("size", "shape"):
+            free = _OF_VALUES
+        for key in sorted(wanted.keys() | thing.keys()):
+            if key not in free and wanted.get(key) != thing.get(key):
+                yield f"objects[{number}].{key} is not {wanted.get(key)}, as in its source", thing.get(key)
+        if edited.kind == "removal" and thing["visible_pixels"] < wanted["visible_pixels"]:
+            yield f"objects[{number}] shows less than before others were removed", thing["visible_pixels"]
 
 
-def _broken_rules(
-    each: EditedScene, place: PairFile, palette: tuple[Sequence[str], set[tuple[str, ...]]] | None
-) -> Faults:
+def _palette(pool: EditedPool) -> Palette | None:
+    """The palette of the split's pool; None if it has none."""
+    name = parse_pool_name(pool.pairs.pool)[1]
+    manifest = pool.folder.manifest
+    return read_palette(pool.folder.layout.manifest, manifest.palettes, name) if name else None
+
+
+def _broken_rules(edited: EditedScene, pairs: PairFile, palette: Palette | None) -> Faults:
     """The split's rules that an edited scene breaks."""
-    pair, rule, objects = place.hop.held_out, SPLITS[place.name].rule, each.scene["objects"]
+    objects = edited.scene["objects"]
+    pair = pairs.hop.held_out
     if pair:
-        shows = any(all(thing[kind] == value for kind, value in pair) for thing in objects)
-        if rule == "without" and shows:
-            yield f"an object of the edited scene is a {place.hop.words}", each.edit
-        if rule == "with" and not shows:
-            yield f"no object of the edited scene is a {place.hop.words}", each.edit
+        rule = SPLITS[pairs.name].rule
+        shows_pair = any(all(thing[kind] == value for kind, value in pair) for thing in objects)
+        if rule == "without" and shows_pair:
+            yield f"an object of the edited scene is a {pairs.hop.words}", edited.edit
+        if rule == "with" and not shows_pair:
+            yield f"no object of the edited scene is a {pairs.hop.words}", edited.edit
     if palette is not None:
-        types, rows = palette
-        if any(tuple(thing[kind] for kind in types) not in rows for thing in objects):
-            yield "an object of the edited scene is not in the palette", each.edit
+        allowed = set(palette.combinations)
+        if palette.held_out and parse_pool_name(pairs.pool)[0] == WITH_PAIR:
+            allowed.add(palette.held_out)
+        if any(tuple(thing[kind] for kind in palette.types) not in allowed for thing in objects):
+            yield "an object of the edited scene is not in the palette", edited.edit
 
 
-def _check_seen(folder: AuditFolder, pool: str, scenes: Sequence[EditedScene], check: CheckResult) -> None:
+def _check_seen(pool: EditedPool, scenes: Sequence[EditedScene]) -> None:
     """Compares each object's visible pixels with those in a raster of the edited scene."""
-    least, file = int(folder.manifest.world["constraints"]["min_pixels"]), _file(folder, pool)
-    changed = ((each.scene, each.row) for each in scenes if each.kind in ("removal", "edit"))
-    for (scene, _), shown in pixels_shown(folder, pool, changed):
+    least = int(pool.folder.manifest.world["constraints"]["min_pixels"])
+    rendered = ((edited.scene, edited.row) for edited in scenes if edited.kind in RENDERED)
+    for (scene, _), shown in pixels_shown(pool.folder, pool.name, rendered):
         stated = [thing["visible_pixels"] for thing in scene["objects"]]
         if shown != stated:
             problem = f"objects do not show {stated} pixels, as the scene states"
-            check.fault(file, scene["image_index"], problem, shown)
+            pool.fault(scene["image_index"], problem, shown)
         if min(shown) < least:
-            check.fault(file, scene["image_index"], f"an object shows less than {least} pixels", min(shown))
-
-
-def _file(folder: AuditFolder, pool: str) -> str:
-    return folder.layout.relative(folder.layout.scenes(pool))
+            pool.fault(scene["image_index"], f"an object shows less than {least} pixels", min(shown))

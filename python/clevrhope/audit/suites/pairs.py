@@ -1,7 +1,7 @@
 """The pairs of a suite's file as checks see them, beside the questions from which they were made."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from clevrhope.audit.checks.questions import int32
 from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.leaks.palette import PaletteCheck
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.source import SuiteSource
+from clevrhope.audit.suites.source import SuiteSource, TestRules
 from clevrhope.dataset.native_reader import Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import PairArrays, SplitArrays, Vocab
@@ -46,11 +46,15 @@ class SuitePairs:
         source: SuiteSource | None,
     ) -> None:
         """Finds the sides by `orig_idxs`, which is -1 for a question that the suite made."""
-        self.folder, self.place, self.arrays, self.split = folder, place, arrays, split
-        self.vocab, self.source = vocab, source
+        self.folder = folder
+        self.place = place
+        self.arrays = arrays
+        self.split = split
+        self.vocab = vocab
+        self.source = source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
-        self.reader = question_reader(vocab, place.hop.target, folder.words, vocabulary_of(vocab))
+        self.reader = question_reader(vocab, place.hop.target, folder.templates.words, vocabulary_of(vocab))
         self.counted: Counter[str] = Counter()
         self.notes: list[tuple[str, str]] = []
         self.n = n = len(arrays) // 2
@@ -91,8 +95,10 @@ class SuitePairs:
         numbers = self.originals.copy()
         searched = np.flatnonzero(self.searched)
         if len(searched):
-            questions, programs = self.tokens("questions"), self.tokens("programs")
-            images, known = self.arrays.columns["image_idxs"], dict[tuple[int, bytes, bytes], int]()
+            questions = self.tokens("questions")
+            programs = self.tokens("programs")
+            images = self.arrays.columns["image_idxs"]
+            known: dict[tuple[int, bytes, bytes], int] = {}
             for k, row in zip(searched.tolist(), self.given[searched].tolist(), strict=True):
                 asked = (int(images[row]), questions[row].tobytes(), programs[row].tobytes())
                 numbers[k] = known.setdefault(asked, -2 - len(known))
@@ -108,7 +114,29 @@ class SuitePairs:
     def palette(self) -> PaletteCheck:
         """The combinations of values that questions may ask for."""
         manifest, palettes = self.folder.layout.manifest, self.folder.manifest.palettes
-        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.words)
+        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.templates.words)
+
+    @cached_property
+    def kinds(self) -> Mapping[int, str]:
+        """Attribute type of each answer that is a value."""
+        return {self.answer(value): kind for kind, value in self.vocab.values()}
+
+    @cached_property
+    def tests(self) -> Sequence[tuple[str, TestRules, Rows]]:
+        """The tests of the suite's files, if these are known, with the pairs of each."""
+        names = self.arrays.tests
+        return [
+            (
+                name,
+                rules,
+                np.flatnonzero(self.of_pair("test") == (names.index(name) if name in names else -1)),
+            )
+            for name, rules in (self.source.tests.items() if self.source else ())
+        ]
+
+    def answer(self, name: str) -> int:
+        """The number of an answer; -1 if the vocabulary lacks it."""
+        return self.vocab.answers.get(name, -1)
 
     def test(self, number: int) -> str:
         """The name of a test."""
@@ -127,8 +155,7 @@ def named(names: tuple[str, ...], number: int, other: str | None = None) -> str:
 def differing(mine: Ints, theirs: Ints, padding: int) -> Flags:
     """(N,) whether rows of two arrays differ, (N, W) and (N, V), beside their padding."""
     width = max(mine.shape[1], theirs.shape[1])
-    mine, theirs = (
+    padded = [
         np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding) for rows in (mine, theirs)
-    )
-    differs: Flags = (mine != theirs).any(axis=1)
-    return differs
+    ]
+    return np.asarray((padded[0] != padded[1]).any(axis=1))

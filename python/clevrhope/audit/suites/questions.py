@@ -1,6 +1,7 @@
 """Rules of the questions of pairs: programs, mentions, and the texts of those that were made."""
 
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 
 import numpy as np
 
@@ -22,13 +23,13 @@ WITHOUT_EQUIVALENT = ("and", "not", "count_is")
 
 def programs(pairs: SuitePairs) -> Iterator[Found]:
     """Every program gives the stored answer; lengths, padding and needed relations fit it."""
-    arrays, scenes = pairs.arrays, pairs.scenes
+    arrays = pairs.arrays
     pairs.counted["pair programs"] += len(arrays)
     problem = f"its scene is not among those of {pairs.pool.name}"
-    yield from where(scenes == MISSING, problem, arrays.columns["image_idxs"])
+    yield from where(pairs.scenes == MISSING, problem, arrays.columns["image_idxs"])
     yield from wrong_answers(pairs.findings.answers, arrays.columns["answers"], pairs.vocab.answer_names)
     tokens = {name: pairs.tokens(name) for name in ("questions", "programs")}
-    yield from ColumnCheck(pairs.vocab).of_rows(arrays, 0, tokens, pairs.pool, scenes)
+    yield from ColumnCheck(pairs.vocab).of_rows(arrays, 0, tokens, pairs.pool, pairs.scenes)
 
 
 def equivalents(pairs: SuitePairs) -> Iterator[Found]:
@@ -39,52 +40,54 @@ def equivalents(pairs: SuitePairs) -> Iterator[Found]:
     functions = [(number, token.partition("[")[0]) for token, number in pairs.vocab.functions.items()]
     beyond = [number for number, name in functions if name.startswith(BEYOND)]
     without = [number for number, name in functions if name in WITHOUT_EQUIVALENT]
-    programs, stored = pairs.tokens("programs"), pairs.arrays.columns["answers"]
-    clevr = pairs.tokens("clevr_programs")
-    there: Flags = (clevr != 0).any(axis=1)
+    programs = pairs.tokens("programs")
     wanted = np.isin(programs, beyond).any(axis=1) & ~np.isin(programs, without).any(axis=1)
-    rows = np.flatnonzero(there & (pairs.scenes != MISSING))
-    read = pairs.reader.read(_no_words(len(rows)), clevr[rows], pairs.pool.native, pairs.scenes[rows])
-    other = np.zeros(len(stored), bool)
-    other[rows] = read.answers != stored[rows]
+    in_clevr = pairs.tokens("clevr_programs")
+    has_equivalent: Flags = (in_clevr != 0).any(axis=1)
+    rows = np.flatnonzero(has_equivalent & (pairs.scenes != MISSING))
+    read = pairs.reader.read(_no_words(len(rows)), in_clevr[rows], pairs.pool.native, pairs.scenes[rows])
+    has_other_answer = np.zeros(len(programs), bool)
+    has_other_answer[rows] = read.answers != pairs.arrays.columns["answers"][rows]
     for flags, problem in (
-        (there != wanted, "clevr_programs is not there exactly where a program has an equivalent"),
-        (np.isin(clevr, beyond).any(axis=1), "clevr_programs has a function that CLEVR lacks"),
-        (other, "clevr_programs does not give the answer"),
+        (has_equivalent != wanted, "clevr_programs is not there exactly where a program has an equivalent"),
+        (np.isin(in_clevr, beyond).any(axis=1), "clevr_programs has a function that CLEVR lacks"),
+        (has_other_answer, "clevr_programs does not give the answer"),
     ):
         yield from where(flags, problem, pairs.text)
 
 
 def mentions(pairs: SuitePairs) -> Iterator[Found]:
     """`cell` and `touches` are what programs and images show; made questions obey the split's rule."""
-    place, pair, n = pairs.place, pairs.place.hop.held_out, pairs.n
-    found, arrays = pairs.findings, pairs.arrays
-    by_program = found.by_program[: 2 * n].reshape(n, 2)
-    shown, scenes = np.zeros(n, bool), pairs.scenes[: 2 * n : 2]
-    there = scenes != MISSING
-    if pair:
-        shown[there] = pairs.pool.holding(pair)[scenes[there]]
-    completes = completed(pairs, arrays.columns["answers"][pairs.given])
-    expected = {"cell": by_program @ np.asarray([2, 1]), "touches": shown + 2 * completes}
-    for name, column in expected.items():
+    hop = pairs.place.hop
+    findings = pairs.findings
+    scenes = pairs.scenes[: 2 * pairs.n : 2]
+    is_known = scenes != MISSING
+    shows_pair = np.zeros(pairs.n, bool)
+    if hop.held_out:
+        shows_pair[is_known] = pairs.pool.holding(hop.held_out)[scenes[is_known]]
+    by_program = findings.by_program[: 2 * pairs.n].reshape(-1, 2)
+    completes = completed(pairs, pairs.arrays.columns["answers"][pairs.given])
+    for name, expected in (
+        ("cell", by_program @ np.asarray([2, 1])),
+        ("touches", shows_pair + 2 * completes),
+    ):
         stored = pairs.of_pair(name)
-        for k in np.flatnonzero((stored != column) & there).tolist():
-            yield 2 * k, f"{name} is not {column[k]}, by its programs and image", stored[k]
-    words = pair and place.hop.words
-    if pair and SPLITS[place.split.name].asked == "never":
+        for k in np.flatnonzero((stored != expected) & is_known).tolist():
+            yield 2 * k, f"{name} is not {expected[k]}, by its programs and image", stored[k]
+    if hop.held_out and SPLITS[pairs.place.split.name].asked == "never":
         broken = [
-            (found.by_program, f"mentions {words} in its program"),
-            (found.by_words, f"mentions {words} in its words"),
+            (findings.by_program, f"mentions {hop.words} in its program"),
+            (findings.by_words, f"mentions {hop.words} in its words"),
         ]
         if pairs.folder.manifest.settings.strictness == "implied":
-            implied = found.implied & ~found.by_program
-            broken.append((implied, f"asks for a {words} through likenesses"))
+            implied = findings.implied & ~findings.by_program
+            broken.append((implied, f"asks for a {hop.words} through likenesses"))
     else:
         # In texts beyond CLEVR's, a value may follow its object: "is the matte thing a cylinder".
-        may_be_apart = (arrays.columns["tier"] != 0) & found.by_program
-        differs = (found.by_words != found.by_program) & ~may_be_apart
-        broken = [(differs, f"mentions {words} in its words or in its program, but not in both")]
-    is_own = np.isin(np.arange(len(arrays)), pairs.own)
+        may_be_apart = (pairs.arrays.columns["tier"] != 0) & findings.by_program
+        differs = (findings.by_words != findings.by_program) & ~may_be_apart
+        broken = [(differs, f"mentions {hop.words} in its words or in its program, but not in both")]
+    is_own = np.isin(np.arange(len(pairs.arrays)), pairs.own)
     for flags, problem in broken:
         yield from where(flags & is_own, problem, pairs.text)
 
@@ -95,8 +98,8 @@ def unseen(pairs: SuitePairs) -> Iterator[Found]:
     if reader is None or not len(pairs.own):
         return
     texts, programs = (pairs.tokens(name)[pairs.own] for name in ("questions", "programs"))
-    found, _ = reader.violations(texts, programs, len(VIOLATIONS) * len(pairs.own))
-    for k, violation in found:
+    violations, _ = reader.violations(texts, programs, len(VIOLATIONS) * len(pairs.own))
+    for k, violation in violations:
         yield int(pairs.own[k]), VIOLATIONS[violation][1], pairs.text(int(pairs.own[k]))
 
 
@@ -106,32 +109,27 @@ def completed(pairs: SuitePairs, values: Ints) -> Flags:
     For a program `query_color unique ...`, a value does so if `filter_color[value] ...` mentions the pair and
     `...` does not, both without their parts about other objects. `values` (K,) are answer numbers.
     """
-    n = pairs.n
-    if not n:
-        return np.zeros(0, bool)
-    programs = pairs.tokens("programs")[pairs.given]
-    functions, answers = pairs.vocab.functions, pairs.vocab.answers
-    unique = functions.get("unique", -1)
-    filters: dict[tuple[int, int], int] = {
+    functions = pairs.vocab.functions
+    answers = pairs.vocab.answers
+    filters = {
         (functions.get(f"query_{kind}", -1), answers.get(value, -1)): functions[f"filter_{kind}[{value}]"]
         for kind, value in pairs.vocab.values()
     }
-    alone, together = np.zeros((2, n, programs.shape[1] + 2), dtype=np.int32)
-    asks = np.zeros(n, bool)
-    said: dict[bytes, list[int]] = {}
-    for k in np.flatnonzero(programs[:, 2] == unique).tolist():
-        adds = filters.get((int(programs[k, 1]), int(values[k])))
-        if adds is None:
-            continue
-        row = programs[k]
-        tokens = said.setdefault(row.tobytes(), [])
-        if not tokens:
-            tokens += _of_object(pairs, row.tolist()[3:])
-        alone[k, : len(tokens) + 2] = [START, *tokens, END]
-        together[k, : len(tokens) + 3] = [START, adds, *tokens, END]
-        asks[k] = True
-    found: Flags = asks & _mention(pairs, together) & ~_mention(pairs, alone)
-    return found
+    of_object = cache(partial(_of_object, pairs))
+    rows: list[int] = []
+    alone: list[list[int]] = []
+    together: list[list[int]] = []
+    for k, program in enumerate(pairs.tokens("programs")[pairs.given].tolist()):
+        _, query, unique, *described = program
+        adds = filters.get((query, int(values[k])))
+        if adds is not None and unique == functions.get("unique", -1):
+            tokens = of_object(tuple(described))
+            rows.append(k)
+            alone.append([START, *tokens, END])
+            together.append([START, adds, *tokens, END])
+    completes = np.zeros(pairs.n, bool)
+    completes[rows] = _mention(pairs, together) & ~_mention(pairs, alone)
+    return completes
 
 
 def _of_object(pairs: SuitePairs, tokens: Sequence[int]) -> list[int]:
@@ -143,7 +141,8 @@ def _of_object(pairs: SuitePairs, tokens: Sequence[int]) -> list[int]:
     n_inputs = {functions["scene"]: 0, functions["union"]: 2, functions["intersect"]: 2}
     others = {number for name, number in functions.items() if name.startswith(("relate", "same_"))}
     kept: list[int] = []
-    left, hidden = 1, 0  # numbers of inputs still to come: in total, and of the omitted part
+    left = 1  # number of inputs still to come
+    hidden = 0  # number of those of the omitted part
     for token in tokens:
         if not left:
             break
@@ -159,11 +158,13 @@ def _of_object(pairs: SuitePairs, tokens: Sequence[int]) -> list[int]:
     return kept
 
 
-def _mention(pairs: SuitePairs, programs: Ints) -> Flags:
-    """(K,) whether programs mention the held-out pair; False for rows without a program."""
-    no_scenes = np.full(len(programs), MISSING, dtype=np.int64)
-    read = pairs.reader.read(_no_words(len(programs)), programs, pairs.pool.native, no_scenes)
-    return read.by_program
+def _mention(pairs: SuitePairs, programs: Sequence[Sequence[int]]) -> Flags:
+    """(K,) whether programs mention the held-out pair."""
+    rows = np.zeros((len(programs), max(map(len, programs), default=2)), dtype=np.int32)
+    for row, program in zip(rows, programs, strict=True):
+        row[: len(program)] = program
+    no_scenes = np.full(len(rows), MISSING, dtype=np.int64)
+    return pairs.reader.read(_no_words(len(rows)), rows, pairs.pool.native, no_scenes).by_program
 
 
 def _no_words(n: int) -> Ints:
@@ -176,20 +177,20 @@ def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator
 
     Those families come from a suite whose files are unknown.
     """
-    columns, counted = pairs.arrays.columns, pairs.counted
-    questions, programs = pairs.tokens("questions"), pairs.tokens("programs")
+    counted = pairs.counted
+    questions = pairs.tokens("questions")
     same = (questions[pairs.given] == questions[pairs.made]).all(axis=1)
     for row in pairs.made[same].tolist():
         yield row, "it is worded exactly like its original", pairs.text(row)
-    families, answers = (int32(columns[name]) for name in ("question_families", "answers"))
+    families, answers = (int32(pairs.arrays.columns[name]) for name in ("question_families", "answers"))
     rows = pairs.own[families[pairs.own] < n_families]
     counted["pair texts"] += len(rows)
     counted["unread"] += len(pairs.own) - len(rows)
+    programs = pairs.tokens("programs")[rows]
     flags, _ = reader.read(
-        questions[rows], programs[rows], families[rows], answers[rows], pairs.pool.native, pairs.scenes[rows]
+        questions[rows], programs, families[rows], answers[rows], pairs.pool.native, pairs.scenes[rows]
     )
     counted["several"] += int(np.count_nonzero(flags & TextReader.SEVERAL))
     counted["ambiguous"] += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
     for flag, problem in PROBLEMS.items():
-        for row in rows[(flags & flag) != 0].tolist():
-            yield row, problem, pairs.text(row)
+        yield from where((flags & flag) != 0, problem, lambda k: pairs.text(int(rows[k])), rows)

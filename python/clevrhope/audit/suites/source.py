@@ -132,16 +132,16 @@ class _Reader:
         )
         rules.control_of = entry.get("control_of", "")
         rules.cells |= {int(cell, 2) for cell in entry.get("cell", ()) or ("00", "01", "10", "11")}
-        values = [each for each in entry.get("change", {}).values() if isinstance(each, str)]
-        foil = next((each for each in values if each in (UNSEEN, SEEN, EACH)), "")
+        changes = entry.get("change", {}).values()
+        foil = next((name for name in (UNSEEN, SEEN, EACH) if name in changes), "")
         relation = entry["relation"]
         number = _RELATIONS[relation] if isinstance(relation, str) else IS
         if number == IS:
-            rules.is_balanced &= any(isinstance(v, dict) and "coin" in v for v in entry["change"].values())
+            rules.is_balanced &= any(isinstance(change, dict) and "coin" in change for change in changes)
         makes_one = bool(entry.get("text") or entry.get("then"))
         for name in entry["source"]:
             for source in self._named(name):
-                base = self._one(entry["family"]) if entry.get("family") else source
+                (base,) = self._named(entry["family"]) if entry.get("family") else [source]
                 target = self._n_of_dataset + len(self._places) if makes_one else base
                 rules.relations.setdefault((source, target), set()).add(number)
                 if foil:
@@ -155,22 +155,19 @@ class _Reader:
             return list(range(self._n_of_dataset))
         return [number for number, (file, family, _) in enumerate(self._known) if name in (file, family)]
 
-    def _one(self, name: str) -> int:
-        (family,) = self._named(name)
-        return family
-
     def _derived(self, entry: Mapping[str, Any], base: Mapping[str, Any], source: str) -> Mapping[str, Any]:
         """The template of the family that an entry derives from a known family."""
-        nodes, then = list(base["nodes"]), entry.get("then", [])
+        nodes = list(base["nodes"])
+        then = entry.get("then", [])
         last = len(nodes) - 1
         asked = next(iter(nodes[last]["inputs"]), None)
         # The last node asks the question; it is kept only if a following node takes its output.
-        if then and not any("last" in each["inputs"] for each in then):
+        if then and not any("last" in node["inputs"] for node in then):
             nodes.pop()
-        for each in then:
-            at = {"last": last, "asked": asked, "previous": len(nodes) - 1}
-            inputs = [at[name] if isinstance(name, str) else name for name in each["inputs"]]
-            nodes.append({"type": each["type"], "inputs": inputs, "side_inputs": each.get("side_inputs", [])})
+        for node in then:
+            numbers = {"last": last, "asked": asked, "previous": len(nodes) - 1}
+            inputs = [numbers[name] if isinstance(name, str) else name for name in node["inputs"]]
+            nodes.append({"type": node["type"], "inputs": inputs, "side_inputs": node.get("side_inputs", [])})
         return {
             "text": [
                 text.replace("{X}", subject)

@@ -30,34 +30,35 @@ BLOCK = 10
 
 def attributes(pairs: SuitePairs) -> Iterator[Found]:
     """A file names its place in the dataset and its tests."""
-    place, arrays, source = pairs.place, pairs.arrays, pairs.source
-    wanted = {"hop": place.hop.name, "split": place.name, "pool": pairs.pool.name, "suite": place.suite}
-    yield from of_attributes(arrays, wanted)
+    place = pairs.place
+    arrays = pairs.arrays
+    names = {"hop": place.hop.name, "split": place.name, "pool": pairs.pool.name, "suite": place.suite}
+    yield from of_attributes(arrays, names)
     if len(arrays.types) != len(arrays.tests):
         yield None, f"not a type for each of {len(arrays.tests)} tests", arrays.types
-    if source is not None:
-        tests = [(name, rules.kind, rules.control_of) for name, rules in source.tests.items()]
-        there = list(zip(arrays.tests, arrays.types, arrays.controls, strict=False))
-        for k, (wanted_test, found) in enumerate(zip(tests, there, strict=False)):
-            if wanted_test != found:
-                yield None, f"test {k} is not {' '.join(wanted_test)}", " ".join(found)
-        if len(tests) != len(there):
-            yield None, f"not {len(tests)} tests, as in the suite's files", len(there)
+    if pairs.source is not None:
+        wanted = [(name, rules.kind, rules.control_of) for name, rules in pairs.source.tests.items()]
+        stated = list(zip(arrays.tests, arrays.types, arrays.controls, strict=False))
+        for k, (wanted_test, stated_test) in enumerate(zip(wanted, stated, strict=False)):
+            if wanted_test != stated_test:
+                yield None, f"test {k} is not {' '.join(wanted_test)}", " ".join(stated_test)
+        if len(wanted) != len(stated):
+            yield None, f"not {len(wanted)} tests, as in the suite's files", len(stated)
 
 
 def structure(pairs: SuitePairs) -> Iterator[Found]:
     """Numbers, roles and sides of pairs."""
-    n, arrays = pairs.n, pairs.arrays
-    if len(arrays) != 2 * n:
+    arrays = pairs.arrays
+    if len(arrays) != 2 * pairs.n:
         yield len(arrays) - 1, "not two rows per pair", f"{len(arrays)} rows"
-    for name, expected in (("pair_idxs", np.arange(n)[:, None]), ("role", np.asarray([[0, 1]]))):
-        there = pairs.both(name)
-        yield from where((there != expected).ravel(), f"{name} is not that of the row", there.ravel())
+    for name, expected in (("pair_idxs", np.arange(pairs.n)[:, None]), ("role", np.asarray([[0, 1]]))):
+        stored = pairs.both(name)
+        yield from where((stored != expected).ravel(), f"{name} is not that of the row", stored.ravel())
     for name in _OF_A_PAIR:
         if name == "image_idxs" and pairs.place.own_pool:
             continue  # its pairs differ in their images
-        there = pairs.both(name)
-        yield from pairs.at_pairs(there[:, 0] != there[:, 1], f"{name} differs within the pair", there)
+        stored = pairs.both(name)
+        yield from pairs.at_pairs(stored[:, 0] != stored[:, 1], f"{name} differs within the pair", stored)
     problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
     without = (pairs.originals < 0) & ~pairs.searched
     yield from pairs.at_pairs(without, problem, pairs.both("orig_idxs"))
@@ -85,21 +86,24 @@ def order(pairs: SuitePairs) -> Iterator[Found]:
 
 def originals(pairs: SuitePairs) -> Iterator[Found]:
     """Each original is its row in the split's file, in every array."""
-    split, arrays = pairs.split, pairs.arrays
+    split = pairs.split
     beyond = (pairs.originals >= 0) & ~pairs.sound
     problem = f"orig_idxs is beyond the {len(split)} questions of the split"
     yield from where(beyond, problem, pairs.originals, pairs.given)
-    given, rows = pairs.given[pairs.sound], pairs.originals[pairs.sound]
+    given = pairs.given[pairs.sound]
+    rows = pairs.originals[pairs.sound]
     for name in _OF_A_QUESTION:
         if name == "image_idxs" and pairs.place.own_pool:
             continue  # the suite's pools number their images themselves; `check_visual` checks them
-        mine, theirs = arrays.columns[name][given], split.columns[name][rows]
-        for at in np.flatnonzero(mine != theirs).tolist():
-            yield int(given[at]), f"{name} is not {theirs[at]}, as in row {rows[at]} of the split", mine[at]
+        stored = pairs.arrays.columns[name][given]
+        wanted = split.columns[name][rows]
+        for k in np.flatnonzero(stored != wanted).tolist():
+            yield int(given[k]), f"{name} is not {wanted[k]}, as in row {rows[k]} of the split", stored[k]
     for name, padding in _WIDE.items():
-        mine, theirs = pairs.tokens(name)[given], split.tokens(name, 0, len(split))[rows]
-        for at in np.flatnonzero(differing(mine, theirs, padding)).tolist():
-            yield int(given[at]), f"{name} is not that of row {rows[at]} of the split", mine[at].tolist()
+        stored = pairs.tokens(name)[given]
+        differs = differing(stored, split.tokens(name, 0, len(split))[rows], padding)
+        for k in np.flatnonzero(differs).tolist():
+            yield int(given[k]), f"{name} is not that of row {rows[k]} of the split", stored[k].tolist()
 
 
 def rules(pairs: SuitePairs) -> Iterator[Found]:
@@ -109,13 +113,13 @@ def rules(pairs: SuitePairs) -> Iterator[Found]:
     families = pairs.arrays.columns["question_families"]
     tests, relations, tiers = (pairs.of_pair(name) for name in ("test", "relation", "tier"))
     for number, (name, of_test) in enumerate(pairs.source.tests.items()):
-        mine: Flags = (pairs.sound | pairs.searched) & (tests == number)
-        other_tier = mine & (tiers != TIERS.index(of_test.tier))
+        is_of_test: Flags = (pairs.sound | pairs.searched) & (tests == number)
+        other_tier = is_of_test & (tiers != TIERS.index(of_test.tier))
         yield from pairs.at_pairs(other_tier, f"tier is not that of {name}, {of_test.tier}", tiers)
         if not of_test.swaps:
             problem = f"the split's question is the partner, though no coin decides it in {name}"
-            yield from pairs.at_pairs(mine & pairs.swapped, problem, pairs.originals)
-        for k in np.flatnonzero(mine).tolist():
+            yield from pairs.at_pairs(is_of_test & pairs.swapped, problem, pairs.originals)
+        for k in np.flatnonzero(is_of_test).tolist():
             given, made = int(families[pairs.given[k]]), int(families[pairs.made[k]])
             known = of_test.relations.get((given, made))
             if known is None and pairs.searched[k] and of_test.swaps:
@@ -130,7 +134,9 @@ def rules(pairs: SuitePairs) -> Iterator[Found]:
 
 def searched(pairs: SuitePairs) -> Iterator[Found]:
     """Pairs whose originals were searched for are on images of the split, and each asks something new."""
-    arrays, images, tests = pairs.arrays, pairs.of_pair("image_idxs"), pairs.of_pair("test")
+    arrays = pairs.arrays
+    images = pairs.of_pair("image_idxs")
+    tests = pairs.of_pair("test")
     elsewhere = pairs.searched & ~np.isin(images, pairs.split.used)
     problem = "its original was searched for on an image that the split has no question about"
     yield from pairs.at_pairs(elsewhere, problem, images)
@@ -169,12 +175,12 @@ def quotas(pairs: SuitePairs) -> Iterator[Found]:
     np.maximum.at(last, group, cells)
     wanted = pairs.searched & (cells == last[group])
     for test, cell in np.unique(np.stack([tests[wanted], cells[wanted]]), axis=1).T.tolist():
-        mine = tests == test
-        there = int(np.count_nonzero(mine & (cells == cell) & (wanted | ~pairs.searched)))
+        is_of_test = tests == test
+        n_pairs = int(np.count_nonzero(is_of_test & (cells == cell) & (wanted | ~pairs.searched)))
         # If yes and no are balanced, pairs are added two at a time.
-        at_once = max(2, sizes[group[mine & pairs.searched]].max())
-        if there >= per_cell + at_once and not named(controls, test, " ").strip():
-            problem = f"a cell of {pairs.test(test)} has {there} pairs after a search for {per_cell}"
+        at_once = max(2, sizes[group[is_of_test & pairs.searched]].max())
+        if n_pairs >= per_cell + at_once and not named(controls, test, " ").strip():
+            problem = f"a cell of {pairs.test(test)} has {n_pairs} pairs after a search for {per_cell}"
             yield None, problem, f"{cell:02b}"
 
 
@@ -183,12 +189,15 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
 
     Rows are those of the whole file.
     """
-    arrays, split = pairs.arrays, pairs.split
+    arrays = pairs.arrays
+    split = pairs.split
     assert isinstance(arrays, AddedPairs)
     columns = arrays.whole
-    n, is_own = len(columns["answers"]), columns["test"] < 0
+    n = len(columns["answers"])
     pairs.counted["added questions"] += n
-    numbers, sources = columns["orig_idxs"], columns["source_idxs"]
+    is_own = columns["test"] < 0
+    numbers = columns["orig_idxs"]
+    sources = columns["source_idxs"]
     problem = f"not {BLOCK} questions of the train set, then one of the suite"
     sides = np.where(is_own, "one of the train set", "one of the suite")
     yield from where(is_own != (np.arange(n) % (BLOCK + 1) < BLOCK), problem, sides)
@@ -200,14 +209,14 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
         problem = f"{name} is not -1, as of a question of the train set"
         yield from where(is_own & (columns[name] != -1), problem, columns[name])
     own = np.flatnonzero(is_own)[: len(split)]
-    differs = {name: columns[name][own] != split.columns[name][: len(own)] for name in (*_OF_A_QUESTION,)} | {
-        name: differing(arrays.whole_tokens(name)[own], split.tokens(name, 0, len(own)), padding)
-        for name, padding in _WIDE.items()
-    }
-    for name, flags in differs.items():
-        values = columns[name] if name in columns else arrays.whole_tokens(name)
-        problem = f"{name} is not that of the question's row of train"
-        yield from where(flags, problem, values[own], own)
+    for name in (*_OF_A_QUESTION, *_WIDE):
+        if name in _WIDE:
+            stored = arrays.whole_tokens(name)[own]
+            differs = differing(stored, split.tokens(name, 0, len(own)), _WIDE[name])
+        else:
+            stored = columns[name][own]
+            differs = stored != split.columns[name][: len(own)]
+        yield from where(differs, f"{name} is not that of the question's row of train", stored, own)
     wrong = ~is_own & ((sources < 0) | (sources >= before))
     problem = "source_idxs is not the row in train of a question before it"
     yield from where(wrong, problem, sources)

@@ -19,18 +19,16 @@ from clevrhope.features.store import read_info, stores_in
 from clevrhope.runtime.json_text import read_object
 from clevrhope.version import DATASET_VERSION, software_version
 
-KINDS: Mapping[str, tuple[str, ...]] = {
-    "images": ("images",),
-    "passes": ("passes",),
-    "scenes": ("scenes",),
-    "questions": ("hops",),
-    "questions about several images": ("covr",),
-    "suites": ("suites",),
-    "other files": ("",),
+KINDS: Mapping[str, str] = {
+    "images": "images",
+    "passes": "passes",
+    "scenes": "scenes",
+    "questions": "hops",
+    "questions about several images": "covr",
+    "suites": "suites",
+    "other files": "",
 }
-"""Kinds of files, each with the keys of `Manifest.bytes_by_folder`."""
-
-FEATURES = "features"
+"""Kinds of files, each with its key in `Manifest.bytes_by_folder`."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +76,7 @@ class Overview:
     @property
     def n_questions(self) -> int:
         """Number of questions about one or several images, without those of suites."""
-        every = [*self.manifest.splits.values(), *self.manifest.covr.values()]
-        return sum(entry["questions"] for splits in every for entry in splits.values())
+        return sum(entry["questions"] for _, _, entry in self.manifest.all_splits())
 
     @property
     def n_images(self) -> int:
@@ -125,11 +122,12 @@ def read_overview(folder: Path) -> Overview:
     """
     layout = Layout(folder)
     manifest = existing_manifest(layout.manifest)
-    sums, part = manifest.bytes_by_folder(), manifest.part
+    sums = manifest.bytes_by_folder()
+    part = manifest.part
     stores = tuple(_store(path) for path in stores_in(folder))
-    n_bytes = {kind: sum(sums.get(key, 0) for key in keys) for kind, keys in KINDS.items()}
+    n_bytes = {kind: sums.get(key, 0) for kind, key in KINDS.items()}
     n_bytes["other files"] += layout.manifest.stat().st_size
-    n_bytes[FEATURES] = sum(store.bytes for store in stores)
+    n_bytes["features"] = sum(store.bytes for store in stores)
     is_of_this_version = manifest.version == DATASET_VERSION
     made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
     return Overview(
@@ -146,18 +144,12 @@ def read_overview(folder: Path) -> Overview:
 
 def _n_waiting(layout: Layout, manifest: Manifest) -> int:
     """The number of images of pools without images in the manifest, as PNG files or in unfinished HDF5."""
-    entries = [
-        entry for splits in (*manifest.splits.values(), *manifest.covr.values()) for entry in splits.values()
-    ]
-    return sum(
-        len(
-            np.union1d(
-                png_indices(layout.images(pool), pool),
-                stored_images(layout.image_store(pool), checks=False),
-            )
-        )
-        for pool in {str(entry["pool"]) for entry in entries if "pool" in entry} - manifest.pools.keys()
-    )
+    pools = {str(entry["pool"]) for _, _, entry in manifest.all_splits() if "pool" in entry}
+    n_waiting = 0
+    for pool in pools - manifest.pools.keys():
+        stored = stored_images(layout.image_store(pool), checks=False)
+        n_waiting += len(np.union1d(png_indices(layout.images(pool), pool), stored))
+    return n_waiting
 
 
 def _store(folder: Path) -> Store:

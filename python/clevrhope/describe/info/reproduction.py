@@ -67,15 +67,6 @@ def reproduction(folder: Path, manifest: Manifest) -> Reproduction:
     )
 
 
-def suites_of(manifest: Manifest) -> dict[str, list[str]]:
-    """The suites of a dataset, each with its HOPs."""
-    found: dict[str, list[str]] = {}
-    for hop, suites in manifest.suites.items():
-        for suite in suites:
-            found.setdefault(suite, []).append(hop)
-    return dict(sorted(found.items()))
-
-
 def _words(options: Mapping[str, Any]) -> list[str]:
     """Options by name as words of a command line: a switch alone, a list as the option repeated."""
     words = []
@@ -87,22 +78,37 @@ def _words(options: Mapping[str, Any]) -> list[str]:
 
 def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
     """The commands that make the suites and the train sets with questions from them."""
-    layout = Layout(folder)
-    for suite, hops in suites_of(manifest).items():
-        made = {hop: manifest.suites[hop][suite] for hop in hops}
+    every = {hop for hop in manifest.splits if not hop.startswith(f"{PRELIM}_")}
+    for suite in sorted({suite for suites in manifest.suites.values() for suite in suites}):
         train = augmented_split(suite)
         for is_train in (False, True):
-            files = {hop: [split for split in made[hop] if (split == train) == is_train] for hop in hops}
-            chosen = [hop for hop in hops if files[hop]]
-            if not chosen:
+            made = {
+                (hop, split): entry
+                for hop, suites in manifest.suites.items()
+                for split, entry in suites.get(suite, {}).items()
+                if (split == train) == is_train
+            }
+            if not made:
                 continue
-            every = {hop for hop in manifest.splits if not hop.startswith(f"{PRELIM}_")} == set(chosen)
-            named = [] if every else [word for hop in chosen for word in ("--hop", hop)]
-            options = ["--train"] if is_train else []
-            path = layout.suite_h5(chosen[0], suite, files[chosen[0]][0])
-            if not is_train and path.is_file() and "origin" in (search := read_table(path, PAIRS).attributes):
-                origin, per_cell = search["origin"], search["per_cell"]
-                options = [*(["--from", origin] if origin == "search" else []), "--per-cell", str(per_cell)]
-            if most := max(made[hop][split].get("visual", 0) for hop in chosen for split in files[hop]):
-                options = ["--visual", str(most)]
-            yield ["clevrhope", "suite", suite, str(folder), *named, *options]
+            hops = list(dict.fromkeys(hop for hop, _ in made))
+            options = [] if every == set(hops) else [word for hop in hops for word in ("--hop", hop)]
+            if is_train:
+                options.append("--train")
+            elif most := max(entry.get("visual", 0) for entry in made.values()):
+                options += ["--visual", str(most)]
+            else:
+                hop, split = next(iter(made))
+                options += _search_options(Layout(folder).suite_h5(hop, suite, split))
+            yield ["clevrhope", "suite", suite, str(folder), *options]
+
+
+def _search_options(path: Path) -> list[str]:
+    """The options by which the pairs in a file were searched for; none if the file is gone."""
+    search = read_table(path, PAIRS).attributes if path.is_file() else {}
+    if "origin" not in search:
+        return []
+    return [
+        *(["--from", "search"] if search["origin"] == "search" else []),
+        "--per-cell",
+        str(search["per_cell"]),
+    ]

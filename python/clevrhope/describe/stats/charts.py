@@ -1,19 +1,20 @@
 """Charts on matplotlib's axes: dots, lines and coloured tables.
 
-Figures are drawn with Agg and with fixed settings that override a user's matplotlibrc, so that the same
-numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which colour-blind readers can
-distinguish; markers and dashes differ too.
+Figures are drawn with Agg and with the settings of charts.mplstyle, which override a user's matplotlibrc, so
+that the same numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which
+colour-blind readers can distinguish; markers and dashes differ too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import TwoSlopeNorm
@@ -30,29 +31,7 @@ INK = "#222222"
 FAINT = "#9a9a9a"
 GRID = "#e6e6e6"
 
-_SETTINGS: Mapping[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": 10.5,
-    "axes.titlesize": 11,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.labelsize": 10,
-    "axes.labelcolor": INK,
-    "axes.edgecolor": FAINT,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "text.color": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "xtick.labelsize": 9.5,
-    "ytick.labelsize": 9.5,
-    "legend.frameon": False,
-    "legend.fontsize": 10,
-    "figure.facecolor": "white",
-    "figure.constrained_layout.h_pad": 0.08,
-    "figure.constrained_layout.w_pad": 0.08,
-}
+STYLE = Path(__file__).with_name("charts.mplstyle")
 
 
 @dataclass(frozen=True)
@@ -78,9 +57,7 @@ class DotRow:
 @contextmanager
 def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]:
     """A figure with a title, to draw on within the block."""
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
+    with style.context(STYLE, after_reset=True):
         drawn = Figure(figsize=(width_in, height_in), dpi=DOTS_AN_INCH, layout="constrained")
         _add_title(drawn, title)
         yield drawn
@@ -237,16 +214,9 @@ def colour_table(
     Cells (row, column) of `boxed` get a box. Returns the image, for `colour_bar`.
     """
     image = axes.imshow(cells, cmap="PuOr_r", norm=TwoSlopeNorm(1, 0, 2), interpolation="nearest")
+    cross: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": "white", "fontsize": 9}
     for row, column in np.argwhere(cells == 0).tolist():
-        axes.text(
-            column,
-            row,
-            "\N{MULTIPLICATION SIGN}",
-            ha="center",
-            va="center_baseline",
-            color="white",
-            fontsize=9,
-        )
+        axes.text(column, row, "\N{MULTIPLICATION SIGN}", **cross)
     for row, column in boxed:
         axes.add_patch(
             Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=2, zorder=5)

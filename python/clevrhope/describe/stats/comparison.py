@@ -186,18 +186,15 @@ def as_json(
 
 
 def _sheet(sheet: StatsSheet) -> dict[str, Any]:
-    def splits(*, of_other: bool) -> dict[str, Any]:
-        return {each.label: _split(each, sheet) for each in sheet.columns if each.other == of_other}
-
+    splits: dict[bool, dict[str, Any]] = {False: {}, True: {}}
+    for column in sheet.columns:
+        measured = with_baselines(column.measured, sheet.train)
+        splits[column.other][column.label] = {"split": column.split, **measured}
     return {
         "held_out": dict(sheet.held_out),
-        "splits": splits(of_other=False),
-        "against": splits(of_other=True),
+        "splits": splits[False],
+        "against": splits[True],
         "distances": list(sheet.comparisons),
         "suites": sheet.suites,
         "covr": sheet.covr,
     }
-
-
-def _split(column: SplitColumn, sheet: StatsSheet) -> dict[str, Any]:
-    return {"split": column.split, **with_baselines(column.measured, sheet.train)}

@@ -10,6 +10,7 @@ from itertools import combinations, product
 from typing import TypeVar
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from clevrhope.describe.measured import (
     DISTRIBUTIONS,
@@ -17,9 +18,9 @@ from clevrhope.describe.measured import (
     TYPE_ORDER,
     VALUE_ORDER,
     Measured,
+    baselines,
     by_family,
     by_values,
-    guessed,
 )
 from clevrhope.describe.stats.charts import (
     DotRow,
@@ -45,7 +46,13 @@ _COLOURS: Mapping[str, tuple[str, str]] = {row.name: (row.color, row.marker) for
 _CLEVR: Mapping[str, tuple[str, str]] = {"train": ("#777777", "s"), "val": ("#111111", "^")}
 _UNKNOWN = ("#444444", "P")
 
-_MEANS = "Markers at the top: means."
+_GUESSES = (
+    "most frequent answer\nof the split itself",
+    "most frequent answer of\neach family of the split",
+    "most frequent answer\nof train",
+    "most frequent answer of\neach family of train",
+)
+"""Names of rows, in the order of `baselines`."""
 
 
 def _answers(sheet: StatsSheet) -> bytes:
@@ -54,55 +61,60 @@ def _answers(sheet: StatsSheet) -> bytes:
     kind_of |= {"yes": "yes/no", "no": "yes/no"}
     names = names_of(_splits(columns), "answers", VALUE_ORDER)
     rows = [DotRow(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
-    series = _shares(columns, lambda split: split["answers"], names)
     types = names_of(_splits(columns), "answer_types", TYPE_ORDER)
-    of_types = _shares(columns, lambda split: split["answer_types"], types)
     with figure(f"{sheet.group}: answers", width_in=10.5, height_in=1.9 + 0.235 * len(rows)) as drawn:
         left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
-        dots(left, rows, series, label="share of the questions, %")
-        left.set_title("answers")
-        dots(right, [DotRow(kind) for kind in types], of_types, label="share of the questions, %")
-        right.set_title("answer types")
-        legend(drawn, series)
+        _dots(left, "answers", rows, columns, "answers")
+        _dots(right, "answer types", [DotRow(kind) for kind in types], columns, "answer_types")
+        legend(drawn, [_series(column) for column in columns])
         return png(drawn)
+
+
+def _dots(
+    axes: Axes, title: str, rows: Sequence[DotRow], columns: Sequence[SplitColumn], histogram: str
+) -> None:
+    """Draws the shares that a histogram of the splits' questions gives to the names of rows."""
+    series = _shares(columns, lambda split: split[histogram], [row.label for row in rows])
+    dots(axes, rows, series, label="share of the questions, %")
+    axes.set_title(title)
 
 
 def _families(sheet: StatsSheet) -> bytes:
     columns = _scenes(sheet)
     names = family_order(columns)
     series = _shares(columns, by_family, names)
-    files = list(dict.fromkeys(file for file, _ in names))
-    of_files = _shares(columns, lambda split: split["files"], files)
+    files = [DotRow(file) for file in dict.fromkeys(file for file, _ in names)]
     with figure(f"{sheet.group}: question families", width_in=12.5, height_in=8) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(4, 3 + 0.04 * len(files)))
         strip(above, names, series)
-        dots(below, [DotRow(file) for file in files], of_files, label="share of the questions, %")
-        below.set_title("template files")
+        _dots(below, "template files", files, columns, "files")
         legend(drawn, series)
         return png(drawn)
 
 
 def _lengths(sheet: StatsSheet) -> bytes:
-    columns = _scenes(sheet)
-    series = [_series(each) for each in columns]
-    with figure(f"{sheet.group}: lengths", width_in=11, height_in=4.8) as drawn:
-        left, right = drawn.subplots(1, 2)
-        lines(left, _numbered(columns, "words"), series, label="words per question", marks=False)
-        functions = _numbered(columns, "functions")
-        lines(right, functions, series, label="functions per program", marks=False)
-        left.set_ylabel("share of the questions")
-        legend(drawn, series, line=True, note=_MEANS)
-        return png(drawn)
+    panels = {"words per question": "words", "functions per program": "functions"}
+    return _histograms(sheet, "lengths", panels, of="questions", width_in=11, marks=False)
 
 
 def _objects(sheet: StatsSheet) -> bytes:
+    panels = {"objects per image": "objects_an_image"}
+    return _histograms(sheet, "objects", panels, of="images", width_in=7.5, marks=True)
+
+
+def _histograms(
+    sheet: StatsSheet, title: str, panels: Mapping[str, str], *, of: str, width_in: float, marks: bool
+) -> bytes:
+    """A panel with lines for each label and histogram; these count questions or images."""
     columns = _scenes(sheet)
-    series = [_series(each) for each in columns]
-    with figure(f"{sheet.group}: objects", width_in=7.5, height_in=4.8) as drawn:
-        axes = drawn.subplots()
-        lines(axes, _numbered(columns, "objects_an_image"), series, label="objects per image", marks=True)
-        axes.set_ylabel("share of the images")
-        legend(drawn, series, line=True, note=_MEANS)
+    series = [_series(column) for column in columns]
+    with figure(f"{sheet.group}: {title}", width_in=width_in, height_in=4.8) as drawn:
+        all_axes = drawn.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (label, histogram) in zip(all_axes, panels.items(), strict=True):
+            numbers = [{int(n): count for n, count in split[histogram].items()} for split in _splits(columns)]
+            lines(axes, numbers, series, label=label, marks=marks)
+        all_axes[0].set_ylabel(f"share of the {of}")
+        legend(drawn, series, line=True, note="Markers at the top: means.")
         return png(drawn)
 
 
@@ -111,16 +123,8 @@ def _values(sheet: StatsSheet) -> bytes:
     types = value_types(columns)
     rows = [DotRow(value, kind) for kind, values in types.items() for value in values]
     even = [100 / len(types[row.group]) for row in rows]
-    series = [
-        _series(
-            each,
-            [
-                100 * each.measured["values"].get(row.label, 0) / max(each.measured["objects"], 1)
-                for row in rows
-            ],
-        )
-        for each in columns
-    ]
+    labels = [row.label for row in rows]
+    series = _shares(columns, lambda split: split["values"], labels, of="objects")
     with figure(f"{sheet.group}: values in the images", width_in=8, height_in=6.6) as drawn:
         axes = drawn.subplots()
         dots(axes, rows, series, label="share of the objects, %", ticks=[even])
@@ -141,6 +145,7 @@ def _pairs(sheet: StatsSheet) -> bytes:
         for pair in combinations(sheet.held_out, 2)
         if set(pair) <= set(values)
     ]
+    none = {"objects": 0}
     n_across = min(len(columns), 3)
     n_down = -(-len(columns) // n_across)
     size = {"width_in": 1.6 + 3.5 * n_across, "height_in": 1.1 + 4.2 * n_down}
@@ -149,17 +154,14 @@ def _pairs(sheet: StatsSheet) -> bytes:
         for axes in panels[len(columns) :]:
             axes.remove()
         for axes, each in zip(panels, columns, strict=False):
-            cells, pairs, none = (
-                np.full((len(down), len(across)), np.nan),
-                by_values(each.measured),
-                {"objects": 0},
-            )
+            cells = np.full((len(down), len(across)), np.nan)
+            pairs = by_values(each.measured)
             for (row, a), (column, b) in product(enumerate(down), enumerate(across)):
                 if kinds.index(b[0]) < kinds.index(a[0]):
                     even = each.measured["objects"] / (len(types[a[0]]) * len(types[b[0]]))
                     cells[row, column] = pairs.get(frozenset({a, b}), none)["objects"] / even
-            names = [[value for _, value in side] for side in (down, across)]
-            image = colour_table(axes, cells, names[0], names[1], boxed)
+            names_down, names_across = ([value for _, value in side] for side in (down, across))
+            image = colour_table(axes, cells, names_down, names_across, boxed)
             axes.set_title(each.label)
         colour_bar(drawn, image, "objects, 1 if all pairs of these types were equally common")
         note = "A cross: never." + (" A box: values held out together." if boxed else "")
@@ -173,39 +175,26 @@ def _relations(sheet: StatsSheet) -> bytes:
     rows = [DotRow(name, "spatial" if name in RELATION_ORDER else "same") for name in names] or [
         DotRow("none")
     ]
-    series = _shares(columns, lambda split: split["relations"], [row.label for row in rows])
     most = max((int(n) for split in _splits(columns) for n in split["relations_a_question"]), default=0)
-    chains = _shares(columns, lambda split: split["relations_a_question"], [str(n) for n in range(most + 1)])
+    numbers = [DotRow(str(n)) for n in range(most + 1)]
     with figure(f"{sheet.group}: relations that questions name", width_in=10.5, height_in=4.8) as drawn:
         left, right = drawn.subplots(1, 2)
-        dots(left, rows, series, label="share of the questions, %")
-        left.set_title("relation")
-        dots(right, [DotRow(str(n)) for n in range(most + 1)], chains, label="share of the questions, %")
-        right.set_title("left, right, front and behind in one question")
-        legend(drawn, series)
+        _dots(left, "relation", rows, columns, "relations")
+        title = "left, right, front and behind in one question"
+        _dots(right, title, numbers, columns, "relations_a_question")
+        legend(drawn, [_series(column) for column in columns])
         return png(drawn)
 
 
 def _baselines(sheet: StatsSheet) -> bytes:
-    train = sheet.train
-    guesses: dict[str, Callable[[Measured], float | None]] = {
-        "most frequent answer\nof the split itself": lambda split: guessed(split, split, of_family=False),
-        "most frequent answer of\neach family of the split": lambda split: guessed(
-            split, split, of_family=True
-        ),
-    }
-    if train is not None:
-        guesses["most frequent answer\nof train"] = lambda split: guessed(split, train, of_family=False)
-        guesses["most frequent answer of\neach family of train"] = lambda split: guessed(
-            split, train, of_family=True
-        )
-    series = [
-        _series(each, _numbers((guess(each.measured) for guess in guesses.values()), 100))
-        for each in sheet.columns
-    ]
+    shown = _GUESSES if sheet.train is not None else _GUESSES[:2]
+    series = []
+    for column in sheet.columns:
+        accuracies = [*baselines(column.measured, sheet.train).values()][: len(shown)]
+        series.append(_series(column, _numbers(accuracies, 100)))
     with figure(f"{sheet.group}: accuracy of guessing", width_in=9, height_in=4.8) as drawn:
         axes = drawn.subplots()
-        rows = [DotRow(name, str(k // 2)) for k, name in enumerate(guesses)]
+        rows = [DotRow(name, str(k // 2)) for k, name in enumerate(shown)]
         dots(axes, rows, series, label="correct answers, %", limit=102)
         legend(drawn, series)
         return png(drawn)
@@ -263,11 +252,6 @@ def _splits(columns: Sequence[SplitColumn]) -> list[Measured]:
     return [column.measured for column in columns]
 
 
-def _numbered(columns: Sequence[SplitColumn], histogram: str) -> list[dict[int, int]]:
-    """A histogram by number of each split."""
-    return [{int(value): n for value, n in split[histogram].items()} for split in _splits(columns)]
-
-
 def _series(column: SplitColumn, values: Sequence[float] = ()) -> Series:
     known = _CLEVR if column.of_clevr else _COLOURS
     colour, marker = known.get(column.split, _UNKNOWN)
@@ -275,11 +259,16 @@ def _series(column: SplitColumn, values: Sequence[float] = ()) -> Series:
 
 
 def _shares(
-    columns: Sequence[SplitColumn], histogram: Callable[[Measured], Mapping[_Key, int]], keys: Sequence[_Key]
+    columns: Sequence[SplitColumn],
+    histogram: Callable[[Measured], Mapping[_Key, int]],
+    keys: Sequence[_Key],
+    *,
+    of: str = "questions",
 ) -> list[Series]:
-    """A series for each column, with each key's share of the column's questions, in per cent."""
-    return [
-        _series(each, [100 * counts.get(key, 0) / max(each.measured["questions"], 1) for key in keys])
-        for each in columns
-        for counts in [histogram(each.measured)]
-    ]
+    """A series for each column, with each key's share of a total of the column, in per cent."""
+    series = []
+    for column in columns:
+        counts = histogram(column.measured)
+        total = max(column.measured[of], 1)
+        series.append(_series(column, [100 * counts.get(key, 0) / total for key in keys]))
+    return series

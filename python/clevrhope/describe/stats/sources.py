@@ -4,7 +4,7 @@ The numbers of a dataset are those of its measured.json; a CLEVR folder is measu
 splits for each HOP; a CLEVR folder has one group.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from clevrhope.dataset.folder_check import no_dataset
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.measured import read_fitting
-from clevrhope.describe.measure import QuestionTally, SceneTally
+from clevrhope.describe.measure import QuestionTally, Value, count_objects
 from clevrhope.describe.measured import Measured
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
@@ -108,17 +108,20 @@ def measure_clevr_split(folder: Path, split: str) -> dict[str, Any]:
                 raise DatasetError(f"{path}: {place}.program: a step without a function; {_REMEDY}")
         questions.add(row)
     path = scenes_file(folder, split)
-    scenes = SceneTally()
-    for n, row in enumerate(read_list(path, "scenes")):
-        check_form(row, _SCENE, path, place=f"scenes[{n}]")
-        looks = (tuple((kind, each[kind]) for kind in TYPES) for each in row["objects"])
-        scenes.add(row["image_index"], looks)
+    scenes = count_objects(_scenes(path))
     try:
-        measured = questions.measured(split, scenes.counts(), dict(enumerate(FAMILIES)))
+        measured = questions.measured(split, scenes, dict(enumerate(FAMILIES)))
     except DatasetError as error:
         raise DatasetError(f"{path}: {error}") from error
     found: dict[str, Any] = as_json_values(measured)
     return found
+
+
+def _scenes(path: Path) -> Iterator[tuple[int, list[list[Value]]]]:
+    """The index of each scene in a file, and the attributes and values of its objects."""
+    for n, row in enumerate(read_list(path, "scenes")):
+        check_form(row, _SCENE, path, place=f"scenes[{n}]")
+        yield row["image_index"], [[(kind, thing[kind]) for kind in TYPES] for thing in row["objects"]]
 
 
 _REMEDY = "take CLEVR's train or val, which have programs and answers"

@@ -14,9 +14,9 @@ from clevrhope.describe.measured import (
     TYPE_ORDER,
     VALUE_ORDER,
     Measured,
+    baselines,
     by_family,
     by_values,
-    guessed,
     ordered,
 )
 from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
@@ -54,7 +54,8 @@ def tables(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
 
 def _of_splits(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
     """The tables of questions about one image."""
-    head, splits, train = ["", *(column.label for column in sheet.columns)], sheet.splits, sheet.train
+    head = ["", *(column.label for column in sheet.columns)]
+    splits = sheet.splits
 
     def table(title: str, cells: Mapping[str, Cell], note: str = "") -> StatsTable:
         return StatsTable(title, head, _rows(splits, cells), note)
@@ -66,14 +67,13 @@ def _of_splits(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
     )
     if sheet.comparisons:
         yield _distances(sheet)
-    guesses = dict(GUESSES)
-    if train is not None:
-        guesses["that of train: accuracy"] = lambda split: percent(guessed(split, train, of_family=False))
-        guesses["that of each family in train: accuracy"] = lambda split: percent(
-            guessed(split, train, of_family=True)
-        )
+    guesses: dict[str, Cell] = {"most frequent answer": lambda split: next(iter(split["answers"]), "")}
+    for label, key in GUESSES.items():
+        if sheet.train is not None or not key.endswith("_in_train"):
+            guesses[label] = _guess(key, sheet.train)
     yield table("Accuracy of guessing", guesses, "The first two are chosen on the split itself.")
-    types, answers = names_of(splits, "answer_types", TYPE_ORDER), names_of(splits, "answers", VALUE_ORDER)
+    types = names_of(splits, "answer_types", TYPE_ORDER)
+    answers = names_of(splits, "answers", VALUE_ORDER)
     yield table(
         "Answer types and answers: share of the questions",
         _shares("answer_types", types) | _shares("answers", answers, "- "),
@@ -208,11 +208,17 @@ OVERVIEW: Mapping[str, Cell] = {
     "families": lambda split: str(len(split["families"])),
 }
 
-GUESSES: Mapping[str, Cell] = {
-    "most frequent answer": lambda split: next(iter(split["answers"]), ""),
-    "- its accuracy": lambda split: percent(guessed(split, split, of_family=False)),
-    "that of each family: accuracy": lambda split: percent(guessed(split, split, of_family=True)),
+GUESSES: Mapping[str, str] = {
+    "- its accuracy": "most_frequent",
+    "that of each family: accuracy": "most_frequent_of_family",
+    "that of train: accuracy": "most_frequent_in_train",
+    "that of each family in train: accuracy": "most_frequent_of_family_in_train",
 }
+"""Name of a row -> its key in `baselines`."""
+
+
+def _guess(key: str, train: Measured | None) -> Cell:
+    return lambda split: percent(baselines(split, train)[key])
 
 
 def _distances(sheet: StatsSheet) -> StatsTable:
@@ -258,7 +264,9 @@ def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool)
 
 def _of_sets(splits: Mapping[str, Measured]) -> Iterator[StatsTable]:
     """The tables of questions over several images."""
-    title, head, measured = "Questions over several images", ["", *splits], list(splits.values())
+    title = "Questions over several images"
+    head = ["", *splits]
+    measured = list(splits.values())
     cells: dict[str, Cell] = {
         "questions": lambda split: number(split["questions"]),
         "images": lambda split: number(split["images"]),

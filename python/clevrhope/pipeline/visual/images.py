@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -80,11 +80,12 @@ class ImagePlan:
             images += [Planned(visual_index(question.row, kind), kind, question) for kind in kinds]
         return cls(pool, tuple(images), copies)
 
-    def blocks(self) -> Iterator[list[Planned]]:
-        """The images in order, with those of a question together."""
-        rows = [list(images) for _, images in groupby(self.images, key=lambda each: each.question.row)]
-        for begin in range(0, len(rows), QUESTIONS_AT_ONCE):
-            yield [each for images in rows[begin : begin + QUESTIONS_AT_ONCE] for each in images]
+
+def _blocks(images: Sequence[Planned]) -> Iterator[list[Planned]]:
+    """Images in order, with those of a question together."""
+    of_questions = groupby(images, key=lambda each: each.question.row)
+    while block := [each for _, mine in islice(of_questions, QUESTIONS_AT_ONCE) for each in mine]:
+        yield block
 
 
 class VisualImages:
@@ -105,8 +106,8 @@ class VisualImages:
         Raises:
             DatasetError: an edited scene breaks a constraint of the world.
         """
-        found: dict[int, bytes] = {}
-        for block in self._plan.blocks():
+        rows: dict[int, bytes] = {}
+        for block in _blocks(self._plan.images):
             scenes, places = self._sources(block)
             edited, is_made = edit_scenes(
                 self._reading.world,
@@ -124,10 +125,10 @@ class VisualImages:
                     "constraints; build the dataset again"
                 )
             rasters = object_ids(self._reading.world, scenes)
-            for each, row, place in zip(block, edited.json_rows(), places.tolist(), strict=True):
-                said = self._record(each, rasters[place])
-                found[each.index] = row[:-1] + f', "{EDIT}": {json.dumps(said)}}}'.encode()
-        return found
+            for planned, row, place in zip(block, edited.json_rows(), places.tolist(), strict=True):
+                edit = self._record(planned, rasters[place])
+                rows[planned.index] = row[:-1] + f', "{EDIT}": {json.dumps(edit)}}}'.encode()
+        return rows
 
     def _sources(self, block: Sequence[Planned]) -> tuple[SceneBatch, npt.NDArray[np.uint32]]:
         """The scenes from which images are made, and the position of each image's scene among them."""
@@ -138,47 +139,44 @@ class VisualImages:
     def _record(self, planned: Planned, raster: npt.NDArray[np.uint8]) -> dict[str, Any]:
         """What a scene records about its source and its edit."""
         question = planned.question
-        of = {
+        edit: dict[str, Any] = {
             "kind": planned.kind,
             "source": image_filename(self._reading.pool, question.scene),
             "source_index": question.scene,
         }
         if planned.kind == COPY:
-            return of
-        of["question_index"] = question.row
+            return edit
+        edit["question_index"] = question.row
         if planned.kind == "edit":
             object_number, kind, value = question.change
             types = self._reading.world.attribute_types
-            return {**of, "object": object_number, "type": types[kind][0], "value": types[kind][1][value]}
+            return {**edit, "object": object_number, "type": types[kind][0], "value": types[kind][1][value]}
         objects = kept_objects(question.kept)
-        of["objects"] = objects
+        edit["objects"] = objects
         if planned.kind in SIGMAS:
-            of["sigma_px"] = self._sigma_px(planned.kind)
+            edit["sigma_px"] = self._sigma_px(planned.kind)
         if planned.kind in ("fill", "crop"):
-            of["rgb"] = list(self._rgb)
+            edit["rgb"] = list(self._rgb)
         if planned.kind == "crop":
-            of["box"] = list(crop_box(mask_at(raster, objects, self._size)))
-        return of
+            edit["box"] = list(crop_box(mask_at(raster, objects, self._size)))
+        return edit
 
     def _sigma_px(self, kind: str) -> float:
         return SIGMAS[kind] * self._size[1]
 
-    def is_up_to_date(self, rows: Mapping[int, bytes]) -> bool:
-        """Whether the scene files contain exactly these rows."""
-        return self._rows_there() == rows
-
-    def _rows_there(self) -> dict[int, bytes]:
-        found: dict[int, bytes] = {}
+    def rows_there(self) -> dict[int, bytes]:
+        """The rows in the scene files, by index; none of a file that is damaged."""
+        by_index: dict[int, bytes] = {}
         for path in self._layout.scene_files(self._plan.pool):
             with suppress(DatasetError):  # a damaged file is written again
                 indices = read_scene_indices(path).tolist()
                 rows = [row for _, row in read_numbered_rows(path)]
-                found.update(zip(indices, rows, strict=True))
-        return found
+                by_index.update(zip(indices, rows, strict=True))
+        return by_index
 
     def write_scenes(self, rows: Mapping[int, bytes]) -> None:
         """Makes the scene files contain these rows, after removing images of scenes that change."""
-        pool, before = self._plan.pool, self._rows_there()
+        pool, before = self._plan.pool, self.rows_there()
         as_png = png_indices(self._layout.images(pool), pool) if self._keeps_png else ()
         there = {int(i) for each in (as_png, stored_images(self._waiting), images_in(self._h5)) for i in each}
         changed = [index for index in sorted(there) if before.get(index) != rows.get(index)]
@@ -240,33 +238,31 @@ class VisualImages:
         return found
 
     def _edit(self, missing: Sequence[Planned], write: WriteImage, advance: Advance) -> None:
-        def tasks() -> Iterator[tuple[list[Planned], npt.NDArray[np.uint8], npt.NDArray[np.uint8]]]:
-            blocks = ImagePlan(self._plan.pool, tuple(missing), {}).blocks()
-            for block in blocks:
+        """Writes copies and edits of pixels."""
+
+        def tasks() -> Iterator[tuple[Planned, ImageArray, npt.NDArray[np.uint8]]]:
+            for block in _blocks(missing):
                 scenes, places = self._sources(block)
                 rasters = object_ids(self._reading.world, scenes)
-                of_image = dict(zip([each.index for each in block], places.tolist(), strict=True))
-                for _, images in groupby(block, key=lambda each: each.question.row):
-                    mine = list(images)
-                    source = self._images.pixels(mine[0].question.scene)
-                    yield mine, source, rasters[of_image[mine[0].index]]
+                with_places = zip(block, places.tolist(), strict=True)
+                for scene, images in groupby(with_places, key=lambda each: each[0].question.scene):
+                    source = self._images.pixels(scene)
+                    for planned, place in images:
+                        yield planned, source, rasters[place]
 
-        def edit_question(task: tuple[list[Planned], ImageArray, npt.NDArray[np.uint8]]) -> int:
-            """Writes some images of one question; returns their number."""
-            images, source, raster = task
-            for each in images:
-                image = source
-                if each.kind != COPY:
-                    image = self._edited(each.kind, source, raster, each.question.kept)
-                write(self._path(each.index), image)
-            return len(images)
+        def edit(task: tuple[Planned, ImageArray, npt.NDArray[np.uint8]]) -> None:
+            planned, source, raster = task
+            image = self._edited(planned.kind, source, raster, planned.question.kept)
+            write(self._path(planned.index), image)
 
-        for n in map_in_threads(edit_question, tasks(), threads=None):
-            advance(n)
+        for _ in map_in_threads(edit, tasks(), threads=None):
+            advance(1)
 
     def _edited(
         self, kind: str, image: npt.NDArray[np.uint8], raster: npt.NDArray[np.uint8], kept: int
     ) -> npt.NDArray[np.uint8]:
+        if kind == COPY:
+            return image
         mask = mask_at(raster, kept_objects(kept), self._size)
         if kind == "crop":
             return cropped(image, crop_box(mask), rgb=self._rgb)

@@ -58,18 +58,7 @@ class VisualSplit(SuiteSplit):
 
     n_images: int
     looked: Looked
-
-    def notes(self) -> list[str]:
-        """Statistics of the questions that were examined, one sentence each."""
-        found = self.looked
-        return [
-            f"{self.n_images:,} images; {found.n_questions:,} questions were looked at",
-            f"left out: {found.n_full:,} questions about every object, {found.n_other_answer:,} with another "
-            f"answer on the foreground alone, {found.n_unseen:,} whose foreground breaks a constraint",
-            f"{found.n_empty:,} questions are about no object, and keep one or two random ones",
-            f"of {found.n_yes_no:,} answered yes or no, {found.n_unflipped:,} have no change of one value "
-            "that exchanges it",
-        ]
+    """Statistics of the questions that were examined."""
 
 
 def make_visual_suite(
@@ -154,7 +143,7 @@ class _Maker:
             keeps_png="PNG" in manifest.pools[source_pool].get("files", ("PNG",)),
         )
         scene_rows = images.scene_rows()
-        if not images.is_up_to_date(scene_rows):
+        if images.rows_there() != scene_rows:
             # The existing pairs are about the earlier images, some of which are now removed.
             manifest = without_pairs(layout, manifest, hop.name, VISUAL, split)
             write_manifest(layout.manifest, manifest)

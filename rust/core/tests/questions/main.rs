@@ -17,6 +17,7 @@ mod prelim_sets;
 mod reachable;
 mod reading;
 mod suite_functions;
+mod suite_searches;
 mod suites;
 mod template_errors;
 mod windows;

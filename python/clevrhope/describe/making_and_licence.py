@@ -24,8 +24,8 @@ def made_from(manifest: Manifest) -> str:
     return f"seed {manifest.public_seed}{edition}"
 
 
-def provenance(manifest: Manifest) -> dict[str, Any]:
-    """The values of the template parts/provenance.md."""
+def making_and_licence(manifest: Manifest) -> dict[str, Any]:
+    """The values of the template parts/making_and_licence.md."""
     rendering, settings = manifest.rendering, manifest.settings
     return {
         "manifest": manifest,
