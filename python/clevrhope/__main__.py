@@ -18,6 +18,7 @@ from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
+from clevrhope.start import Stop, main
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),
@@ -39,40 +40,47 @@ RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")
 """Commands that continue an interrupted run when they are given again."""
 
 
-def main() -> None:
-    """Runs the command line and exits."""
-    sys.exit(run_command(sys.argv[1:]))
-
-
-def run_command(arguments: list[str], command: click.Command = commands, *, name: str = "clevrhope") -> int:
+def run_command(
+    arguments: list[str],
+    command: click.Command = commands,
+    *,
+    name: str = "clevrhope",
+    stop: Stop | None = None,
+) -> int:
     """Runs one command line, of `clevrhope` or of another command, and returns its exit code.
 
     Errors are written to standard error, each in one sentence. Without arguments, the help is printed there.
+    `stop` handles signals already; by default, one does from here on.
     """
-    before = signal.signal(signal.SIGTERM, _terminate)
+    stop = stop or Stop()
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = command.main(args=arguments, prog_name=name, standalone_mode=False)
         return code if isinstance(code, int) else 0
-    except click.exceptions.NoArgsIsHelpError as error:
+    except BaseException as error:
+        if stop.is_set or isinstance(error, KeyboardInterrupt | click.Abort):
+            resumable = bool(arguments) and arguments[0] in RESUMABLE
+            return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
+        return _failed(error)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _failed(error: BaseException) -> int:
+    """Tells what ended a command, and returns the exit code; an error that is a bug is raised."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return 2
-    except click.ClickException as error:
+    if isinstance(error, click.ClickException):
         return _fail(error.format_message(), 2)
-    except (KeyboardInterrupt, click.Abort):
-        resumable = bool(arguments) and arguments[0] in RESUMABLE
-        return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
-    except ClevrhopeError as error:
+    if isinstance(error, ClevrhopeError):
         # An error that is also a ValueError means wrong input; the others mean that the work failed.
         return _fail(str(error), 2 if isinstance(error, ValueError) else 1)
-    except BrokenPipeError:
+    if isinstance(error, BrokenPipeError):
         sys.stdout = None  # the reader of our output is gone; otherwise Python would complain at exit
         return 1
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(*_: object) -> None:
-    raise KeyboardInterrupt
+    raise error
 
 
 def _fail(sentence: str, code: int) -> int:
