@@ -45,13 +45,39 @@ def test_nearly_all_replies_that_give_an_answer_are_read(
 
 
 @pytest.mark.parametrize(
-    "piece", ["<think>", "</think>", "user:\n", "red cube ", "not any ", "1, 2 ", "\\text{"]
+    "piece",
+    [
+        "<think>",
+        "</think>",
+        "user:\n",
+        "red cube ",
+        "not any ",
+        "1, 2 ",
+        "\\text{",
+        "one of them is ",
+        "neither ",
+        "another red ",
+        "a. yes ",
+        "which gives ",
+    ],
 )
 @pytest.mark.slow
 def test_a_piece_that_is_repeated_often_takes_no_quadratic_time(piece: str) -> None:
     vocabulary = default_vocabulary()
     reader = ReplyReader(vocabulary.set_answers, dict(vocabulary.attribute_types))
     assert growth(lambda n: reader.read("How many red cubes are there?", n * piece)) < MOST_GROWTH
+
+
+def test_names_of_colors_mean_the_nearest_color_of_the_world_or_none() -> None:
+    question = "What color is the cube?"
+    answers = ("wine", "sea", "mint")
+    colors = {"wine": (125, 5, 10), "sea": (60, 222, 205), "mint": (30, 190, 90)}
+    reader = ReplyReader(answers, {"color": answers}, colors=colors)
+    replies = ("Maroon.", "It is turquoise.", "emerald", "silver", "red", "blue")
+    assert [reader.read(question, each) for each in replies] == ["wine", "sea", "mint", None, None, None]
+    unknown = ReplyReader(("gold", "zaffre"), {"color": ("gold", "zaffre")})
+    replies = ("It's zaffre.", "gold", "golden", "navy")
+    assert [unknown.read(question, each) for each in replies] == ["zaffre", "gold", "gold", None]
 
 
 PIECES = sorted({piece for row in ROWS for piece in row["reply"].split(" ")})

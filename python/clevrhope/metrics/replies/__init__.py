@@ -8,16 +8,13 @@ decide must agree on one answer.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.given import (
-    Given,
-    given_numbers,
-    given_values,
-    given_words,
-    given_yes_no,
-    is_of_others,
-)
+from clevrhope.metrics.replies.colors import Color
+from clevrhope.metrics.replies.counts import given_numbers
+from clevrhope.metrics.replies.given import Given, given_values, given_words, is_of_others
+from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
+from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
 """Maximum number of words in a statement that counts as short."""
@@ -28,22 +25,38 @@ _GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_words, Non
 class ReplyReader:
     """Reads replies to questions in one vocabulary."""
 
-    def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
-        """`answers` are all allowed answers, `attributes` the values of each attribute among them."""
+    def __init__(
+        self,
+        answers: Iterable[str],
+        attributes: Mapping[str, Iterable[str]],
+        *,
+        colors: Mapping[str, Color] | None = None,
+    ) -> None:
+        """A reader of replies to questions about one world.
+
+        Args:
+            answers: all allowed answers.
+            attributes: the values of each attribute among them.
+            colors: the world's colors by name, from 0 to 255; a name that is not there means what it usually
+                means, if that is known. They decide which words are read as which color.
+        """
         self._answers = set(answers)
-        self._words = Words(self._answers, attributes)
+        self._words = Words(self._answers, attributes, colors or {})
 
     def read(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
         """The answer that a reply to a question gives; None if it gives none or several.
 
         `asked` are the answers that the question asks for, if known.
         """
-        read = read_question(plain(question), self._words, asked=asked)
+        read = read_question(reworded(plain(question)), self._words, asked=asked)
         statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
-        answer = self._single_word(statements)
+        meanings = lexicon.SIGNS | (lexicon.ALONE if read.kind == YES_NO else {})
+        answer = meanings.get(plain(reply).strip(" .!*\n")) or self._single_word(statements, read)
         if answer is None:
             given = [self._given(each, read) for each in statements]
             answer = _decided(statements, given, read.kind)
+            if answer is None and not any(given) and not any(each.is_refusal for each in statements):
+                answer = self._compared(statements, read)
         return answer if answer in (asked or self._answers) else None
 
     def _given(self, statement: Statement, question: Question) -> Given:
@@ -54,12 +67,25 @@ class ReplyReader:
         given = _GIVEN.get(question.kind, given_values)
         return given(tokens, question, self._words)
 
-    def _single_word(self, statements: Sequence[Statement]) -> str | None:
+    def _compared(self, statements: Sequence[Statement], question: Question) -> str | None:
+        """Yes or no if only all statements together compare what is asked, as in "3 cubes. 2 balls."."""
+        if question.kind != YES_NO or question.asks_for_existence or question.comparison is None:
+            return None
+        text = " , ".join(each.text for each in statements)
+        return _only([given_yes_no(self._words.tokens(text), question, self._words)])
+
+    def _single_word(self, statements: Sequence[Statement], question: Question) -> str | None:
         """The answer in a one-word reply; the meaning of "none" and "right" depends on the question."""
-        if len(statements) != 1 or statements[0].mark == ANSWER:
+        if len(statements) != 1:
             return None
         tokens = self._words.tokens(statements[0].text)
-        if len(tokens) != 1 or tokens[0] in (*lexicon.NOTHING, *self._words.relations):
+        if len(tokens) != 1 or statements[0].mark == ANSWER:
+            return None
+        value = self._words.value(tokens[0])
+        is_of_other_kind = value is not None and question.kind not in (None, value[0])
+        if tokens[0] in ("zero", *lexicon.NOTHING, *self._words.relations) or (
+            is_of_other_kind and tokens[0] not in self._answers
+        ):
             return None
         return self._words.single(tokens[0])
 

@@ -15,17 +15,66 @@ def _meanings(rows: str) -> dict[str, str]:
     return {word: first for first, words in _table(rows).items() for word in words}
 
 
-YES = _list("yes yeah yep yup true correct affirmative indeed")
-NO = _list("no nope nah false incorrect negative")
+YES = _list("yes yeah yea yep yup true correct affirmative indeed")
+NO = _list("no nope nah nay false incorrect negative")
+AGREEING = _list("true correct indeed affirmative")
+"""Words of agreement, which say nothing themselves before a clause: "indeed, there is no red cube"."""
 ABROAD = _meanings(
     "yes \u662f \u662f\u7684 \u6709 \u5bf9 s\u00ed oui ja sim \u0434\u0430,"
     "no \u5426 \u4e0d \u4e0d\u662f \u6ca1\u6709 non nein n\u00e3o \u043d\u0435\u0442"
 )
 """Yes and no in Chinese, Spanish, French, German, Portuguese and Russian."""
 ALWAYS_YES = _list("yes yeah yep yup")
-BEFORE_CLAUSE = _list("there it they that this i the not its it's")
+BEFORE_CLAUSE = _list("nothing none theres there's there it they that this i the not its it's")
 """Before these words, "no" is an answer, and not part of a phrase such as "no cube"."""
 
+ALONE = {
+    **dict.fromkeys(("right", "of course", "absolutely", "definitely", "certainly", "exactly"), "yes"),
+    **dict.fromkeys(
+        (
+            "sure",
+            "sure thing",
+            "y",
+            "ya",
+            "yah",
+            "yess",
+            "aye",
+            "present",
+            "it exists",
+            "probably",
+            "likely",
+            "most likely",
+            "very likely",
+        ),
+        "yes",
+    ),
+    **dict.fromkeys(
+        (
+            "no way",
+            "n",
+            "wrong",
+            "absent",
+            "missing",
+            "unlikely",
+            "very unlikely",
+            "i doubt it",
+            "hardly",
+            "far from it",
+        ),
+        "no",
+    ),
+}
+"""Statements that mean yes or no as a whole."""
+SIGNS = _meanings(
+    "yes \u2705 \u2714 \u2713 \u2611 \U0001f44d \U0001f4af,"
+    "no \u274c \u2717 \u2718 \u2716 \u274e \U0001f44e \U0001f6ab,"
+    "red \U0001f534 \U0001f7e5, yellow \U0001f7e1 \U0001f7e8, green \U0001f7e2 \U0001f7e9,"
+    "blue \U0001f535 \U0001f7e6, purple \U0001f7e3 \U0001f7ea, brown \U0001f7e4 \U0001f7eb"
+)
+"""Replies that are a single sign."""
+
+ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented")
+OF_STATE = _list(": is are was were be isn't aren't wasn't seems appears")
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 HEDGES = _list(
@@ -35,6 +84,8 @@ HEDGES = _list(
 """Words of statements that are uncertain, or that name something still to be determined."""
 
 NUMBERS = _list("zero one two three four five six seven eight nine ten")
+NUMBER = rf"(?:\d+|{'|'.join(NUMBERS)})"
+"""A pattern for a number in words or digits."""
 LARGER = _list("eleven twelve thirteen fourteen fifteen twenty dozen hundred")
 BEFORE_COUNTED = _list("other others more such separate different are is")
 """Words that may stand between a number and the objects it counts."""
@@ -44,39 +95,70 @@ FORMS = _table(
     "cylinder cylindrical, 1 single, left leftmost, right rightmost"
 )
 """Answer -> words that replies use for it in addition to CLEVR's."""
-OTHER_VALUES = _table(
-    "size medium, color orange pink black white teal turquoise violet silver gold golden,"
-    "material plastic wood wooden glass stone, shape cone pyramid prism torus"
+SYNONYMS = _table(
+    "large giant enormous massive, small mini miniature petite minuscule,"
+    "metal glossy reflective polished steel brass iron aluminum chromed, rubber dull nonshiny,"
+    "cube cuboid square, sphere orb globe round, cylinder tube pillar barrel cyl"
 )
+"""Like `FORMS`, but too much like other words to be looked for in misspelt ones."""
+OTHER_VALUES = _table("size medium, material plastic wood wooden glass stone, shape cone pyramid prism torus")
 """Values that a world may lack: "red or orange" is not red."""
 NOUNS = _meanings(
     "object thing things object objects item items, image image images picture pictures photo photos"
 )
 
 DETERMINERS = _list("the a an another other this that only any two three")
-BEFORE_LANDMARK = _list("behind than to in from near beside by between with")
+BEFORE_LANDMARK = _list("matching sharing resembling behind than to in from near beside by between with")
 BEFORE_OF = _list("left right front side back")
+OPPOSITE_SIDES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 SIDES = frozenset(("behind", *BEFORE_OF))
 
 COMPARISONS = _meanings(
-    "same same equal identical equally, different different differ differs unequal bigger larger smaller,"
+    "same same share shares sharing shared match matches matching equal equals equally identical alike tie"
+    " tied,"
+    "different different differ differs diff difference unequal distinct mismatch unlike bigger larger"
+    " smaller,"
     "more more greater outnumber outnumbers, fewer fewer less"
 )
+COMPARISONS_OF_NUMBERS = COMPARISONS | _meanings(
+    "more bigger larger higher exceed exceeds exceeding surpass surpasses win wins majority outweigh beat"
+    " beats,"
+    "fewer smaller lower minority outnumbered"
+)
+OUTNUMBERING = _list("outnumber outnumbers exceed exceeds exceeding surpass surpasses beat beats outweigh")
+"""Verbs whose subject is more than their object."""
+OF_SIZE = _list("bigger larger smaller")
+OF_NUMBER = _list("number count amount numbers counts total of the a in are is there")
+"""Words between a comparison and the objects that it is said of."""
+OF_OTHERS = _list("other others another else")
 KINDS = _list("size color shape material")
+
+ALIKE = _list("so too like likewise also well as")
+"""Words that say that what is said of one object holds for another."""
 
 VERBS = _list("is are do does has have was were contain contains")
 BARE = (
     *_list("it they them both there that this these i would say so believe think sure really certainly"),
+    *_list("indeed guess suppose looks seems appears like most likely very probably definitely absolutely"),
+    *_list("unfortunately sadly apparently clearly evidently obviously see found spot here can"),
     *VERBS,
 )
 """The words of a statement that says only yes or no, such as "they are"."""
-SAYING = (*VERBS, *_list("there's see a an"))
+SAYING = (*VERBS, *_list("there's see a an present visible"))
 """Words that show that a statement asserts existence."""
+OF_PREDICATE = _list("is are all both also , of which them only just")
+"""Words between objects and what is said of them, as in "two cubes, only one of which is red"."""
 OF_NOTHING = (
     *NOUNS,
     *_list("any such like exist exists appear seem seems probably the case be to can see look spot find"),
+    *_list("one ones at all quite here single even a present visible found seen of course same in anywhere"),
+    *_list("other others another else anything anymore sort kind description match matches fit fits such"),
+    *_list("scene scenes view sight the far"),
 )
 """Words of a statement without a subject of its own, such as "there isn't any" or "no such thing"."""
+
+OF_NO_LIKENESS = _list("at all quite the case same true of course so not be match")
+"""Words of a statement that denies a likeness: "not at all", "they aren't the same"."""
 
 NO_TYPOS = _list(
     "there these seen sheen serve shall smell smaller smallest larger largest mental matter matters blocked"

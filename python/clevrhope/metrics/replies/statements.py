@@ -6,6 +6,9 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.rewordings import reworded
+
 PLAIN, CONCLUSION, ANSWER = range(3)
 """How a statement is marked: not at all, by a word such as "so", or by a word such as "answer:"."""
 
@@ -41,6 +44,9 @@ _SO = re.compile(
     r"(?:^|,|\band|\bthen|[\u2014:-])\s*(?:so|then|therefore|thus|hence|in conclusion|conclusion|overall"
     r"|in short|in summary|in total|total|adding (?:these|those|them)(?: (?:up|together))?)\b[:,=]?"
     r"|\b(?:for|gives|giving|makes|making) a total of\b"
+    r"|\b(?:(?:gives?|giving|makes?|making|leaves?|leaving|brings?|bringing|yields?|totals?)(?: \w+){0,2}"
+    r"|(?:comes?|adds? up|sums? up|amounts?|brings? \w+(?: \w+)?) to)"
+    rf"(?: (?:a total of|just|only|with|exactly))*(?= {lexicon.NUMBER}\b)"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
@@ -55,7 +61,16 @@ _HEDGED = re.compile(r"\b(?:might|may|could(?! not)|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
     r"|do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?"
-    r"|decide|verify|identif(?:y|ied)|view|access|open|see (?:\w+ )?(?:image|picture|photo)s?)\b"
+    r"|decide|verify|identif(?:y|ied)|view|access|open"
+    r"|(?:see|find|load|have) (?:\w+ )?(?:image|picture|photo|scene)s?)\b"
+    r"|\b(?:isn't|is not|wasn't) (?:an? |any )?(?:image|picture|photo)\b|\bnone of the above\b"
+    r"|(?:there(?:'s| is| was)|sorry,?|error:?) no (?:image|picture|photo)s?$"
+    r"|\bthe (?:image|picture|photo) (?:is|was|(?:seems|appears) to be|did not|didn't|does not|doesn't)"
+    r" (?:\w+ )?(?:missing|blank|load)\b(?! an?\b)"
+    r"|\b(?:see|make out) (?:nothing|anything)(?: (?:in|on) .*| here| at all)?$"
+    r"|\bnothing (?:is |was )?(?:visible|recognizable|can be seen|to see)\b"
+    r"|\bnot (?:clearly visible|clear enough)\b"
+    r"|\b(?:depends|hinges|depending) on\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
@@ -66,8 +81,14 @@ _REASON = re.compile(
     r"\b(?:because|since|unlike|rather than|instead of|compared|as opposed|confidence"
     r"|(?<!as )(?:al)?though(?!,))\b"
 )
+_OPTION = re.compile(r"(?:^|(?<=\s))\(?([a-e])[.):] ?(\w+)(?=[.,;\s]|$)")
+"""An option to choose from, such as "B. No", and the letter that stands for it."""
+_LETTER = re.compile(r"(\b(?:answer|option|choice)(?: is)?:? )\(?([a-e])\)?(?=[.!\s]*$)", re.MULTILINE)
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
-_VOID = re.compile(r"\b(?:thought|at first|initially|first read)\b|\b(?:an?|the|and|or|of|to|in|that|with)$")
+_VOID = re.compile(
+    r"^(?:let me know|just let me|feel free|please|if you)\b|\b(?:thought|at first|initially|first read)\b"
+    r"|\b(?:an?|the|and|or|of|to|in|that|with)$"
+)
 """A statement that the reply has given up, or that breaks off."""
 
 
@@ -88,7 +109,7 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     With `no_withdraws`, the word "no" retracts what precedes it, as in "red, no, blue".
     """
     text, ends = _after_thoughts(plain(reply))
-    text = _without_markup(_own_turn(plain(question), text))
+    text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
     text = _NO.split(text)[-1] if no_withdraws else text
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
@@ -130,6 +151,8 @@ def _without_markup(text: str) -> str:
     text = _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text)))
     text = _NEXT_KEY.sub("\n", _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text)))
     text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", text)))
+    options = dict(_OPTION.findall(text))
+    text = _LETTER.sub(lambda answer: f"{answer[1]}{options.get(answer[2], answer[2])}", text)
     is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
     return _NUMBER.sub("\n", text) if is_list else text
 

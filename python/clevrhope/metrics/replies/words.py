@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from itertools import islice
+from functools import lru_cache
+from itertools import islice, pairwise
 
 from clevrhope.dataset.native_reader import CLEVR_WORDS
 from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.colors import Color, color_named, meanings
 
 OTHER = "?"
 """Stands for a value or number outside the allowed answers, such as orange or eleven."""
@@ -47,22 +49,32 @@ class Phrase:
 class Words:
     """The meanings of words in one world."""
 
-    def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
+    def __init__(
+        self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]], colors: Mapping[str, Color]
+    ) -> None:
         """`answers` are all allowed answers, `attributes` the values of each attribute among them."""
         allowed = set(answers)
-        self._values = {word: (kind, OTHER) for kind, words in lexicon.OTHER_VALUES.items() for word in words}
+        known = {value: colors.get(value, color_named(value)) for value in attributes.get("color", ())}
+        shades = meanings({value: color for value, color in known.items() if color is not None})
+        others = {**lexicon.OTHER_VALUES, "color": [word for word, value in shades.items() if value is None]}
+        self._values = {word: (kind, OTHER) for kind, words in others.items() for word in words}
+        self._values |= {word: ("color", value) for word, value in shades.items() if value is not None}
+        inexact = {*self._values}
         for kind, values in attributes.items():
             for value in values:
-                forms = (value, *CLEVR_WORDS.get(value, ()), *lexicon.FORMS.get(value, ()))
+                synonyms = lexicon.SYNONYMS.get(value, ())
+                inexact |= {*synonyms}
+                forms = (value, *CLEVR_WORDS.get(value, ()), *lexicon.FORMS.get(value, ()), *synonyms)
                 self._values |= {word: (kind, value) for form in forms for word in (form, f"{form}s")}
         self._counts = {word: str(number) for number, word in enumerate(lexicon.NUMBERS)} | {"single": "1"}
         self._counts = {word: number for word, number in self._counts.items() if number in allowed}
         self._spellings = (
-            *(word for word, value in self._values.items() if OTHER not in value),
+            *(word for word in self._values if word.removesuffix("s") not in inexact),
             *self._counts,
         )
         self._numbers = {answer for answer in allowed if answer.isdecimal()}
         relations = allowed - self._numbers - {"yes", "no", *(value for _, value in self._values.values())}
+        self._meant = lru_cache(4096)(self._correction)
         self.relations = {word: each for each in relations for word in (each, *lexicon.FORMS.get(each, ()))}
 
     def value(self, token: str) -> tuple[str, str] | None:
@@ -70,6 +82,10 @@ class Words:
         if token.endswith("ish") and any(word[:3] == token[:3] for word in self._values):
             return ("color", OTHER)  # reddish
         return self._values.get(token.removesuffix("'s"))
+
+    def values_of(self, kind: str) -> Iterator[tuple[str, str]]:
+        """The values of an attribute."""
+        return (value for value in self._values.values() if value[0] == kind)
 
     def count(self, token: str) -> str | None:
         """The number that a word or digits name; `OTHER` if it is not an allowed answer."""
@@ -98,7 +114,9 @@ class Words:
             value = self.value(token)
             if value:
                 yield value[1]
-            elif token in ("than", "other", *lexicon.SIDES, *lexicon.COMPARISONS):
+            elif token in lexicon.OF_OTHERS:
+                yield "other"
+            elif token in ("than", *lexicon.SIDES, *lexicon.COMPARISONS):
                 yield lexicon.COMPARISONS.get(token, token)
 
     def phrases(self, tokens: Sequence[str]) -> Iterator[Phrase]:
@@ -122,7 +140,7 @@ class Words:
                 yield Phrase(begin, k, frozenset(values), noun)
             k = max(k, begin + 1)
 
-    def _meant(self, word: str) -> str:
+    def _correction(self, word: str) -> str:
         """The answer that a word misspells ("bleu", "metalic"), or else the word itself."""
         if len(word) < _SHORTEST or word in lexicon.NO_TYPOS:
             return word
@@ -144,7 +162,7 @@ _KINDS = re.compile(
     r"|(?P<material>material|made of)"
 )
 _ASKS_FOR_EXISTENCE = re.compile(
-    r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|an equal|as many|the|at)|\bvisible$"
+    r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|an equal|as many|same|the|at)|\bvisible$"
 )
 
 
@@ -163,11 +181,28 @@ class Question:
     clause_tokens: Sequence[str]
     tokens: Sequence[str]
     """The words of the whole question; `clause_tokens` has those of its last clause."""
+    excluded: frozenset[tuple[str, str]]
+    """Values that what it asks about lacks, as in "how many things are not red?"."""
 
     @property
     def asks_for_existence(self) -> bool:
         """Whether it only asks if an object of some description exists."""
         return self.kind == YES_NO and _ASKS_FOR_EXISTENCE.search(self.clause) is not None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The attributes that it names; a comparison that names none is one of numbers."""
+        return tuple(kind for kind in lexicon.KINDS if kind in self.tokens)
+
+    @property
+    def comparisons(self) -> Mapping[str, str]:
+        """Word of comparison -> what it means: a larger number is more, a larger object a different one."""
+        return lexicon.COMPARISONS if self.kinds else lexicon.COMPARISONS_OF_NUMBERS
+
+    @property
+    def comparison(self) -> str | None:
+        """How it compares its objects: "same", "more" and so on; None if it does not."""
+        return next(filter(None, map(self.comparisons.get, self.clause_tokens)), None)
 
     def restatement_end(self, tokens: Sequence[str], words: Words) -> int | None:
         """Where a statement has finished repeating the question's whole description; None if it does not."""
@@ -201,6 +236,11 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
         *(each for each in named if each.noun == "object"),
     ]
     target = next(iter(named if kind == COUNT else objects), Phrase(0, 0, frozenset(), ""))
+    clause_tokens = words.tokens(clause)
+    predicate, is_negated = _predicate(clause_tokens, words) if kind == COUNT else (frozenset(), False)
+    objects = [each for each in objects if not predicate or each.values != predicate]
+    if not is_negated:
+        target = replace(target, values=target.values | predicate)
     is_other = (
         each.values != target.values and not {value for _, value in each.values} <= {*asked}
         for each in objects
@@ -208,7 +248,18 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
     landmarks = tuple(
         {each.values: each for each, other in zip(objects, is_other, strict=True) if other}.values()
     )
-    return Question(kind, target, landmarks, clause, words.tokens(clause), tokens)
+    excluded = predicate if is_negated else frozenset()
+    return Question(kind, target, landmarks, clause, clause_tokens, tokens, excluded)
+
+
+def _predicate(tokens: Sequence[str], words: Words) -> tuple[frozenset[tuple[str, str]], bool]:
+    """The values that "how many cubes are red?" or "... are not red?" names, and whether they are negated."""
+    phrases = list(words.phrases(tokens))
+    for counted, said in pairwise(phrases):
+        between = tokens[counted.end : said.begin]
+        if counted.noun and "or" not in tokens and between in (["are"], ["are", "not"]):
+            return said.values, "not" in between
+    return frozenset(), False
 
 
 def _asked_shape(tokens: Sequence[str], words: Words) -> Iterator[Phrase]:

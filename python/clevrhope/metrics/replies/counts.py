@@ -1,0 +1,252 @@
+"""The numbers that one statement of a reply gives for what a question counts."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.given import (
+    EXACT,
+    FITS,
+    PART,
+    Given,
+    denied_places,
+    denies,
+    is_landmark,
+    with_denial,
+)
+from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
+
+_CONTEXT = 12
+"""Number of words before and after a number that are searched for its meaning."""
+_NUMBER = lexicon.NUMBER
+_WHOLE = ("which", "them", "these", "those")
+_NAMES = re.compile(
+    rf"\b(?:images?|pictures?|step|figure|option|object|item)(?: {_NUMBER}(?: ,| and| maybe)*)* $"
+    r"|(?<!\btotal )\bof(?: the| these| those| all)* $"  # "3 of the 5"
+    r"|\b\d+ , $"  # "1, 2, 3"
+)
+"""The text before a number that is not a count."""
+_BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
+_RANGE = re.compile(rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+")
+_OBJECT = re.compile(
+    r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
+)
+"""The text before "one" if it stands for an object."""
+_ONLY = re.compile(r"(?<!\bthe )\b(?:just|only|exactly)(?: the)? $")
+_NONE = re.compile(r"\b(?:none|neither|nothing|nobody|not a single|(?:not|\w+n't)(?: a single)? one)$")
+_NO = re.compile(
+    r"\bno$|(?:\bnot|n't)\b.* any$|^any$"
+    r"|(?:\bthere (?:is|are)(?: not|n't)|(?:\bnot|n't) (?:see|find|spot|contain|have|show|include))"
+    r"(?: even)? an?(?: single)?$"
+)
+
+
+def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
+    """The counts that a statement gives; `OTHER` for one that is not an allowed answer or is only a bound."""
+    if "=" in tokens:
+        tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
+    tokens = _explicit(with_denial(tokens), words)
+    exception = _exception(tokens, question, words)
+    if exception is not None:
+        return exception
+    tokens = _own_part(tokens, question, words)
+    given: dict[str, int] = {}
+    denied, named = denied_places(tokens, words), list(words.phrases(tokens))
+    phrases = list(_with_predicates(tokens, named, question))
+    begins = {each.begin: (each, short) for each, short in zip(phrases, named, strict=True)}
+    ends = {each.end: each for each in phrases}
+    parts = _parts(tokens, question, words)
+    is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
+    is_of_all = is_all and "or" in question.tokens
+    is_of_two = "nor" in tokens
+    next_number = len(tokens)
+    for k in reversed(range(len(tokens))):
+        number = words.count(tokens[k])
+        begin = next(
+            (j for j in range(k + 1, next_number) if tokens[j] not in lexicon.BEFORE_COUNTED), len(tokens)
+        )
+        if tokens[k + 1 : k + 3] == ["of", "the"] and _has_predicate(begins.get(k + 3)):
+            begin = k + 3  # "two of the cubes are red"
+        headed = ends.get(k - 1) if tokens[k - 1] in (":", "=", "number") else None  # "red cubes: 3"
+        counted, short = begins.get(begin, (headed, headed))
+        before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])
+        after = " ".join(tokens[k + 1 : k + _CONTEXT])
+        if _is_none(before + tokens[k], after, counted):
+            if is_all if is_of_two else is_of_all or _covers(counted, short, question, is_restated=is_all):
+                given = {"0": FITS} if k < 3 else {**given, "0": FITS}
+        elif number and k not in denied and (k in parts or _is_count(before, tokens[k], after, words)):
+            is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
+            fit = _count_fit(tokens[k:next_number], counted, question, words)
+            if counted and fit < EXACT and _is_alternative(counted, question):
+                number = OTHER
+            if is_second or _RANGE.match(after) or _BOUND.search(before):
+                fit, number = EXACT, OTHER
+            if counted is None or _may_be(counted, fit, k, tokens, question):
+                given[number] = max(given.get(number, PART), fit)
+        next_number = k if number else next_number
+    return given
+
+
+def _explicit(tokens: Sequence[str], words: Words) -> Sequence[str]:
+    """A statement with a number for "both" and "just the", and without what follows "three:"."""
+    if tokens[1:2] == [":"] and words.count(tokens[0]):
+        return tokens[:1]  # "three: one is red and two are blue"
+    phrases = list(words.phrases(tokens))
+    plurals = {each.begin for each in phrases if each.noun and tokens[each.end : each.end + 1] == ["are"]}
+    if [*tokens[:2]] in (["just", "the"], ["only", "the"]):
+        alone = next((each for each in phrases if each.begin == 2), None)
+        if alone and not tokens[alone.end - 1].endswith("s"):
+            return ["one", *tokens[2:]]  # "just the cube"
+    return [
+        "two"
+        if token == "both" and (k + 1 in plurals or tokens[k + 1 : k + 2] in (["of"], ["are"]))
+        else token
+        for k, token in enumerate(tokens)
+    ]
+
+
+def _with_predicates(
+    tokens: Sequence[str], phrases: Sequence[Phrase], question: Question
+) -> Iterator[Phrase]:
+    """Phrases with what is said of them, "three things are red", and the shape left out in "two red ones"."""
+    shapes = {value for each in phrases for value in each.values if value[0] == "shape"}
+    asked = {value for value in question.target.values if value[0] == "shape"}
+    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
+        between = tokens[phrase.end : after.begin] if after else ()
+        is_said = phrase.noun and [*between[:1]] in (["is"], ["are"], ["has"], ["have"])
+        values = phrase.values
+        if after and is_said and [*between[1:]] in ([], ["a"]):
+            values |= after.values
+        if (not phrase.noun or tokens[phrase.end - 1] in ("one", "ones")) and shapes <= asked:
+            values |= asked
+        yield replace(phrase, values=values)
+
+
+def _has_predicate(phrases: tuple[Phrase, Phrase] | None) -> bool:
+    return phrases is not None and phrases[0].values != phrases[1].values
+
+
+def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
+    """Of "5 cubes, 2 of which are red", the part that counts what is asked about: all cubes or red ones."""
+    of_none = () if "nor" in tokens else ("none", "neither")
+    k = next(
+        (
+            k
+            for k in range(1, len(tokens) - 2)
+            if (tokens[k + 1] == "of" and tokens[k + 2] in _WHOLE)
+            or (tokens[k] == "of" and tokens[k + 1] in _WHOLE)
+            or tokens[k] in of_none
+        ),
+        None,
+    )
+    if k is None or tokens[k] in ("all", "each"):
+        return tokens
+    whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
+    if whole is None:
+        return tokens
+    is_whole = question.target.values <= whole.values and (
+        not question.landmarks or question.restatement_end(tokens[:k], words) is not None
+    )
+    return tokens[:k] if is_whole else tokens[k:]
+
+
+def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given | None:
+    """The number in "of the 4 cubes, all but one are red" if those are asked about; None if it has none.
+
+    It cannot be known if the statement does not give the number of all.
+    """
+    k = next((k for k, token in enumerate(tokens) if token in ("allbut", "except")), None)
+    left = words.count(tokens[k + 1]) if k is not None and k + 1 < len(tokens) else None
+    if k is None or left is None:
+        return None
+    phrases = list(words.phrases(tokens))
+    said = {value for each in phrases if (each.begin > k) == (tokens[k] == "allbut") for value in each.values}
+    named = {value for each in phrases for value in each.values}
+    target = question.target.values
+    is_opposite = any(kind == other and value != one for kind, value in said for other, one in target)
+    is_asked = (target <= named and not target.isdisjoint(said)) or not question.excluded.isdisjoint(said)
+    is_asked = is_asked and not is_opposite
+    if not is_asked:
+        return {} if tokens[k] == "allbut" else None
+    whole = [number for number in map(words.count, [*tokens[:k], *tokens[k + 2 :]]) if number]
+    if len(whole) != 1 or not (whole[0] + left).isdecimal():
+        return {}
+    return {str(int(whole[0]) - int(left)): EXACT}
+
+
+def _parts(tokens: Sequence[str], question: Question, words: Words) -> set[int]:
+    """The places where "one" counts, as in "one of them is red" if red things are asked about."""
+    ones = [
+        k
+        for k, token in enumerate(tokens)
+        if token == "one" and (tokens[k + 1 : k + 2] == ["of"] or (k and tokens[k - 1] in _WHOLE))
+    ]
+    begin = next(iter(ones), len(tokens))
+    verb = next((k for k in range(begin, len(tokens)) if tokens[k] in ("is", "are")), len(tokens))
+    said = {value for each in words.phrases(tokens) if each.begin > verb for value in each.values}
+    if said.isdisjoint(question.target.values):
+        return set()
+    return {k for k in ones if k == 0 or tokens[k - 1] not in ("every", "each")}
+
+
+def _may_be(counted: Phrase, fit: int, k: int, tokens: Sequence[str], question: Question) -> bool:
+    """Whether a number may count what is asked about: red cubes in "2 cubes", but not in "I see 2 cubes"."""
+    is_whole = (k == 0 and counted.end == len(tokens)) or "such" in tokens[k : k + 2]
+    is_less = fit == PART and not question.target.values <= counted.values and not is_whole
+    is_excluded = not counted.values.isdisjoint(question.excluded) and not any(
+        map(denies, tokens[max(0, k - _CONTEXT) : k + _CONTEXT])
+    )
+    return not is_less and not is_excluded and not counted.contradicts(question.target, None)
+
+
+def _is_alternative(counted: Phrase, question: Question) -> bool:
+    """Whether a phrase names one kind of several that are counted: cubes in "cubes or red spheres"."""
+    return "or" in question.clause_tokens and any(
+        each.values and each.values <= counted.values for each in question.landmarks
+    )
+
+
+def _covers(counted: Phrase | None, short: Phrase | None, question: Question, *, is_restated: bool) -> bool:
+    """Whether a phrase that is denied covers all that is counted: if there are no cubes, no cube is red.
+
+    `short` is the phrase without what is said of it.
+    """
+    if counted is None or short is None:
+        return True
+    target = question.target
+    is_of_kind = counted.values <= target.values or bool(question.kinds)
+    return short.values <= target.values and (
+        is_of_kind or (is_restated and not counted.contradicts(target, None))
+    )
+
+
+def _is_none(text: str, after: str, counted: Phrase | None) -> bool:
+    """Whether a word says that no such object exists: "none", "no cubes", "not ... any cubes"."""
+    is_of_something = counted is not None or after.startswith(lexicon.BEFORE_COUNTED) or not after
+    if re.search(r"(?:n't|is not|are not) one$", text) and not is_of_something:
+        return False  # "it isn't one of them"
+    return _NONE.search(text) is not None or (is_of_something and _NO.search(text) is not None)
+
+
+def _is_count(before: str, token: str, after: str, words: Words) -> bool:
+    """Whether a number counts objects: it is not a name, and not the "one" in "the red one"."""
+    if _NAMES.search(before) or re.match(r", \d", after):
+        return False
+    is_value = words.value(before.split()[-1]) is not None if before.strip() else False
+    is_object = is_value or _OBJECT.search(before) or after.startswith(("of ", "by "))
+    return token != "one" or not is_object or _ONLY.search(before) is not None
+
+
+def _count_fit(tokens: Sequence[str], counted: Phrase | None, question: Question, words: Words) -> int:
+    """How closely the objects that a number counts fit those that the question counts."""
+    related = [each.values for each in words.phrases(tokens) if is_landmark(each, tokens)]
+    is_related = any(each.values in related for each in question.landmarks)
+    is_other = not {"other", "else"}.isdisjoint(question.tokens)
+    if is_related or question.restatement_end(tokens, words) is not None:
+        return PART if is_related and len(question.landmarks) > 1 else EXACT
+    if counted is None or tokens[1:2] in (["is"], ["are"]) or (is_other and "other" in tokens[:2]):
+        return FITS
+    if counted.values != question.target.values:
+        return PART
+    return FITS if question.landmarks or is_other else EXACT
