@@ -59,6 +59,7 @@ def run_command(
         return code if isinstance(code, int) else 0
     except BaseException as error:
         if stop.is_set or isinstance(error, KeyboardInterrupt | click.Abort):
+            stop.is_told = True
             resumable = bool(arguments) and arguments[0] in RESUMABLE
             return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
         return _failed(error)

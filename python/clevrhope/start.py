@@ -20,11 +20,14 @@ class Stop:
 
     def __init__(self) -> None:
         self.is_set = False
+        self.is_told = False
+        """Whether the command has said that it was stopped; from then on signals are ignored."""
 
     def __call__(self, *_: object) -> None:
         """Handles the signal; raises KeyboardInterrupt."""
-        self.is_set = True
-        raise KeyboardInterrupt
+        if not self.is_told:
+            self.is_set = True
+            raise KeyboardInterrupt
 
 
 def main() -> None:
@@ -41,7 +44,9 @@ def main() -> None:
         if not stop.is_set:
             raise
         code = 130
-        sys.stderr.write("clevrhope: stopped\n")
+        if not stop.is_told:
+            stop.is_told = True
+            sys.stderr.write("clevrhope: stopped\n")
     sys.exit(code)
 
 
