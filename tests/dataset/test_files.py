@@ -20,6 +20,8 @@ from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
 from wording import refused
 
+RENDERING = {"renderer": "blender", "samples": 16}
+
 
 def manifest(**changes: object) -> Manifest:
     settings: dict[str, object] = {
@@ -144,13 +146,13 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     files = {"b.h5": FileRecord(2, "22" * 32), "a/b-c.png": FileRecord(1, "11" * 32)}
-    written = manifest(files=files, rendering={"samples": 16})
+    written = manifest(files=files, rendering=RENDERING)
     write_manifest(path, written)
     assert read_manifest(path) == written
     assert json.loads(path.read_text())["files"]["b.h5"] == {"bytes": 2, "sha256": "22" * 32}
     assert len([line for line in path.read_text().splitlines() if '"sha256"' in line]) == 2
     write_manifest(
-        tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering={"samples": 16})
+        tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering=RENDERING)
     )
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
@@ -193,7 +195,7 @@ def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -
 
 
 def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
-    check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering={"samples": 16}), tmp_path)
+    check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering=RENDERING), tmp_path)
     constraints = {**manifest().world["constraints"], "max_objects": 8}
     for wanted in (
         manifest(seed=4),
@@ -203,7 +205,9 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
         with refused(DatasetError):
             check_binding(manifest(), wanted, tmp_path)
     with refused(DatasetError):
-        check_binding(manifest(rendering={"samples": 16}), manifest(rendering={"samples": 512}), tmp_path)
+        check_binding(
+            manifest(rendering=RENDERING), manifest(rendering={**RENDERING, "samples": 512}), tmp_path
+        )
 
 
 def test_folders_made_for_a_lock_go_where_nothing_came_of_it(tmp_path: Path) -> None:

@@ -350,15 +350,12 @@ def check_numbers(
         )
 
 
-def _check_lists(path: Path, kind: QuestionKind, attributes: dict[str, Any]) -> None:
-    """Checks that lists are there and as long as they should be; fills in those that a file may lack."""
+def _check_lists(path: Path, kind: QuestionKind, attributes: Mapping[str, Any]) -> None:
+    """Checks that lists are there and as long as they should be."""
     for name, other in kind.lists.items():
         if name not in attributes:
-            if name not in kind.optional:
-                raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
-            entry = kind.optional[name]
-            attributes[name] = () if entry is None else (entry,) * len(attributes[other])
-        elif other and len(attributes[name]) != len(attributes[other]):
+            raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
+        if other and len(attributes[name]) != len(attributes[other]):
             raise DatasetError(
                 f"{path}: its attribute {name} has {len(attributes[name])} numbers; expected "
                 f"{len(attributes[other])}, one for each of {other}; {_REMEDY}"
