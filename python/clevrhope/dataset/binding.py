@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.manifest import Manifest, edition_in_words
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images.renderers import other_revision, rendering_in_words, rendering_of_folder
 
@@ -37,8 +37,10 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
             raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
 
     if existing.edition != wanted.edition:
-        held, asked = map(edition_in_words, (existing.edition, wanted.edition))
-        raise BindingError(f"{root}: holds {held}, but {asked} was asked for; choose another --out")
+        raise BindingError(
+            f"{root}: holds {existing.edition_in_words}, but {wanted.edition_in_words} was asked for; "
+            "choose another --out"
+        )
     for key, name in _BOUND.items():
         check_equal(name, getattr(existing, key), getattr(wanted, key))
     if existing.rendering is None or wanted.rendering is None:

@@ -324,16 +324,6 @@ def open_split(
     return read_table(path, kind, limit=limit, max_rows=max_rows, vocab=vocab).check()
 
 
-def read_scenes_in_use(path: Path, kind: QuestionKind = SINGLE) -> tuple[str, Ints]:
-    """The pool of a split, and the sorted indices of the scenes that it asks about, each once.
-
-    Raises:
-        DatasetError: as for `read_table`, or an index is out of range.
-    """
-    table = read_table(path, kind)
-    return table.pool, table.scenes
-
-
 def check_numbers(
     path: Path, name: str, numbers: Numbers, limit: int, *, least: int = 0, first: int = 0
 ) -> None:
