@@ -20,6 +20,7 @@ from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
 from wording import refused
 
+CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
 RENDERING = {"renderer": "blender", "samples": 16}
 
 
@@ -29,13 +30,7 @@ def manifest(**changes: object) -> Manifest:
         "seed": 3,
         "world": {
             "fingerprint": "aa",
-            "constraints": {
-                "min_objects": 3,
-                "max_objects": 10,
-                "width": 480,
-                "height": 320,
-                "min_pixels": 100,
-            },
+            "constraints": CONSTRAINTS,
             "attributes": {"size": ["large"]},
         },
         "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
@@ -95,16 +90,12 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_without_permission_gets_a_sentence() -> None:
-    """Nobody makes folders in /sys, root included."""
-    with refused(DatasetError):
-        write_whole(Path("/sys/clevrhope/file"), b"")
-
-
-def test_a_file_where_a_folder_should_be_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
+    """Nobody makes folders in /sys, root included, and none where a file is."""
     (tmp_path / "out").write_bytes(b"")
-    with refused(DatasetError):
-        write_whole(tmp_path / "out" / "b", b"")
+    for path in (Path("/sys/clevrhope/file"), tmp_path / "out" / "b"):
+        with refused(DatasetError):
+            write_whole(path, b"")
 
 
 def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
@@ -196,7 +187,7 @@ def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -
 
 def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
     check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering=RENDERING), tmp_path)
-    constraints = {**manifest().world["constraints"], "max_objects": 8}
+    constraints = {**CONSTRAINTS, "max_objects": 8}
     for wanted in (
         manifest(seed=4),
         manifest(world={**manifest().world, "fingerprint": "cc", "constraints": constraints}),
