@@ -180,15 +180,15 @@ def _read_questions(
         vocab = vocabularies.get(layout.vocab_of(split), "")
         return _read_split(layout.questions_h5(hop, split), split, vocab)
 
-    found = {}
+    splits = {}
     with progress.stage("Comparing questions", total=sum(entries.values()), unit="questions") as advance:
-        for place, each in map_in_threads(partial(_attempted, read), entries):
-            if isinstance(each, DatasetError):
-                faults.append(str(each))
+        for place, result in map_in_threads(partial(_attempted, read), entries):
+            if isinstance(result, DatasetError):
+                faults.append(str(result))
             else:
-                found[place] = each
+                splits[place] = result
             advance(entries[place])
-    return found
+    return splits
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def _read_scenes(
     layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
 ) -> dict[int, bytes]:
     """The digests of the scenes of a pool that can be read, by index."""
-    found: dict[int, bytes] = {}
+    digests: dict[int, bytes] = {}
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         path = layout.scene_shard(pool, shard)
         wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
@@ -256,15 +256,15 @@ def _read_scenes(
             for line, row in read_numbered_rows(path):
                 index = scene_index(row, path, line)
                 if index in wanted:
-                    if index in found:
+                    if index in digests:
                         raise DatasetError(f"{path}:{line}: scene {index} is there twice")
-                    found[index] = scene_digest(row, path, line)
+                    digests[index] = scene_digest(row, path, line)
                     advance(1)
-            if missing := wanted - found.keys():
+            if missing := wanted - digests.keys():
                 raise DatasetError(
                     f"{path}: {len(missing):,} of {len(wanted):,} scenes are missing, first {min(missing)}"
                 )
-    return found
+    return digests
 
 
 def scene_digest(row: bytes, path: Path, line: int) -> bytes:
@@ -295,7 +295,7 @@ def _read_images(
     with _reported(faults):
         in_h5 = np.intersect1d(indices, images_in(h5))
     packed = H5Images(layout, pool)
-    found: dict[int, bytes] = {}
+    digests: dict[int, bytes] = {}
     from_png = partial(_attempted, lambda index: image_digest(png.pixels(index)))
     from_h5 = partial(_attempted, lambda index: image_digest(packed.pixels(index)))
     for index, digest in chain(
@@ -303,10 +303,10 @@ def _read_images(
     ):
         if isinstance(digest, DatasetError):
             faults.append(str(digest))
-        elif index not in found:
-            found[index] = digest
+        elif index not in digests:
+            digests[index] = digest
             advance(1)
-        elif found[index] != digest:
+        elif digests[index] != digest:
             faults.append(f"{h5}: image {index} has other pixels than {image_filename(pool, index)}")
     missing = np.setdiff1d(indices, np.union1d(in_png, in_h5))
     if len(missing):
@@ -314,7 +314,7 @@ def _read_images(
             f"{folder}: {len(missing):,} of {len(indices):,} images are missing, first "
             f"{image_filename(pool, int(missing[0]))}; run the dataset's build again to render them"
         )
-    return found
+    return digests
 
 
 def image_digest(pixels: ImageArray) -> bytes:
