@@ -131,6 +131,7 @@ class QuestionKind:
         breakdowns: by what scores are broken down; where the value is None, a question is in no group.
         names: attributes with names, besides those of every file.
         lists: attributes with lists, and for each the one that it is as long as; "" for none.
+        optional: those of `lists` that a file may lack, and what each entry is then.
         table: the name of its tables in an export, made from the file's attributes.
         prefix: how the names of its splits begin; "" if the name does not tell the kind.
         splits: the names of its splits, in order; none if these are splits of another kind.
@@ -148,6 +149,7 @@ class QuestionKind:
     breakdowns: tuple[Field, ...] = ()
     names: tuple[str, ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
     table: str = "{hop}"
     prefix: str = ""
     splits: tuple[str, ...] = ()
@@ -434,6 +436,7 @@ PAIRS = QuestionKind(
     row_fields=_named(_PAIR_FIELDS, "suite pair_index role test tier cell original_index relation value"),
     names=("suite",),
     lists={"tests": "", "types": "tests", "controls": "tests"},
+    optional={"controls": ""},
     table="{hop}.{suite}",
     listed="suites",
 )

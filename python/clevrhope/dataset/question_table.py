@@ -340,12 +340,14 @@ def check_numbers(
         )
 
 
-def _check_lists(path: Path, kind: QuestionKind, attributes: Mapping[str, Any]) -> None:
-    """Checks that lists are there and as long as they should be."""
+def _check_lists(path: Path, kind: QuestionKind, attributes: dict[str, Any]) -> None:
+    """Checks that lists are there and as long as they should be; fills in those that a file may lack."""
     for name, other in kind.lists.items():
         if name not in attributes:
-            raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
-        if other and len(attributes[name]) != len(attributes[other]):
+            if name not in kind.optional:
+                raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
+            attributes[name] = (kind.optional[name],) * len(attributes[other])
+        elif other and len(attributes[name]) != len(attributes[other]):
             raise DatasetError(
                 f"{path}: its attribute {name} has {len(attributes[name])} numbers; expected "
                 f"{len(attributes[other])}, one for each of {other}; {_REMEDY}"
