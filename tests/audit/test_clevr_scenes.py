@@ -18,7 +18,6 @@ from spoiling import Plant, Spoilt, check_faults
 from clevrhope.__main__ import run_command
 from clevrhope.audit import CheckResult, audit
 from clevrhope.config.presets import PRESETS
-from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Request, build
 from wording import refused
@@ -41,7 +40,11 @@ def mixed(clevr: MadeClevr, tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = replace(config, sizes=sizes, clevr=clevr.root, clevr_share=0.5)
     request = Request(out=out, hops=("rubber_cylinder",), config=config, seed=1)
     build(replace(request, render=False))
-    clevr.paint(row["source"] for row in read_rows(out / "scenes/train/0000.json") if "source" in row)
+    clevr.paint(
+        row["source"]
+        for row in json.loads((out / "scenes/train/0000.json").read_bytes())["scenes"]
+        if "source" in row
+    )
     build(request, make_renderer=lambda settings, workers: PaintedRenderer())
     return out
 
@@ -56,7 +59,7 @@ def checks(root: Path, against: Path | None = None) -> dict[str, CheckResult]:
 
 
 def test_a_dataset_with_scenes_of_clevr_passes(mixed: Path, clevr: MadeClevr) -> None:
-    n = sum("source" in row for row in read_rows(mixed / "scenes/train/0000.json"))
+    n = sum("source" in row for row in json.loads((mixed / "scenes/train/0000.json").read_bytes())["scenes"])
     assert n > 2
     found = checks(mixed)
     assert [each.name for each in found.values() if each.result == "failed"] == []
@@ -187,7 +190,7 @@ def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, cl
     config = replace(PRESETS["demo"], clevr=smuggled.root, clevr_share=1.0)
     out = tmp_path / "out"
     build(Request(out=out, hops=("none",), config=config, seed=1, render=False))
-    rows = list(read_rows(out / "scenes/train/0000.json"))
+    rows = json.loads((out / "scenes/train/0000.json").read_bytes())["scenes"]
     taken = [row["image_index"] for row in rows if int(row.get("source", "_009999.png")[-10:-4]) < 30]
     assert taken
     found = checks(out, clevr.root)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from building import Cli
 
-from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.question_table import read_table
 from clevrhope.pipeline.images import PoolWork
 from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 from wording import check_words
@@ -149,10 +149,9 @@ def test_a_plan_counts_the_images_that_pairs_share(tmp_path: Path, cli: Cli) -> 
     cli("build", *both, "--seed", 3)
     used = {
         hop: {
-            (pool, int(index))
-            for path in (tmp_path / "a" / "hops" / hop).glob("*.h5")
-            for pool, indices in [read_scenes_in_use(path)]
-            for index in indices
+            (table.pool, int(index))
+            for table in map(read_table, (tmp_path / "a" / "hops" / hop).glob("*.h5"))
+            for index in table.scenes
         }
         for hop in ("cyan_cylinder", "large_rubber")
     }

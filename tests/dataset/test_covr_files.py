@@ -20,7 +20,7 @@ from clevrhope.programs import SceneSet, answer_text, execute
 from wording import refused
 
 HOP = "rubber_cylinder"
-ATTRIBUTES = ("templates", "property_names", "term_names")
+ATTRIBUTES = ("templates", "property_names", "term_names", "skipped")
 
 
 @pytest.fixture(scope="module")

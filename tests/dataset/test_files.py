@@ -20,6 +20,9 @@ from clevrhope.runtime.atomic import FileRecord, record, whole_file, write_whole
 from clevrhope.runtime.lock import LOCK_FILE, FolderInUseError, locked
 from wording import refused
 
+CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
+RENDERING = {"renderer": "blender", "samples": 16}
+
 
 def manifest(**changes: object) -> Manifest:
     settings: dict[str, object] = {
@@ -27,13 +30,7 @@ def manifest(**changes: object) -> Manifest:
         "seed": 3,
         "world": {
             "fingerprint": "aa",
-            "constraints": {
-                "min_objects": 3,
-                "max_objects": 10,
-                "width": 480,
-                "height": 320,
-                "min_pixels": 100,
-            },
+            "constraints": CONSTRAINTS,
             "attributes": {"size": ["large"]},
         },
         "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
@@ -93,16 +90,12 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_without_permission_gets_a_sentence() -> None:
-    """Nobody makes folders in /sys, root included."""
-    with refused(DatasetError):
-        write_whole(Path("/sys/clevrhope/file"), b"")
-
-
-def test_a_file_where_a_folder_should_be_gets_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_gets_a_sentence(tmp_path: Path) -> None:
+    """Nobody makes folders in /sys, root included, and none where a file is."""
     (tmp_path / "out").write_bytes(b"")
-    with refused(DatasetError):
-        write_whole(tmp_path / "out" / "b", b"")
+    for path in (Path("/sys/clevrhope/file"), tmp_path / "out" / "b"):
+        with refused(DatasetError):
+            write_whole(path, b"")
 
 
 def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
@@ -144,13 +137,13 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
     files = {"b.h5": FileRecord(2, "22" * 32), "a/b-c.png": FileRecord(1, "11" * 32)}
-    written = manifest(files=files, rendering={"samples": 16})
+    written = manifest(files=files, rendering=RENDERING)
     write_manifest(path, written)
     assert read_manifest(path) == written
     assert json.loads(path.read_text())["files"]["b.h5"] == {"bytes": 2, "sha256": "22" * 32}
     assert len([line for line in path.read_text().splitlines() if '"sha256"' in line]) == 2
     write_manifest(
-        tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering={"samples": 16})
+        tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering=RENDERING)
     )
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
@@ -193,8 +186,8 @@ def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str) -
 
 
 def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
-    check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering={"samples": 16}), tmp_path)
-    constraints = {**manifest().world["constraints"], "max_objects": 8}
+    check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering=RENDERING), tmp_path)
+    constraints = {**CONSTRAINTS, "max_objects": 8}
     for wanted in (
         manifest(seed=4),
         manifest(world={**manifest().world, "fingerprint": "cc", "constraints": constraints}),
@@ -203,7 +196,9 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
         with refused(DatasetError):
             check_binding(manifest(), wanted, tmp_path)
     with refused(DatasetError):
-        check_binding(manifest(rendering={"samples": 16}), manifest(rendering={"samples": 512}), tmp_path)
+        check_binding(
+            manifest(rendering=RENDERING), manifest(rendering={**RENDERING, "samples": 512}), tmp_path
+        )
 
 
 def test_folders_made_for_a_lock_go_where_nothing_came_of_it(tmp_path: Path) -> None:

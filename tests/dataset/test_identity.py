@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clevrhope.dataset.identity import identity
+from clevrhope.dataset.folder import identity
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab, make_vocab
 

@@ -6,8 +6,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import numpy as np
 import pytest
+from test_images_h5 import image
 
 from clevrhope.dataset.image_store import BEGIN, ImageStore, check_store, remove_store, stored_images
 from clevrhope.dataset.images_h5 import PackedImage
@@ -15,10 +15,6 @@ from clevrhope.errors import DatasetError
 from wording import refused
 
 INDICES = [7, 3, 40_000, 12]
-
-
-def image(index: int) -> np.ndarray:
-    return np.random.default_rng(index).integers(0, 256, (32, 48, 3), dtype=np.uint8)
 
 
 def add(path: Path, *indices: int) -> None:

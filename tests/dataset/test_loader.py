@@ -1,6 +1,5 @@
 """`load`: the items are the files' questions and the renderer's pixels, in any process."""
 
-import json
 import pickle
 import shutil
 import subprocess
@@ -14,14 +13,12 @@ import numpy as np
 import pytest
 from building import build_demo
 from fake_renderer import pixels_of
+from truth import HOP, SPLITS, Truth
 
 from clevrhope import ConfigError, DatasetError, execute, load
 from clevrhope.dataset.card import Card
 from clevrhope.programs import answer_text
 from wording import refused
-
-HOP = "rubber_cylinder"
-SPLITS = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 
 def made(out: Path, **changes: Any) -> Path:
@@ -39,19 +36,10 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("bare") / "data", render=False)
 
 
-def questions(folder: Path, split: str) -> list[dict[str, Any]]:
-    return list(json.loads((folder / "hops" / HOP / f"{split}_questions.json").read_text())["questions"])
-
-
-def scenes(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
-    rows = json.loads((folder / "scenes" / pool / "0000.json").read_text())["scenes"]
-    return {row["image_index"]: row for row in rows}
-
-
 @pytest.mark.parametrize("split", SPLITS)
 def test_items_are_the_questions_of_the_file_with_their_images(folder: Path, split: str) -> None:
-    data = load(folder, HOP, split, text=True)
-    wanted, images = questions(folder, split), scenes(folder, data.pool)
+    data, truth = load(folder, HOP, split, text=True), Truth(folder)
+    wanted, scenes = truth.questions(split), truth.scenes(data.pool)
     assert len(data) == len(wanted)
     assert (data.hop, data.split) == (HOP, split)
     functions = data.vocab.programs()
@@ -66,7 +54,7 @@ def test_items_are_the_questions_of_the_file_with_their_images(folder: Path, spl
         assert item["program_text"].split() == spoken
         assert item["image"].dtype == np.uint8
         assert item["image"].flags.writeable
-        np.testing.assert_array_equal(item["image"], pixels_of(images[question["image_index"]]))
+        np.testing.assert_array_equal(item["image"], pixels_of(scenes[question["image_index"]]))
 
 
 def test_it_is_a_sequence(folder: Path) -> None:

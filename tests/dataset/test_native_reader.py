@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import slow_executor
+from program_strategies import VALUES
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
@@ -13,12 +14,6 @@ from clevrhope.dataset.split_files import Vocab
 from clevrhope.programs import answer_text
 
 SPECIAL = ("<NULL>", "<START>", "<END>", "<UNK>")
-REAL_VALUES = {
-    "size": "small large",
-    "color": "gray red blue green brown purple cyan yellow",
-    "material": "rubber metal",
-    "shape": "cube sphere cylinder",
-}
 
 
 def test_the_audit_answers_as_a_slow_execution_does(test_data: Path) -> None:
@@ -31,7 +26,7 @@ def test_the_audit_answers_as_a_slow_execution_does(test_data: Path) -> None:
         for split in ("train", "val")
         for row in json.loads((folder / f"CLEVR_{split}_questions.json").read_text())["questions"]
     ]
-    values = [(kind, value) for kind, names in REAL_VALUES.items() for value in names.split()]
+    values = [(kind, value) for kind, of_kind in VALUES.items() for value in of_kind]
     answers = [*SPECIAL, "no", "yes", *map(str, range(11)), *(value for _, value in values)]
     tokens = [slow_executor.prefix_tokens(program) for program in programs]
     of_programs = sorted({token for each in tokens for token in each})

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from building import build_demo
 from fake_renderer import pixels_of
+from truth import HOP, Truth
 
 from clevrhope import ConfigError, load
 from clevrhope.dataset.layout import Layout
 from clevrhope.pipeline.suites import make_suite
 from wording import refused
 
-HOP, SPLIT = "rubber_cylinder", "complex_iid"
+SPLIT = "complex_iid"
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +36,7 @@ def rows_of(folder: Path) -> list[dict[str, Any]]:
 def test_items_are_the_pairs_of_the_file_with_their_images(folder: Path) -> None:
     data = load(folder, "cylinder_rubber", suite="rad", split=SPLIT, text=True)
     wanted = rows_of(folder)
-    scenes = json.loads((folder / "scenes" / data.pool / "0000.json").read_text())["scenes"]
-    images = {row["image_index"]: row for row in scenes}
+    scenes = Truth(folder).scenes(data.pool)
     assert 2 * len(data) == len(wanted) > 20
     content = Layout(folder).suite_h5(HOP, "rad", SPLIT).read_bytes()
     assert data.sha256 == hashlib.sha256(content).hexdigest()
@@ -51,7 +51,7 @@ def test_items_are_the_pairs_of_the_file_with_their_images(folder: Path) -> None
             assert side["original_index"] == (-1 if row["original_index"] is None else row["original_index"])
             assert side["question_text"] == row["question"]
             assert side["answer_text"] == answers[side["answer"]] == row["answer"]
-            np.testing.assert_array_equal(side["image"], pixels_of(images[row["image_index"]]))
+            np.testing.assert_array_equal(side["image"], pixels_of(scenes[row["image_index"]]))
             for name in ("relation", "test", "tier", "cell"):
                 assert item[name] == row[name]
             assert (answers[item["value"]] if item["value"] >= 0 else None) == row["value"]

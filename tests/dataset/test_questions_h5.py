@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from clevrhope.dataset.question_kinds import SINGLE
-from clevrhope.dataset.question_table import QuestionTable, read_scenes_in_use, read_table
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.errors import DatasetError
 from wording import refused
@@ -66,9 +66,9 @@ def test_bytes_do_not_depend_on_batches(tmp_path: Path, cuts: list[int]) -> None
 def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
     rows = some_questions(50)
     write(tmp_path / "a.h5", rows)
-    pool, scenes = read_scenes_in_use(tmp_path / "a.h5")
-    assert pool == "train"
-    np.testing.assert_array_equal(scenes, np.unique(rows.image_idxs))
+    table = read_table(tmp_path / "a.h5")
+    assert table.pool == "train"
+    np.testing.assert_array_equal(table.scenes, np.unique(rows.image_idxs))
 
 
 def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
     with refused(DatasetError):
         read_table(tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w"), refused(DatasetError):
-        read_scenes_in_use(tmp_path / "b.h5")
+        read_table(tmp_path / "b.h5")
 
 
 @pytest.mark.parametrize("name", ["question_lengths", "program_lengths"])

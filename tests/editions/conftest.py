@@ -4,11 +4,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from building import cli
 from freeze_edition import freeze
 from tiny_edition import NAME, write_definition
 
 from clevrhope.__main__ import run_command
 from clevrhope.editions import definition, read_edition
+
+__all__ = ["cli"]
 
 
 @pytest.fixture(scope="session")

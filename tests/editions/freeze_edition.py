@@ -7,12 +7,14 @@ that are compared. An edition is not frozen again once a release has it: other c
 """
 
 import argparse
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+import numpy as np
 from rich.console import Console
 
 from clevrhope.dataset.clevr_json import scenes_of
@@ -20,15 +22,17 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.editions.content import PARTS, read_content, whole_digest
+from clevrhope.editions import definition
+from clevrhope.editions.content import PARTS, image_digest, joined_digest, read_content, whole_digest
 from clevrhope.editions.definition import Edition, edition_names, read_edition
-from clevrhope.editions.frozen import write_frozen
+from clevrhope.editions.frozen import SHORT, engine_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.renderers import open_renderer, rendering_as_json
 from clevrhope.look.definition import read_look
 from clevrhope.pipeline import Request, build
 from clevrhope.runtime.display import TerminalProgress
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.version import software_version
 
 
 def freeze(edition: Edition, work: Path, progress: Progress | None = None) -> Path:
@@ -39,17 +43,33 @@ def freeze(edition: Edition, work: Path, progress: Progress | None = None) -> Pa
     build(request, progress=progress)
     layout = Layout(work)
     manifest = existing_manifest(layout.manifest)
-    with open_renderer(config.rendering, look=read_look()) as renderer:
-        content = read_content(
-            layout,
-            manifest,
-            progress,
-            every_image=edition.every_image,
-            render=lambda pool, indices: rendered(renderer, layout, pool, indices),
-        )
+    content = read_content(layout, manifest, progress, every_image=edition.every_image)
     assert not content.faults, content.faults
-    assert whole_digest(content.splits, PARTS)
-    return write_frozen(edition, manifest, rendering_as_json(config.rendering), content)
+    checked: dict[str, set[int]] = {}
+    for pool, indices in content.checked.values():
+        checked.setdefault(pool, set()).update(indices.tolist())
+    images = {}
+    with open_renderer(config.rendering, look=read_look()) as renderer:
+        for pool, numbers in sorted(checked.items()):
+            of_pool = rendered(renderer, layout, pool, np.asarray(sorted(numbers), np.int32))
+            images[pool] = {index: image_digest(pixels) for index, pixels in of_pool}
+    splits: dict[str, dict[str, dict[str, str]]] = {}
+    for (hop, split), (pool, indices) in content.checked.items():
+        of_images = joined_digest(indices, images[pool])
+        splits.setdefault(hop, {})[split] = {**content.splits[hop][split], "images": of_images}
+    assert whole_digest(splits, PARTS)
+    frozen = {
+        "clevrhope": software_version(),
+        "engine": engine_of(manifest, rendering_as_json(config.rendering)),
+        "splits": splits,
+        "images": {
+            pool: " ".join(f"{index}:{digest.hex()[:SHORT]}" for index, digest in sorted(of_pool.items()))
+            for pool, of_pool in images.items()
+        },
+    }
+    path = definition.FOLDER / f"{edition.name}.json"
+    path.write_text(json.dumps(frozen, indent=1) + "\n", "utf-8")
+    return path
 
 
 def rendered(

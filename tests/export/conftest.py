@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from building import build_demo
+from building import build_demo, cli
 from truth import HOP, Truth
+
+__all__ = ["cli"]
 
 
 def made(out: Path, **changes: Any) -> Path:

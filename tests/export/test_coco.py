@@ -4,22 +4,21 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import h5py
 import numpy as np
 import pytest
-from building import request
+from building import Cli, request
 from pycocotools.coco import COCO
+from truth import HOP, Truth
 
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
-from wording import refused
+from wording import check_words, refused
 
-HOP, SPLITS = "rubber_cylinder", ("train", "minimal_ood")
+SPLITS = ("train", "minimal_ood")
 SIZES = {"train": 36, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1}
 
 
@@ -39,11 +38,6 @@ def exported(annotated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def scenes_of(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
-    rows = [json.loads(path.read_bytes())["scenes"] for path in sorted((folder / "scenes" / pool).glob("*"))]
-    return {scene["image_index"]: scene for part in rows for scene in part}
-
-
 @pytest.mark.filterwarnings("ignore:__array__ implementation doesn't accept a copy")  # pycocotools, numpy 2
 @pytest.mark.parametrize(("split", "pool"), [("train", "train"), ("minimal_ood", "minimal_material_shape")])
 def test_pycocotools_reads_the_very_masks(split: str, pool: str, annotated: Path, exported: Path) -> None:
@@ -51,7 +45,7 @@ def test_pycocotools_reads_the_very_masks(split: str, pool: str, annotated: Path
     with h5py.File(annotated / "hops" / HOP / f"{split}.h5") as file:
         used = np.unique(file["image_idxs"][:]).tolist()
     assert sorted(coco.getImgIds()) == used
-    scenes = scenes_of(annotated, pool)
+    scenes = Truth(annotated).scenes(pool)
     n_hidden = 0
     with h5py.File(annotated / "passes" / f"{pool}.h5") as file:
         for image in coco.loadImgs(used):
@@ -90,13 +84,11 @@ def test_annotations_are_numbered_from_one(exported: Path) -> None:
     assert raw["licenses"][0]["name"] == "CC BY 4.0"
 
 
-def test_a_folder_without_masks_is_refused(
-    copy: Path, annotated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_folder_without_masks_is_refused(copy: Path, annotated: Path, tmp_path: Path, cli: Cli) -> None:
     shutil.rmtree(copy / "passes")
     with refused(ConfigError):
         export(copy, tmp_path / "out", format="coco", splits=("train",), hops=(HOP,))
-    wanted = ["export", str(annotated), "--format", "coco", "--out", str(tmp_path / "out"), "--no-images"]
-    assert run_command(wanted) != 0
-    assert "leave out --no-images" in capsys.readouterr().err
+    check_words(
+        cli("export", annotated, "--format", "coco", "--out", tmp_path / "out", "--no-images", code=2).err
+    )
     assert not (tmp_path / "out").exists()

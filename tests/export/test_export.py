@@ -11,7 +11,7 @@ from typing import Any
 
 import h5py
 import pytest
-from building import stamps, tree
+from building import Cli, stamps, tree
 from truth import HOP, Truth, items_of_sets
 
 from clevrhope.__main__ import run_command
@@ -20,9 +20,8 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 from clevrhope.runtime.lock import locked
 from clevrhope.splits.covr.kinds import COVR_SPLITS
-from wording import refused
+from wording import check_words, refused
 
-Capture = pytest.CaptureFixture[str]
 Patch = pytest.MonkeyPatch
 
 #: Those of questions about one image.
@@ -49,13 +48,10 @@ def test_png_and_hdf5_images_give_the_same_bytes(
 
 
 @all_formats
-def test_a_prefix_of_train_is_its_first_questions(
-    png_dataset: Path, tmp_path: Path, name: str, capsys: Capture
-) -> None:
+def test_a_prefix_of_train_is_its_first_questions(png_dataset: Path, tmp_path: Path, name: str) -> None:
     """100 questions end in the middle of the twelfth image."""
-    made = export(
-        png_dataset, tmp_path / "out", format=name, hops=[HOP], splits=["train"], train_questions=100
-    )
+    chosen: dict[str, Any] = {"hops": [HOP], "splits": ["train"], "train_questions": 100}
+    made = export(png_dataset, tmp_path / "out", format=name, **chosen)
     assert (made.n_questions, made.n_images, made.n_copies) == (100, 12, 12)
 
 
@@ -77,17 +73,14 @@ def test_sets_of_images_are_left_out_unless_they_are_named(
     assert not list((tmp_path / "out").rglob("*covr*"))
 
 
-def test_images_are_counted_as_build_counts_them(png_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
+def test_images_are_counted_as_build_counts_them(png_dataset: Path, tmp_path: Path, cli: Cli) -> None:
     pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
     built = sum(pool["images"] for pool in pools.values())
     made = export(png_dataset, tmp_path / "out", format="parquet")
     assert made.n_images == built
     assert made.n_copies == sum(entry["images"] for entry in splits_of(png_dataset)) > built
-    capsys.readouterr()
-    arguments = ["export", str(png_dataset), "--format", "parquet", "--out", str(tmp_path / "again")]
-    assert run_command(arguments) == 0
-    said = f"{built:,} images ({made.n_copies:,} copies, one for each split that uses it)"
-    assert said in capsys.readouterr().out
+    counted = f"{built:,} images ({made.n_copies:,} copies, one for each split that uses it)"
+    assert counted in cli("export", png_dataset, "--format", "parquet", "--out", tmp_path / "again").out
 
 
 def splits_of(root: Path) -> list[dict[str, Any]]:
@@ -107,28 +100,26 @@ def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Pa
     assert not [path for path in bare if "images" in str(path)]
 
 
-def test_the_command_line(png_dataset: Path, bare_dataset: Path, tmp_path: Path, capsys: Capture) -> None:
-    asked = ["--format", "clevr", "--hop", HOP, "--splits", "train,complex_ood"]
-    assert run_command(["export", str(png_dataset), *asked, "--out", str(tmp_path / "out")]) == 0
-    assert re.search(r"out: 174 questions, 30 images, \d", capsys.readouterr().out)
+def test_the_command_line(png_dataset: Path, bare_dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    asked = ("--format", "clevr", "--hop", HOP, "--splits", "train,complex_ood")
+    said = cli("export", png_dataset, *asked, "--out", tmp_path / "out").out
+    assert re.search(r"out: 174 questions, 30 images, \d", said)
     assert leftovers(tmp_path / "out" / "images") == ["complex_ood", "train"]
-    asked += ["--json", "--quiet"]
-    assert run_command(["export", str(bare_dataset), *asked, "--out", str(tmp_path / "text")]) == 0
-    assert '"questions": 174, "images": 0' in capsys.readouterr().out
+    said = cli("export", bare_dataset, *asked, "--json", "--quiet", "--out", tmp_path / "text").out
+    assert '"questions": 174, "images": 0' in said
 
 
 @all_formats
 def test_a_folder_that_is_not_empty_is_left_as_it_is(
-    png_dataset: Path, tmp_path: Path, name: str, capsys: Capture
+    png_dataset: Path, tmp_path: Path, name: str, cli: Cli
 ) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("mine")
     before = stamps(tmp_path)
-    arguments = ["export", str(png_dataset), "--format", name, "--hop", HOP, "--out", str(out), "--quiet"]
-    assert run_command(arguments) == 1
-    (sentence,) = capsys.readouterr().err.splitlines()
-    assert f"{out}: not empty (mine.txt)" in sentence
+    check_words(
+        cli("export", png_dataset, "--format", name, "--out", out, "--quiet", "--hop", HOP, code=1).err
+    )
     assert stamps(tmp_path) == before
     assert leftovers(tmp_path) == ["out"]
 
@@ -178,21 +169,26 @@ def test_a_library_that_is_missing(png_dataset: Path, tmp_path: Path, monkeypatc
         export(png_dataset, tmp_path / "out", format="parquet")
 
 
-def cut(path: Path, at: int | None = None) -> None:
+def cut(path: Path) -> None:
     content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2 if at is None else at])
+    path.write_bytes(content[: len(content) // 2])
+
+
+def check_refuses(folder: Path, name: str) -> None:
+    """An export of a damaged copy is refused, and leaves nothing behind."""
+    with refused(DatasetError):
+        export(folder, folder.with_name("out"), format=name, hops=[HOP])
+    assert leftovers(folder.parent) == [folder.name]
 
 
 @all_formats
-def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
+def test_a_question_file_that_is_cut_off(copy: Path, name: str) -> None:
     cut(copy / "hops" / HOP / "complex_ood.h5")
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
-    assert leftovers(tmp_path) == ["copy"]
+    check_refuses(copy, name)
 
 
 @text_formats
-def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: str) -> None:
+def test_tokens_that_are_broken_in_the_file(copy: Path, name: str) -> None:
     """Found when the export is under way already."""
     path = copy / "hops" / HOP / "complex_ood.h5"
     with h5py.File(path) as file:
@@ -200,26 +196,19 @@ def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: st
     with path.open("r+b") as raw:
         raw.seek(chunk.byte_offset)
         raw.write(b"\0" * chunk.size)
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
-    assert leftovers(tmp_path) == ["copy"]
+    check_refuses(copy, name)
 
 
 @all_formats
-def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
-    name_of_it = Truth(copy).questions("complex_iid")[9]["image_filename"]
-    image = copy / "images" / "test_iid" / name_of_it
+def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, name: str) -> None:
+    image = copy / "images" / "test_iid" / Truth(copy).questions("complex_iid")[9]["image_filename"]
     cut(image)
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    check_refuses(copy, name)
     image.unlink()
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
-    for path in (copy / "images" / "test_iid").iterdir():
+    check_refuses(copy, name)
+    for path in image.parent.iterdir():
         path.unlink()
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
-    assert leftovers(tmp_path) == ["copy"]
+    check_refuses(copy, name)
 
 
 @all_formats
@@ -227,23 +216,17 @@ def test_an_image_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: s
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)
     cut(copy / "images" / "train.h5")
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format=name, hops=[HOP])
-    assert leftovers(tmp_path) == ["copy"]
+    check_refuses(copy, name)
 
 
-def test_a_scene_file_that_is_cut_off(copy: Path, tmp_path: Path) -> None:
+def test_a_scene_file_that_is_cut_off(copy: Path) -> None:
     shard = copy / "scenes" / "train" / "0000.json"
     lines = shard.read_bytes().splitlines(keepends=True)
     fourth = sorted({question["image_index"] for question in Truth(copy).questions("train")})[3]
     end = next(k for k, line in enumerate(lines, 1) if f'"image_index":{fourth},'.encode() in line)
-    shard.write_bytes(b"".join(lines[:end]))
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format="clevr", hops=[HOP])
-    shard.write_bytes(b"".join(lines[:end])[:-40])
-    with refused(DatasetError):
-        export(copy, tmp_path / "out", format="clevr", hops=[HOP])
-    assert leftovers(tmp_path) == ["copy"]
+    for content in (b"".join(lines[:end]), b"".join(lines[:end])[:-40]):
+        shard.write_bytes(content)
+        check_refuses(copy, "clevr")
 
 
 @all_formats

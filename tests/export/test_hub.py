@@ -4,14 +4,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from building import Cli, Said
 from fake_hub import OTHERS, TOKEN, USER, FakeHub, fake_hub
 from truth import HOP
 
-from clevrhope.__main__ import run_command
 from wording import check_words
 
 NAME = f"{USER}/clevr-hope"
@@ -69,45 +69,36 @@ def test_the_exported_folder_is_uploaded(png_dataset: Path, tmp_path: Path, hub:
     assert asked_first < then
 
 
-def test_a_second_upload_replaces_the_tables(png_dataset: Path, tmp_path: Path, reachable: FakeHub) -> None:
+def test_a_second_upload_replaces_the_tables(
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, cli: Cli
+) -> None:
     reachable.datasets[NAME] = {f"{HOP}/train-00000-of-00099.parquet": b"old", "notes.md": b"mine"}
-    assert run_command(asked(png_dataset, tmp_path / "out", NAME)) == 0
+    cli(*asked(png_dataset, tmp_path / "out", NAME))
     wanted = {**contents(tmp_path / "out"), "notes.md": b"mine"}
     assert reachable.datasets[NAME] == wanted
 
 
-@pytest.fixture
-def refusal(capsys: pytest.CaptureFixture[str]) -> Callable[[int, list[str]], None]:
-    """Checks that a command ends with a code and with the sentence of the snapshot."""
-
-    def run(code: int, command: list[str]) -> None:
-        assert run_command(command) == code
-        check_words(capsys.readouterr().err.splitlines()[-1])
-
-    return run
+def check_refused(said: Said) -> None:
+    """The last line that a command wrote is the sentence of the snapshot."""
+    check_words(said.err.splitlines()[-1])
 
 
-Refusal = Callable[[int, list[str]], None]
-
-
-def test_without_a_token(png_dataset: Path, tmp_path: Path, hub: FakeHub, refusal: Refusal) -> None:
-    refusal(2, asked(png_dataset, tmp_path / "out", NAME))
+def test_without_a_token(png_dataset: Path, tmp_path: Path, hub: FakeHub, cli: Cli) -> None:
+    check_refused(cli(*asked(png_dataset, tmp_path / "out", NAME), code=2))
     assert not (tmp_path / "out").exists()
     assert not hub.requests
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["clevr-hope", "a/b/c", "ada/clevr hope", "ada/", "ada/-x"])
-def test_a_wrong_name(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal, name: str
-) -> None:
-    refusal(2, asked(png_dataset, tmp_path / "out", name))
+def test_a_wrong_name(png_dataset: Path, tmp_path: Path, reachable: FakeHub, cli: Cli, name: str) -> None:
+    check_refused(cli(*asked(png_dataset, tmp_path / "out", name), code=2))
     assert not (tmp_path / "out").exists()
     assert not reachable.requests
 
 
-def test_another_format(png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal) -> None:
-    refusal(2, asked(png_dataset, tmp_path / "out", NAME, form="clevr"))
+def test_another_format(png_dataset: Path, tmp_path: Path, reachable: FakeHub, cli: Cli) -> None:
+    check_refused(cli(*asked(png_dataset, tmp_path / "out", NAME, form="clevr"), code=2))
     assert not reachable.requests
 
 
@@ -121,21 +112,21 @@ def test_nothing_is_exported_if_the_hub_does_not_answer_the_user(
     tmp_path: Path,
     reachable: FakeHub,
     monkeypatch: pytest.MonkeyPatch,
-    refusal: Refusal,
+    cli: Cli,
     token: str,
     address: str | None,
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address or reachable.address)
-    refusal(1, asked(png_dataset, tmp_path / "out", NAME))
+    check_refused(cli(*asked(png_dataset, tmp_path / "out", NAME), code=1))
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(("user", "status"), [(OTHERS, 0), (USER, 400)], ids=["user", "status"])
 def test_an_upload_that_fails_leaves_the_export(
-    png_dataset: Path, tmp_path: Path, reachable: FakeHub, refusal: Refusal, user: str, status: int
+    png_dataset: Path, tmp_path: Path, reachable: FakeHub, cli: Cli, user: str, status: int
 ) -> None:
     reachable.refused_commits = status
     out = tmp_path / "out"
-    refusal(1, asked(png_dataset, out, f"{user}/clevr-hope"))
+    check_refused(cli(*asked(png_dataset, out, f"{user}/clevr-hope"), code=1))
     assert (out / "README.md").exists()

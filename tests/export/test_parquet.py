@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from building import Cli, tree
 from truth import HOP, SPLITS, Truth, check_row_of_set, items_of_sets, prefix
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS, TIERS
 from clevrhope.dataset.question_table import read_table
@@ -215,19 +215,17 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
     assert n_pairs < made.n_pairs
 
 
-def test_suites_follow_the_splits_that_are_chosen(
-    paired: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_suites_follow_the_splits_that_are_chosen(paired: Path, tmp_path: Path, cli: Cli) -> None:
     assert export(paired, tmp_path / "train", format="parquet", hops=[HOP], splits=["train"]).n_pairs == 0
     names = {path.name for path in (tmp_path / "train").iterdir()}
     assert names == {HOP, "README.md", "croissant.json", "figures", "source.json"}
-    asked = ["export", str(paired), "--format", "parquet", "--hop", HOP, "--splits", "complex_ood"]
-    assert run_command([*asked, "--no-images", "--out", str(tmp_path / "ood")]) == 0
+    asked = ("export", paired, "--format", "parquet", "--hop", HOP, "--splits", "complex_ood")
+    said = cli(*asked, "--no-images", "--out", tmp_path / "ood").out
     n_pairs = {
         suite: len(read_table(Layout(paired).suite_h5(HOP, suite, "complex_ood"), PAIRS)) // 2
         for suite in ("carets", "rad")
     }
-    assert f"{sum(n_pairs.values()):,} pairs of suites, text only" in capfd.readouterr().out
+    assert f"{sum(n_pairs.values()):,} pairs of suites, text only" in said
     (path,) = (tmp_path / "ood" / f"{HOP}.carets").iterdir()
     assert path.name == "complex_ood-00000-of-00001.parquet"
     assert "image" not in pq.read_schema(path).names
@@ -243,18 +241,12 @@ def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, t
     for folder, out in ((png_dataset, "plain"), (paired, "paired")):
         for form in ("parquet", "webdataset"):
             export(folder, tmp_path / out / form, format=form, hops=[HOP], images=False)
-    plain = {
-        path.relative_to(tmp_path / "plain"): path.read_bytes()
-        for path in (tmp_path / "plain").rglob("*")
-        if path.is_file()
-    }
-    for path, content in plain.items():
-        if path.name not in ("README.md", "croissant.json", "source.json") or path.parts[0] == "webdataset":
-            assert (tmp_path / "paired" / path).read_bytes() == content, path
+    plain, with_suites = tree(tmp_path / "plain"), tree(tmp_path / "paired")
+    for name, digest in plain.items():
+        if Path(name).name not in ("README.md", "croissant.json", "source.json") or "webdataset" in name:
+            assert with_suites[name] == digest, name
     assert "suite" not in (tmp_path / "plain" / "parquet" / "README.md").read_text()
-    folders = [tmp_path / out / "webdataset" for out in ("plain", "paired")]
-    plain_names, paired_names = ({path.name for path in folder.iterdir()} for folder in folders)
-    assert plain_names == paired_names
+    assert tree(tmp_path / "plain" / "webdataset").keys() == tree(tmp_path / "paired" / "webdataset").keys()
 
 
 def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -> None:
@@ -313,12 +305,9 @@ def test_masks_are_those_of_the_folder(dataset: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", ["--format clevr", "--format parquet --no-images"], ids=["format", "images"]
 )
-def test_masks_that_cannot_be(
-    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str
-) -> None:
-    command = ["export", str(png_dataset), "--hop", HOP, "--masks", "--out", str(tmp_path / "out")]
-    assert run_command([*command, *options.split()]) == 2
-    check_words(capsys.readouterr().err)
+def test_masks_that_cannot_be(png_dataset: Path, tmp_path: Path, cli: Cli, options: str) -> None:
+    command = ("export", png_dataset, "--hop", HOP, "--masks", "--out", tmp_path / "out")
+    check_words(cli(*command, *options.split(), code=2).err)
     assert not (tmp_path / "out").exists()
 
 

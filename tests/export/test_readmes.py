@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import Cli
 from PIL import Image
 from truth import HOP, Truth
 
-from clevrhope.__main__ import run_command
 from clevrhope.export import FORMATS, export
 
 pytestmark = [
@@ -125,10 +125,10 @@ def test_the_card_shows_a_row_of_images_for_each_split(
 
 
 @pytest.mark.slow
-def test_the_card_shows_the_plots_that_the_datasheet_has(copy: Path, tmp_path: Path) -> None:
+def test_the_card_shows_the_plots_that_the_datasheet_has(copy: Path, tmp_path: Path, cli: Cli) -> None:
     export(copy, tmp_path / "before", format="parquet", images=False)
     assert not (tmp_path / "before" / "figures").exists()
-    assert run_command(["stats", str(copy), "--datasheet", "--hop", HOP]) == 0
+    cli("stats", copy, "--datasheet", "--hop", HOP)
     export(copy, tmp_path / "out", format="parquet", hops=[HOP], images=False)
     card = (tmp_path / "out" / "README.md").read_text("utf-8")
     plots = re.findall(r"!\[\w+\]\((figures/\w+\.png)\)", card)

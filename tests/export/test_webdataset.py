@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import webdataset as wds
+from building import Cli
 from truth import HOP, SPLITS, Truth, check_row_of_set, items_of_sets, prefix
 
-from clevrhope.__main__ import run_command
 from clevrhope.export import export, webdataset
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 
@@ -92,11 +92,11 @@ def test_vocabularies_are_those_of_the_splits(set_dataset: Path, tmp_path: Path)
     assert (out / "covr_vocab.json").read_bytes() == (set_dataset / "covr" / "vocab.json").read_bytes()
 
 
-def test_copies_are_counted(set_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--format", "webdataset", "--splits", "train,covr_test", "--out", str(tmp_path / "out")]
-    assert run_command(["export", str(set_dataset), *options]) == 0
+def test_copies_are_counted(set_dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    options = ("--format", "webdataset", "--splits", "train,covr_test", "--out", tmp_path / "out")
+    said = cli("export", set_dataset, *options).out
     pattern = r"out: 192 questions, (\d+) images \((\d+) copies, one for each split or set that uses it\)"
-    ((n_images, n_copies),) = re.findall(pattern, capsys.readouterr().out)
+    ((n_images, n_copies),) = re.findall(pattern, said)
     n_files = 0
     for path in (tmp_path / "out").rglob("*.tar"):
         with tarfile.open(path) as tar:

@@ -89,6 +89,7 @@ def write_suite(
         "suite": name,
         "tests": tests,
         "types": [(types or {}).get(test, "") for test in tests],
+        "controls": [""] * len(tests),
         "n_originals": len(columns),
     }
     path = layout.suite_h5(hop, name, split)

@@ -13,10 +13,9 @@ from clevr_making import MadeClevr, Row, make_clevr
 from painting import PaintedRenderer
 from PIL import Image
 
-from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import Shard, build, build_part, merge, run
@@ -39,7 +38,11 @@ def asked(clevr: MadeClevr, **changes: Any) -> dict[str, Any]:
 
 
 def train_scenes(root: Path) -> list[Row]:
-    return [row for path in sorted((root / "scenes" / "train").glob("*.json")) for row in read_rows(path)]
+    return [
+        row
+        for path in sorted((root / "scenes" / "train").glob("*.json"))
+        for row in json.loads(path.read_bytes())["scenes"]
+    ]
 
 
 def published(clevr: MadeClevr) -> dict[str, Row]:
@@ -55,9 +58,9 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     rows, theirs = train_scenes(layout.root), published(clevr)
     ours = [row for row in rows if "source" in row]
     assert len(rows) == 1_000 + made.splits["none"]["train"]["images"] - len(
-        np.intersect1d(*(read_scenes_in_use(layout.questions_h5(h, "train"))[1] for h in made.splits))
+        np.intersect1d(*(read_table(layout.questions_h5(h, "train")).scenes for h in made.splits))
     )
-    _, used = read_scenes_in_use(layout.questions_h5("none", "train"))
+    used = read_table(layout.questions_h5("none", "train")).scenes
     of_none = {row["image_index"] for row in ours} & set(used.tolist())
     for n in (100, 300, 1_000):  # `none` uses nearly every scene, so its images are a beginning of the pool
         assert abs(sum(index < n for index in of_none) - SHARE * n) < 0.02 * n + 2
@@ -70,11 +73,11 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     assert len({row["source"] for row in ours}) == len(ours)
     for path in layout.root.glob("scenes/*/*.json"):
         if path.parent.name != "train":
-            assert all("source" not in row for row in read_rows(path)), path
+            assert all("source" not in row for row in json.loads(path.read_bytes())["scenes"]), path
     held = [
         row for row in ours if any(o["color"] == "cyan" and o["shape"] == "cylinder" for o in row["objects"])
     ]
-    _, without = read_scenes_in_use(layout.questions_h5("cyan_cylinder", "train"))
+    without = read_table(layout.questions_h5("cyan_cylinder", "train")).scenes
     assert held
     assert not {row["image_index"] for row in held} & set(without.tolist())
     assert {row["directions"]["left"][0] for row in rows} == {ours[0]["directions"]["left"][0]}

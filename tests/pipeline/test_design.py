@@ -14,9 +14,8 @@ from clevrhope.audit import audit
 from clevrhope.config.presets import CLEVR_SHARE, PRESETS
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.binding import BindingError
-from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.pipeline.clevr import with_share
@@ -77,9 +76,9 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
     rows = {
         row["image_index"]: row
         for path in sorted((layout.root / "scenes" / "train").glob("*.json"))
-        for row in read_rows(path)
+        for row in json.loads(path.read_bytes())["scenes"]
     }
-    _, used = read_scenes_in_use(layout.questions_h5("rubber_cylinder", "train"))
+    used = read_table(layout.questions_h5("rubber_cylinder", "train")).scenes
     assert len(used) == 200
     is_clevrs: dict[int, list[bool]] = {}
     for index in sorted(used.tolist()):
@@ -90,7 +89,10 @@ def test_with_the_order_first_clevrs_fitting_scenes_of_a_number_come_before_new_
     # Of some 50 scenes of three objects, over half have no rubber cylinder; of ten objects, an eighth.
     assert all(is_clevrs[3])
     assert {False, True} == set(is_clevrs[10])
-    assert not any("source" in row for row in read_rows(layout.root / "scenes/test_ood/0000.json"))
+    assert not any(
+        "source" in row
+        for row in json.loads((layout.root / "scenes/test_ood/0000.json").read_bytes())["scenes"]
+    )
     report = audit(layout.root)
     assert report.ok, [fault for check in report.checks for fault in check.faults]
     shown = ", ".join(f"{np.mean(images):.1%} with {number}" for number, images in sorted(is_clevrs.items()))
@@ -147,9 +149,9 @@ def test_all_pairs_share_40_places_at_the_papers_size(tmp_path: Path, make: Make
     used = set()
     for name in names:
         for split in splits:
-            pool, indices = read_scenes_in_use(layout.questions_h5(name, split))
-            assert pool == "minimal"
-            used.update(indices.tolist())
+            table = read_table(layout.questions_h5(name, split))
+            assert table.pool == "minimal"
+            used.update(table.scenes.tolist())
     assert used == set(range(3_840))
 
 

@@ -9,9 +9,8 @@ import pytest
 from building import Make
 
 from clevrhope._core import PoolScenes
-from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import DatasetError
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import paper_hops
@@ -41,12 +40,16 @@ def test_the_papers_pairs_have_uniform_numbers_at_the_papers_size() -> None:
 def test_all_splits_have_the_same_numbers_of_objects(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     made = make(layout.root, hops=HOPS, sizes=SIZES, render=False)
-    rows = [row for path in layout.root.glob("scenes/t*/*.json") for row in read_rows(path)]
+    rows = [
+        row
+        for path in layout.root.glob("scenes/t*/*.json")
+        for row in json.loads(path.read_bytes())["scenes"]
+    ]
     objects = {(row["split"], row["image_index"]): row["objects"] for row in rows}
     for hop in HOPS:
         for split in SIZES:
-            pool, indices = read_scenes_in_use(layout.questions_h5(hop, split))
-            counts = Counter(len(objects[pool, index]) for index in indices.tolist())
+            table = read_table(layout.questions_h5(hop, split))
+            counts = Counter(len(objects[table.pool, index]) for index in table.scenes.tolist())
             assert sorted(counts) == list(range(3, 11))
             mean = sum(n * k for n, k in counts.items()) / counts.total()
             assert abs(mean - 6.5) < 0.1, (hop, split, counts)

@@ -5,6 +5,8 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
+from clevrhope import ProgramError, execute
+
 Scene: TypeAlias = dict[str, Any]
 Nodes: TypeAlias = list[dict[str, Any]]
 
@@ -45,6 +47,14 @@ for _kind in VALUES:
     SIGNATURES[f"verify_{_kind}"] = (["object"], "bool")
     SIGNATURES[f"offer_{_kind}"] = (["object"], "object")
     BEYOND_CLEVR += [f"verify_{_kind}", f"offer_{_kind}"]
+
+
+def answer_if_any(program: Any, scene: Scene) -> Any:
+    """The engine's answer; None if the program has none on the scene."""
+    try:
+        return execute(program, scene)
+    except ProgramError:
+        return None
 
 
 def choices_of(function: str) -> list[str]:

@@ -5,9 +5,22 @@ paired tests need (docs/configuration.md), a function a line or two, sets as Pyt
 engine is held against, so it shares nothing with it.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 TYPES = ("size", "color", "material", "shape")
+OF_INPUTS: dict[str, Callable[..., Any]] = {
+    "union": lambda a, b: sorted(set(a + b)),
+    "intersect": lambda a, b: [i for i in a if i in b],
+    "count": len,
+    "exist": lambda objects: objects != [],
+    "less_than": lambda a, b: a < b,
+    "greater_than": lambda a, b: a > b,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "not": lambda a: not a,
+}
+"""The functions that need to know nothing but their inputs."""
 FAILED = "failed"
 """The output of a `unique` whose set has not exactly one object; no node after it has one."""
 
@@ -32,24 +45,8 @@ def output(function: str, values: list[str], inputs: list[Any], scene: dict[str,
         return inputs[0][0] if len(inputs[0]) == 1 else FAILED
     if function == "relate":
         return sorted(scene["relationships"][values[0]][inputs[0]])
-    if function == "union":
-        return sorted(set(inputs[0] + inputs[1]))
-    if function == "intersect":
-        return [i for i in inputs[0] if i in inputs[1]]
-    if function == "count":
-        return len(inputs[0])
-    if function == "exist":
-        return inputs[0] != []
-    if function == "less_than":
-        return inputs[0] < inputs[1]
-    if function == "greater_than":
-        return inputs[0] > inputs[1]
-    if function == "and":
-        return inputs[0] and inputs[1]
-    if function == "or":
-        return inputs[0] or inputs[1]
-    if function == "not":
-        return not inputs[0]
+    if function in OF_INPUTS:
+        return OF_INPUTS[function](*inputs)
     if function == "count_is":
         return str(inputs[0]) == values[0]
     if function == "verify_relation":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import slow_executor
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from program_strategies import (
     BEYOND_CLEVR,
@@ -26,9 +26,6 @@ from clevrhope.programs import INVALID, answer_text, default_vocabulary
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
 
-# A loaded machine draws slowly; that says nothing about the engine.
-PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large)
-
 
 def answer_number(outputs: list[Any]) -> int:
     """The number of the last output among the vocabulary's answers; INVALID where a node failed."""
@@ -38,7 +35,7 @@ def answer_number(outputs: list[Any]) -> int:
     return default_vocabulary().answers.index(text)
 
 
-@settings(max_examples=3000, suppress_health_check=PATIENT)
+@settings(max_examples=3000)
 @given(scenes_and_programs())
 @pytest.mark.slow
 def test_every_output_is_the_slow_one(pair: tuple[Scene, Nodes]) -> None:
@@ -59,7 +56,7 @@ def test_every_output_is_the_slow_one(pair: tuple[Scene, Nodes]) -> None:
         assert (answer, type(answer)) == (expected[-1], type(expected[-1]))
 
 
-@settings(max_examples=150, suppress_health_check=PATIENT)
+@settings(max_examples=150)
 @given(st.lists(scenes_and_programs(), min_size=1, max_size=8), st.randoms(use_true_random=False))
 def test_a_batch_of_all_pairs_is_the_slow_one(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[Scene, Nodes]], random: Any
@@ -84,7 +81,7 @@ def test_a_batch_of_all_pairs_is_the_slow_one(
     assert answers.tolist() == expected
 
 
-@settings(max_examples=500, suppress_health_check=PATIENT)
+@settings(max_examples=500)
 @given(scenes_and_programs())
 def test_tokens_are_the_public_models(pair: tuple[Scene, Nodes]) -> None:
     scene, nodes = pair

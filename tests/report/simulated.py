@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.identity import identity
+from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table

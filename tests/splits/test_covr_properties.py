@@ -10,26 +10,11 @@ import pytest
 
 from clevrhope import _core
 from clevrhope.errors import VocabularyError
-from clevrhope.runtime.assets import blender_assets
+from clevrhope.export.covr import PATTERNS
+from clevrhope.programs import default_vocabulary
 from wording import refused
 
-TEMPLATE_OF_KIND = {
-    "multiple_ref": "verify_logic",
-    "choose_object": "choose_object",
-    "count_ref_group_by": "count_group_by",
-    "count_ref": "count",
-    "verify_count_ref": "verify_count",
-    "verify_count_ref_group_by": "verify_count_group_by",
-    "choose_rel": "choose_relation",
-    "compare_count": "compare_count",
-    "quantifier": "verify_quantifier",
-    "choose_attr": "choose_attr",
-    "query_attr": "query_attr",
-    "verify_attr": "verify_attr",
-    "specific_same_attr": "verify_same_attr",
-    "quantifier_same_attr": "verify_quantifier_attr",
-    "query_object": "query_object",
-}
+TEMPLATE_OF_KIND = {kind: template for template, kind in PATTERNS.items()}
 QUANTIFIERS = ("all", "some", "none", "all_same")
 
 Nodes = list[dict[str, Any]]
@@ -116,14 +101,9 @@ def terms_of(case: dict[str, Any]) -> set[str]:
     return named | ({case["answer"]} if isinstance(case["answer"], str) else set())
 
 
-@pytest.fixture(scope="module")
-def vocabulary() -> _core.Vocabulary:
-    return _core.Vocabulary((blender_assets() / "properties.json").read_bytes(), file="properties.json")
-
-
-def as_rows(vocabulary: _core.Vocabulary, cases: list[dict[str, Any]]) -> tuple[Any, Any]:
+def as_rows(cases: list[dict[str, Any]]) -> tuple[Any, Any]:
     """Properties and terms of the cases, as the engine finds them."""
-    read = _core.Programs.from_covr_json
+    vocabulary, read = default_vocabulary(), _core.Programs.from_covr_json
     texts = [json.dumps(case["program"]).replace("CHOOSE_REL", "choose_relation").encode() for case in cases]
     programs = [read(vocabulary, text, file="programs.jsonl") for text in texts]
     templates = [_core.covr_template_names().index(TEMPLATE_OF_KIND[case["kind"]]) for case in cases]
@@ -145,9 +125,9 @@ def cases(test_data: Path) -> list[dict[str, Any]]:
     return [case for case in every if case["kind"] in TEMPLATE_OF_KIND]
 
 
-def test_properties_are_those_of_the_json(vocabulary: _core.Vocabulary, cases: list[dict[str, Any]]) -> None:
+def test_properties_are_those_of_the_json(cases: list[dict[str, Any]]) -> None:
     names = _core.covr_property_names()
-    properties, _ = as_rows(vocabulary, cases)
+    properties, _ = as_rows(cases)
     assert (properties.shape, properties.dtype) == ((300, len(names)), np.int8)
     counts: Counter[str] = Counter()
     for case, row in zip(cases, properties, strict=True):
@@ -158,10 +138,8 @@ def test_properties_are_those_of_the_json(vocabulary: _core.Vocabulary, cases: l
     assert set(counts) == set(names) - {"program"}  # the cases have each of them
 
 
-def test_the_program_split_holds_out_whole_anonymised_programs(
-    vocabulary: _core.Vocabulary, cases: list[dict[str, Any]]
-) -> None:
-    properties, _ = as_rows(vocabulary, cases)
+def test_the_program_split_holds_out_whole_anonymised_programs(cases: list[dict[str, Any]]) -> None:
+    properties, _ = as_rows(cases)
     held_out = properties[:, _core.covr_property_names().index("program")]
     by_program: dict[str, set[int]] = {}
     for case, flag in zip(cases, held_out.tolist(), strict=True):
@@ -172,10 +150,10 @@ def test_the_program_split_holds_out_whole_anonymised_programs(
     assert 0.1 < share < 0.3
 
 
-def test_terms_are_those_of_the_json(vocabulary: _core.Vocabulary, cases: list[dict[str, Any]]) -> None:
-    names = _core.covr_term_names(vocabulary)
+def test_terms_are_those_of_the_json(cases: list[dict[str, Any]]) -> None:
+    names = _core.covr_term_names(default_vocabulary())
     assert len(names) == len(set(names)) == 23
-    _, masks = as_rows(vocabulary, cases)
+    _, masks = as_rows(cases)
     assert masks.dtype == np.int64
     for case, mask in zip(cases, masks.tolist(), strict=True):
         assert {name for bit, name in enumerate(names) if mask >> bit & 1} == terms_of(case), case
@@ -186,7 +164,9 @@ def question(vocabulary: _core.Vocabulary) -> _core.Programs:
     return _core.Programs.from_covr_json(vocabulary, json.dumps(nodes).encode(), file="p.json")
 
 
-def test_numbers_and_lengths_are_checked(vocabulary: _core.Vocabulary) -> None:
+def test_numbers_and_lengths_are_checked() -> None:
+    vocabulary = default_vocabulary()
+
     def call(templates: list[int], answers: list[int]) -> None:
         _core.covr_properties(
             question(vocabulary), np.asarray(templates, np.uint32), np.asarray(answers, np.uint32)
@@ -202,8 +182,8 @@ def test_numbers_and_lengths_are_checked(vocabulary: _core.Vocabulary) -> None:
         call([0], [])
 
 
-def test_no_questions_have_no_rows(vocabulary: _core.Vocabulary) -> None:
-    tokens = _core.ProgramTokens(vocabulary)
+def test_no_questions_have_no_rows() -> None:
+    tokens = _core.ProgramTokens(default_vocabulary())
     none = _core.Programs.from_tokens(tokens, np.zeros((0, 4), np.int32))
     properties, terms = _core.covr_properties(none, np.zeros(0, np.uint32), np.zeros(0, np.uint32))
     assert (properties.shape, terms.shape) == ((0, len(_core.covr_property_names())), (0,))

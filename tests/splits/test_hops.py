@@ -4,18 +4,14 @@ import csv
 from pathlib import Path
 
 import pytest
+from program_strategies import VALUES
 
 from clevrhope.errors import ConfigError
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import NONE, Hop, paper_hops, parse_hop
 from wording import refused
 
-CLEVR = [
-    ("size", ["small", "large"]),
-    ("color", ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]),
-    ("material", ["rubber", "metal"]),
-    ("shape", ["cube", "sphere", "cylinder"]),
-]
+CLEVR = list(VALUES.items())
 
 
 def test_the_papers_table_has_29_pairs_of_four_diversities() -> None:

@@ -147,7 +147,7 @@ def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -
     path = Layout(folder).suite_h5(HOP, "rad", "complex_ood")
     pairs = read_table(path, PAIRS)
     none = {name: rows[:0] for name, rows in pairs.arrays().items()}
-    attributes = {"suite": "rad", "tests": pairs.tests, "types": pairs.types, "n_originals": 0}
+    attributes = {**pairs.attributes, "n_originals": 0}
     with QuestionWriter(path, hop=HOP, split="complex_ood", pool=pairs.pool, attributes=attributes) as writer:
         writer.append(none)
     (made,) = answer(suite="rad")

@@ -1,9 +1,7 @@
 """Writes pages about a dataset as files, which any web server can serve."""
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,8 +19,8 @@ from clevrhope.browse.index import Indexes
 from clevrhope.browse.models import read_models
 from clevrhope.browse.pages import ASSETS, LINES_A_PAGE, Pages, asset
 from clevrhope.errors import ClevrhopeError, DatasetError
-from clevrhope.runtime.atomic import OWN_PREFIX, disk_errors
 from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.whole_folder import check_new, whole_folder
 
 Make = Callable[[Links], str]
 """Makes a page with its links."""
@@ -55,13 +53,11 @@ def write_static(
     folder = SiteFolder(root)
     if folder.contains(out):
         raise DatasetError(f"{out}: in the dataset's folder, where nothing is written; choose another folder")
-    with disk_errors(out):
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise DatasetError(f"{out}: it is there and not an empty folder; choose another folder")
+    check_new(out)
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    with closing(Indexes(folder, progress, waits=True)) as indexes, _new_folder(out) as temporary:
+    with closing(Indexes(folder, progress, waits=True)) as indexes, whole_folder(out) as temporary:
         pages = Pages(folder, models, indexes, limit=limit)
         made = {f"{path}.html": make for path, make in _pages(folder, pages, limit)}
         images: set[tuple[str, str, int]] = set()
@@ -127,19 +123,3 @@ def _made(pages: Pages, make: Make, links: Links) -> str:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
-
-
-@contextmanager
-def _new_folder(out: Path) -> Iterator[Path]:
-    """A folder that gets the name `out` after the block, or is removed if the block raises."""
-    with disk_errors(out):
-        parent = out.absolute().parent
-        parent.mkdir(parents=True, exist_ok=True)
-        working = Path(tempfile.mkdtemp(dir=parent, prefix=f"{OWN_PREFIX}{out.name}-"))
-        try:
-            made = working / "pages"
-            made.mkdir()
-            yield made
-            made.replace(out)
-        finally:
-            shutil.rmtree(working, ignore_errors=True)

@@ -6,14 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.manifest import Manifest, edition_in_words
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import DatasetError
-from clevrhope.images.renderers import (
-    DEFAULT_RENDERER,
-    other_revision,
-    rendering_in_words,
-    rendering_of_folder,
-)
+from clevrhope.images.renderers import other_revision, rendering_in_words, rendering_of_folder
 
 _BOUND = {
     "version": "another dataset version",
@@ -42,23 +37,23 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
             raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
 
     if existing.edition != wanted.edition:
-        held, asked = map(edition_in_words, (existing.edition, wanted.edition))
-        raise BindingError(f"{root}: holds {held}, but {asked} was asked for; choose another --out")
+        raise BindingError(
+            f"{root}: holds {existing.edition_in_words}, but {wanted.edition_in_words} was asked for; "
+            "choose another --out"
+        )
     for key, name in _BOUND.items():
         check_equal(name, getattr(existing, key), getattr(wanted, key))
     if existing.rendering is None or wanted.rendering is None:
         return
-    # Before there was a choice, manifests named no renderer.
-    there = {"renderer": DEFAULT_RENDERER, **existing.rendering}
-    here = rendering_of_folder(there, {"renderer": DEFAULT_RENDERER, **wanted.rendering})
-    if there["renderer"] != here["renderer"]:
+    rendering = rendering_of_folder(existing.rendering, wanted.rendering)
+    if existing.rendering["renderer"] != rendering["renderer"]:
         raise BindingError(
-            f"{root}: its images were made with {rendering_in_words(there)}, not with "
-            f"{rendering_in_words(here)}; {remedy}"
+            f"{root}: its images were made with {rendering_in_words(existing.rendering)}, not with "
+            f"{rendering_in_words(rendering)}; {remedy}"
         )
-    if reason := other_revision(there, here):
+    if reason := other_revision(existing.rendering, rendering):
         raise BindingError(f"{root}: {reason}")
-    check_equal("other rendering settings", there, here)
+    check_equal("other rendering settings", existing.rendering, rendering)
 
 
 def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "asked for")) -> str:

@@ -6,7 +6,7 @@ read as a stream. Any JSON reader can read them.
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -80,40 +80,29 @@ def read_scene_indices(path: Path) -> Ints:
     return np.fromiter(found, dtype=np.int32)
 
 
-def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, Any]]:
-    """The scenes with these indices in a file written by this package, in file order; parses no others."""
-    left = set(wanted)
-    for line, row in read_numbered_rows(path):
-        index = scene_index(row, path, line)
-        if index in left:
-            left.discard(index)
-            yield parse_row(row, path, line)
-        if not left:
-            return
-
-
 def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[dict[str, Any]]:
     """The scenes of a pool with these indices (each once), as rows of its files, sorted by index.
+
+    No other scenes are parsed.
 
     Raises:
         DatasetError: a scene or its file is missing, or the file is broken.
     """
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
-        path, wanted = layout.scene_shard(pool, shard), indices[indices // SCENES_A_SHARD == shard]
-        n_found = 0
-        for scene in read_scenes_at(path, wanted.tolist()):
-            n_found += 1
-            yield scene
-        if n_found < len(wanted):
+        path = layout.scene_shard(pool, shard)
+        missing = set(indices[indices // SCENES_A_SHARD == shard].tolist())
+        n_wanted = len(missing)
+        for line, row in read_numbered_rows(path):
+            index = scene_index(row, path, line)
+            if index in missing:
+                missing.remove(index)
+                yield parse_row(row, path, line)
+            if not missing:
+                break
+        if missing:
             raise DatasetError(
-                f"{path}: {len(wanted) - n_found:,} of {len(wanted):,} scenes are missing; run the dataset's "
-                "build again"
+                f"{path}: {len(missing):,} of {n_wanted:,} scenes are missing; run the dataset's build again"
             )
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a file written by this package, one at a time."""
-    return (parse_row(row, path, line) for line, row in read_numbered_rows(path))
 
 
 def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:

@@ -3,16 +3,19 @@
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from clevrhope._core import Vocabulary, World
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_no_part, existing_manifest
 from clevrhope.dataset.native_reader import vocabulary_with
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab, vocab_digest
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.json_text import as_json_values
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.kinds import TRAIN
+from clevrhope.splits.palettes import parse_pool_name
 
 
 class Folder:
@@ -95,3 +98,29 @@ class Folder:
                 f"{properties or 'the package'}; name the folder's {name} with --properties"
             )
         return world
+
+
+def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dict[str, Any]:
+    """The identity of a sub-dataset, to which a trained run is bound, in values that JSON can store.
+
+    Sizes and test sets are left out: they can grow, and a run uses the first questions of train.
+
+    Args:
+        manifest: the dataset's manifest.
+        vocab: the dataset's vocabulary.
+        hop: the sub-dataset, by its name in the manifest.
+        images: whether images are part of the identity.
+    """
+    train = manifest.splits.get(hop, {}).get(TRAIN.name, {})
+    _, palette = parse_pool_name(str(train.get("pool", "")))
+    found = {
+        "version": manifest.version,
+        "seed": manifest.seed,
+        "world": manifest.world["fingerprint"],
+        "templates": manifest.templates["fingerprint"],
+        "questions": manifest.questions,
+        "palette": manifest.palettes.get(palette),
+        "rendering": manifest.rendering if images else None,
+        "vocab": vocab_digest(vocab),
+    }
+    return dict(as_json_values(found))

@@ -75,13 +75,13 @@ class Schema:
 
 
 @contextmanager
-def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Iterator[h5py.File]:
+def reading_hdf5(path: Path, schema: Schema) -> Iterator[h5py.File]:
     """Opens a file of a schema; inside the block, failures become the errors of `damage`.
 
     Raises:
         DatasetError: as for `open_hdf5`, or the file is damaged where the block reads it.
     """
-    with closing(open_hdf5(path, schema, max_rows=max_rows)) as file, damage(path, schema):
+    with closing(open_hdf5(path, schema)) as file, damage(path, schema):
         yield file
 
 

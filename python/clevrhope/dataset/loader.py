@@ -136,7 +136,7 @@ class Split(ItemSequence):
         if self._scenes is not None:
             of_images["scene"] = [json.loads(self._scenes[index]) for index in indices]
         for name, values in of_images.items():
-            item |= {_PLURAL[name]: values} if kind.of_sets else {name: values[0]}
+            item[kind.of_images(name)] = values if kind.of_sets else values[0]
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
         if self._text:
@@ -162,9 +162,6 @@ class Split(ItemSequence):
         row = annotations.row(index, self._passes)
         visible, alone = row.pop("visible_px"), row.pop("alone_px")
         return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
-
-
-_PLURAL = {"image": "images", "image_index": "image_indices", "scene": "scenes"}
 
 
 class Pairs(ItemSequence):

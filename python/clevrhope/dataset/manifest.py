@@ -107,8 +107,11 @@ class Manifest:
 
     @property
     def edition_in_words(self) -> str:
-        """The edition, such as "hope-1" or "a private edition of hope-1"; "" for other datasets."""
-        return edition_in_words(self.edition) if self.edition else ""
+        """The edition as a noun, such as "hope-1" or "a private edition of hope-1"."""
+        if self.edition is None:
+            return "a dataset that is no edition"
+        name = str(self.edition["name"])
+        return f"a private edition of {name}" if self.edition["private"] else name
 
     def __repr__(self) -> str:
         size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
@@ -150,13 +153,6 @@ class Manifest:
             folder, *below = name.split("/")
             sums["suites" if below[1:2] == ["suites"] else folder if below else ""] += file.bytes
         return dict(sums)
-
-
-def edition_in_words(edition: Mapping[str, Any] | None) -> str:
-    """The edition that a manifest records, as a noun."""
-    if edition is None:
-        return "a dataset that is no edition"
-    return f"a private edition of {edition['name']}" if edition["private"] else str(edition["name"])
 
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:

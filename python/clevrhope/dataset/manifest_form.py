@@ -22,7 +22,6 @@ from clevrhope.runtime.forms import (
 from clevrhope.splits.hops import NAME_ORDER
 
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
-_PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
 _ATTRIBUTE = one_of(NAME_ORDER)
 _SPLITS = MapOf(
     MapOf(
@@ -52,7 +51,7 @@ MANIFEST = Fields(
             {"window": COUNT, "an_image": MapOf(COUNT)},
             {name: one_of(choices) for name, choices in QuestionSettings.choices().items()},
         ),
-        "rendering": Nullable(OBJECT),
+        "rendering": Nullable(Fields({"renderer": TEXT})),
         "config": Fields({}, {"preset": TEXT, "sizes": MapOf(COUNT), "images": TEXT, "passes": ListOf(TEXT)}),
         "requests": ListOf(Fields({}, {"config": OBJECT})),
         "splits": _SPLITS,
@@ -85,9 +84,10 @@ MANIFEST = Fields(
         "covr": MapOf(
             MapOf(Fields({"pool": NAME, "questions": COUNT, "images": COUNT}), keys=NAME), keys=NAME
         ),
-        "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
+        "shard": Nullable(
+            Fields({"number": COUNT, "of": COUNT, "asked": Fields({}, {"splits": MapOf(COUNT)})})
+        ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
         "files_table": TABLE,
     },
 )
-"""The form of manifest.json. Every name in it that becomes part of a path is checked here."""

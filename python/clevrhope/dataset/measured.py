@@ -145,7 +145,7 @@ _SETS = Fields(
         **dict.fromkeys(("pair_places", "tokens", "functions"), _COUNTS),
         "pool": NAME,
         "templates": MapOf(_TEMPLATE),
-        "pairs_not_found": Nullable(_COUNTS),
+        "pairs_not_found": _COUNTS,
         "baselines": _SHARES,
     }
 )

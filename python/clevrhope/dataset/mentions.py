@@ -52,13 +52,21 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
 
     functions, pair = [alike(token) for token in numbers.programs()], list(first.items())
     try:
-        return _mentions(read_table(questions).programs, numbers, functions, vocabulary, pair, of_sets=False)
+        return mentions(
+            read_table(questions).programs, numbers, vocabulary, pair, of_sets=False, functions=functions
+        )
     except VocabularyError as error:
         raise DatasetError(f"{vocab}: {error}") from error
 
 
 def mentions(
-    programs: Ints, vocab: Vocab, vocabulary: Vocabulary, values: Sequence[Value], *, of_sets: bool
+    programs: Ints,
+    vocab: Vocab,
+    vocabulary: Vocabulary,
+    values: Sequence[Value],
+    *,
+    of_sets: bool,
+    functions: Sequence[str] | None = None,
 ) -> npt.NDArray[np.bool_]:
     """(N,) whether each of N programs mentions an object that has all of the given values.
 
@@ -68,23 +76,12 @@ def mentions(
         vocabulary: the dataset's values.
         values: those of a held-out pair, or the single value of a preliminary sub-dataset.
         of_sets: whether the programs are about sets of images.
+        functions: the meanings of the programs' tokens; by default those of `vocab`.
     """
-    return _mentions(programs, vocab, vocab.programs(), vocabulary, values, of_sets=of_sets)
-
-
-def _mentions(
-    programs: Ints,
-    vocab: Vocab,
-    functions: Sequence[str],
-    vocabulary: Vocabulary,
-    values: Sequence[Value],
-    *,
-    of_sets: bool,
-) -> npt.NDArray[np.bool_]:
     reader = AuditReader(
         vocabulary,
         question_tokens=vocab.questions(),
-        program_tokens=functions,
+        program_tokens=vocab.programs() if functions is None else functions,
         answers=vocab.answers(),
         held_out=list(values),
         words=[],

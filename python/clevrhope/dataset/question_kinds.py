@@ -43,6 +43,12 @@ ROLES = ("original", "partner")
 RELATIONS = ("same", "flip", "is", "positive")
 """Names of relations between answers by their numbers."""
 
+PLURALS = {"image": "images", "image_index": "image_indices", "mask": "masks", "scene": "scenes"}
+"""What is said of the image of a question -> its name for a question about a set, where it is a list."""
+
+IMAGE, LABEL = "image", "label"
+"""Kinds of fields in addition to Arrow's types: PNG files, and numbers that have names."""
+
 MARKS = ("<START>", "<END>")
 """Tokens that every row has; a row's length includes them."""
 
@@ -92,12 +98,13 @@ class Field:
 
     Attributes:
         name: its name there.
-        column: the column of the question file that it is made from.
+        column: the column of the question file that it is made from; "" for a field that exports add.
         holds: its content, in Markdown.
-        kind: "string" or "int32".
+        kind: "string" or "int32"; for a field that exports add, also `IMAGE` or `LABEL`.
         value: makes it from the `QuestionTable` and the number in the column; None takes the number itself.
         given: the column that is -1 where the field is null.
         item: its name in items of `load`, if that differs.
+        several: whether it is a list.
     """
 
     name: str
@@ -107,6 +114,7 @@ class Field:
     value: Callable[[Any, int], int | str | None] | None = None
     item: str = ""
     given: str = ""
+    several: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,7 @@ class QuestionKind:
         breakdowns: by what scores are broken down; where the value is None, a question is in no group.
         names: attributes with names, besides those of every file.
         lists: attributes with lists, and for each the one that it is as long as; "" for none.
-        optional: those of `lists` that a file may lack, and what each entry is then; None for no entries.
+        optional: those of `lists` that a file may lack, and what each entry is then.
         table: the name of its tables in an export, made from the file's attributes.
         prefix: how the names of its splits begin; "" if the name does not tell the kind.
         splits: the names of its splits, in order; none if these are splits of another kind.
@@ -141,7 +149,7 @@ class QuestionKind:
     breakdowns: tuple[Field, ...] = ()
     names: tuple[str, ...] = ()
     lists: Mapping[str, str] = field(default_factory=dict)
-    optional: Mapping[str, str | None] = field(default_factory=dict)
+    optional: Mapping[str, str] = field(default_factory=dict)
     table: str = "{hop}"
     prefix: str = ""
     splits: tuple[str, ...] = ()
@@ -165,6 +173,10 @@ class QuestionKind:
     def of_sets(self) -> bool:
         """Whether a question is about a set of images."""
         return bool(self.columns["image_idxs"].row)
+
+    def of_images(self, name: str) -> str:
+        """The name of what is said of a question's images: "image", or "images" if there is a set of them."""
+        return PLURALS[name] if self.of_sets else name
 
 
 def kind_of(split: str) -> QuestionKind:
@@ -335,7 +347,6 @@ SETS = QuestionKind(
         ),
     ),
     lists={"templates": "", "property_names": "", "term_names": "", "skipped": "templates"},
-    optional={"skipped": None},
     table="{hop}.covr",
     prefix="covr_",
     splits=COVR_SPLITS,

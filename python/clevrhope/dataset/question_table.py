@@ -324,16 +324,6 @@ def open_split(
     return read_table(path, kind, limit=limit, max_rows=max_rows, vocab=vocab).check()
 
 
-def read_scenes_in_use(path: Path, kind: QuestionKind = SINGLE) -> tuple[str, Ints]:
-    """The pool of a split, and the sorted indices of the scenes that it asks about, each once.
-
-    Raises:
-        DatasetError: as for `read_table`, or an index is out of range.
-    """
-    table = read_table(path, kind)
-    return table.pool, table.scenes
-
-
 def check_numbers(
     path: Path, name: str, numbers: Numbers, limit: int, *, least: int = 0, first: int = 0
 ) -> None:
@@ -356,8 +346,7 @@ def _check_lists(path: Path, kind: QuestionKind, attributes: dict[str, Any]) -> 
         if name not in attributes:
             if name not in kind.optional:
                 raise DatasetError(f"{path}: it has no attribute {name}; {_REMEDY}")
-            entry = kind.optional[name]
-            attributes[name] = () if entry is None else (entry,) * len(attributes[other])
+            attributes[name] = (kind.optional[name],) * len(attributes[other])
         elif other and len(attributes[name]) != len(attributes[other]):
             raise DatasetError(
                 f"{path}: its attribute {name} has {len(attributes[name])} numbers; expected "

@@ -5,6 +5,7 @@ folder's world with its templates, not only what did occur, so a larger dataset 
 a number.
 """
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -89,6 +90,12 @@ def read_vocab(path: Path) -> Vocab:
     raw = read_json(path, "a vocabulary", remedy="run the dataset's build again to make it")
     check_form(raw, VOCAB, path)
     return Vocab(**{name: raw[name] for name in _MAPS})
+
+
+def vocab_digest(vocab: Vocab) -> str:
+    """SHA-256 of all words, program tokens and answers with their numbers."""
+    maps = [dict(getattr(vocab, name)) for name in _MAPS]
+    return hashlib.sha256(json.dumps(maps, sort_keys=True).encode()).hexdigest()
 
 
 def by_number(numbers: Mapping[str, int]) -> list[str]:

@@ -97,7 +97,7 @@ def _measure(table: QuestionTable) -> dict[str, Any]:
         "pair_places": {PAIR_PLACES[number]: n for number, n in counted(table.pair_places).items()},
         "tokens": counted(table.question_lengths - 2),  # without <START> and <END>
         "functions": counted(table.program_lengths - 2),
-        "pairs_not_found": dict(zip(table.templates, table.skipped, strict=True)) if table.skipped else None,
+        "pairs_not_found": dict(zip(table.templates, table.skipped, strict=True)),
     }
 
 

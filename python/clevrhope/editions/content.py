@@ -22,17 +22,18 @@ of the sub-datasets, see `whole_digest`.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_numbered_rows, scene_index
-from clevrhope.dataset.identity import vocab_digest
 from clevrhope.dataset.image_source import H5Images, PngImages, png_indices
 from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
@@ -40,7 +41,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import ABSENT, SETS, kind_of
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.vocab import read_vocab, vocab_digest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.runtime.threads import map_in_threads
@@ -51,12 +52,12 @@ PARTS = ("questions", "scenes", "images")
 Tree: TypeAlias = Mapping[str, Mapping[str, Mapping[str, str]]]
 """Sub-dataset -> split -> part -> digest; parts that are missing or cannot be read are left out."""
 
-Render: TypeAlias = Callable[[str, Ints], Iterator[tuple[int, ImageArray]]]
-"""Yields the images of a pool with these indices."""
-
 _COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
 _TOKENS = {"questions": "question_lengths", "programs": "program_lengths"}
 """The arrays of tokens, each with the array that holds the number of tokens in a row."""
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 _ROWS = 1 << 15
 """Number of questions read at a time."""
@@ -83,14 +84,7 @@ class Content:
     faults: tuple[str, ...]
 
 
-def read_content(
-    layout: Layout,
-    manifest: Manifest,
-    progress: Progress,
-    *,
-    every_image: int = 1,
-    render: Render | None = None,
-) -> Content:
+def read_content(layout: Layout, manifest: Manifest, progress: Progress, *, every_image: int = 1) -> Content:
     """Computes the digests of a folder's content; reports damaged files, and still reads the others.
 
     Args:
@@ -98,7 +92,6 @@ def read_content(
         manifest: the folder's manifest.
         progress: shows the stages.
         every_image: compare only images whose index in the pool is a multiple of this.
-        render: yields the images, instead of the folder's files.
     """
     faults: list[str] = []
     found = _read_questions(layout, manifest, faults, progress)
@@ -111,22 +104,19 @@ def read_content(
     with progress.stage("Comparing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
         for pool, indices in used.items():
             scenes[pool] = _read_scenes(layout, pool, indices, faults, advance)
-    if render is not None or manifest.rendering is not None:
+    if manifest.rendering is not None:
         n_images = sum(map(len, checked.values()))
         with progress.stage("Comparing images", total=n_images, unit="images") as advance:
             for pool, indices in checked.items():
-                if render is not None:
-                    images[pool] = _digests_of(render(pool, indices), advance)
-                else:
-                    images[pool] = _read_images(layout, pool, indices, faults, advance)
+                images[pool] = _read_images(layout, pool, indices, faults, advance)
     splits: dict[str, dict[str, dict[str, str]]] = {}
     of_split = {}
     for (hop, split), each in found.items():
         chosen = each.used[each.used % every_image == 0]
         of_split[hop, split] = (each.pool, chosen)
-        parts = {"questions": each.digest, "scenes": _joined(each.used, scenes[each.pool])}
+        parts = {"questions": each.digest, "scenes": joined_digest(each.used, scenes[each.pool])}
         if images:
-            parts["images"] = _joined(chosen, images[each.pool])
+            parts["images"] = joined_digest(chosen, images[each.pool])
         splits.setdefault(hop, {})[split] = {name: part for name, part in parts.items() if part}
     return Content(
         splits,
@@ -179,36 +169,43 @@ def _read_questions(
     layout: Layout, manifest: Manifest, faults: list[str], progress: Progress
 ) -> dict[tuple[str, str], _Split]:
     """The digests of all splits whose files can be read."""
-    entries = {
-        (hop, split): entry["questions"]
-        for every in (manifest.splits, manifest.covr)
-        for hop, splits in every.items()
-        for split, entry in splits.items()
-    }
+    entries = {(hop, split): entry["questions"] for hop, split, entry in manifest.all_splits()}
     vocabularies: dict[Path, str] = {}
     for path in sorted({layout.vocab_of(split) for _, split in entries}):
-        try:
+        with _reported(faults):
             vocabularies[path] = vocab_digest(read_vocab(path))
-        except DatasetError as error:
-            faults.append(str(error))
 
-    def read(place: tuple[str, str]) -> tuple[tuple[str, str], _Split | DatasetError]:
+    def read(place: tuple[str, str]) -> _Split:
         hop, split = place
         vocab = vocabularies.get(layout.vocab_of(split), "")
-        try:
-            return place, _read_split(layout.questions_h5(hop, split), split, vocab)
-        except DatasetError as error:
-            return place, error
+        return _read_split(layout.questions_h5(hop, split), split, vocab)
 
-    found = {}
+    splits = {}
     with progress.stage("Comparing questions", total=sum(entries.values()), unit="questions") as advance:
-        for place, each in map_in_threads(read, entries):
-            if isinstance(each, DatasetError):
-                faults.append(str(each))
+        for place, result in map_in_threads(partial(_attempted, read), entries):
+            if isinstance(result, DatasetError):
+                faults.append(str(result))
             else:
-                found[place] = each
+                splits[place] = result
             advance(entries[place])
-    return found
+    return splits
+
+
+@contextmanager
+def _reported(faults: list[str]) -> Iterator[None]:
+    """Adds the error of a damaged file to the faults, after which other files are read."""
+    try:
+        yield
+    except DatasetError as error:
+        faults.append(str(error))
+
+
+def _attempted(read: Callable[[Key], Value], key: Key) -> tuple[Key, Value | DatasetError]:
+    """The key and what is read for it, or the error that prevents it."""
+    try:
+        return key, read(key)
+    except DatasetError as error:
+        return key, error
 
 
 def _read_split(path: Path, split: str, vocab: str) -> _Split:
@@ -251,27 +248,23 @@ def _read_scenes(
     layout: Layout, pool: str, indices: Ints, faults: list[str], advance: Advance
 ) -> dict[int, bytes]:
     """The digests of the scenes of a pool that can be read, by index."""
-    found: dict[int, bytes] = {}
+    digests: dict[int, bytes] = {}
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
-        path, wanted = (
-            layout.scene_shard(pool, shard),
-            set(indices[indices // SCENES_A_SHARD == shard].tolist()),
-        )
-        try:
+        path = layout.scene_shard(pool, shard)
+        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
+        with _reported(faults):
             for line, row in read_numbered_rows(path):
                 index = scene_index(row, path, line)
                 if index in wanted:
-                    if index in found:
+                    if index in digests:
                         raise DatasetError(f"{path}:{line}: scene {index} is there twice")
-                    found[index] = scene_digest(row, path, line)
+                    digests[index] = scene_digest(row, path, line)
                     advance(1)
-            if missing := wanted - found.keys():
+            if missing := wanted - digests.keys():
                 raise DatasetError(
                     f"{path}: {len(missing):,} of {len(wanted):,} scenes are missing, first {min(missing)}"
                 )
-        except DatasetError as error:
-            faults.append(str(error))
-    return found
+    return digests
 
 
 def scene_digest(row: bytes, path: Path, line: int) -> bytes:
@@ -299,47 +292,29 @@ def _read_images(
     png = PngImages(folder, partial(image_filename, pool))
     in_png = np.intersect1d(indices, png_indices(folder, pool))
     in_h5 = np.zeros(0, dtype=np.int32)
-    try:
+    with _reported(faults):
         in_h5 = np.intersect1d(indices, images_in(h5))
-    except DatasetError as error:
-        faults.append(str(error))
     packed = H5Images(layout, pool)
-    found: dict[int, bytes] = {}
-    for read in (
-        map_in_threads(partial(_read_image, png), in_png.tolist(), threads=None),
-        map(partial(_read_image, packed), in_h5.tolist()),
+    digests: dict[int, bytes] = {}
+    from_png = partial(_attempted, lambda index: image_digest(png.pixels(index)))
+    from_h5 = partial(_attempted, lambda index: image_digest(packed.pixels(index)))
+    for index, digest in chain(
+        map_in_threads(from_png, in_png.tolist(), threads=None), map(from_h5, in_h5.tolist())
     ):
-        for index, digest in read:
-            if isinstance(digest, DatasetError):
-                faults.append(str(digest))
-            elif index not in found:
-                found[index] = digest
-                advance(1)
-            elif found[index] != digest:
-                faults.append(f"{h5}: image {index} has other pixels than {image_filename(pool, index)}")
+        if isinstance(digest, DatasetError):
+            faults.append(str(digest))
+        elif index not in digests:
+            digests[index] = digest
+            advance(1)
+        elif digests[index] != digest:
+            faults.append(f"{h5}: image {index} has other pixels than {image_filename(pool, index)}")
     missing = np.setdiff1d(indices, np.union1d(in_png, in_h5))
     if len(missing):
         faults.append(
             f"{folder}: {len(missing):,} of {len(indices):,} images are missing, first "
             f"{image_filename(pool, int(missing[0]))}; run the dataset's build again to render them"
         )
-    return found
-
-
-def _read_image(source: PngImages | H5Images, index: int) -> tuple[int, bytes | DatasetError]:
-    """The index and the digest of an image, or the error that prevents it."""
-    try:
-        return index, image_digest(source.pixels(index))
-    except DatasetError as error:
-        return index, error
-
-
-def _digests_of(images: Iterable[tuple[int, ImageArray]], advance: Advance) -> dict[int, bytes]:
-    found = {}
-    for index, pixels in images:
-        found[index] = image_digest(pixels)
-        advance(1)
-    return found
+    return digests
 
 
 def image_digest(pixels: ImageArray) -> bytes:
@@ -350,7 +325,7 @@ def image_digest(pixels: ImageArray) -> bytes:
     return found.digest()
 
 
-def _joined(indices: Ints, digests: Mapping[int, bytes]) -> str:
+def joined_digest(indices: Ints, digests: Mapping[int, bytes]) -> str:
     """The digest of the indices and their digests; "" if one is missing."""
     if not all(index in digests for index in indices.tolist()):
         return ""

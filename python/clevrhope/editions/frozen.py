@@ -3,15 +3,14 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.editions import definition
-from clevrhope.editions.content import PARTS, Content, Tree
+from clevrhope.editions.content import PARTS, Tree
 from clevrhope.editions.definition import Edition
 from clevrhope.errors import ConfigError
-from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SHA256, TEXT, Fields, MapOf, check_form
+from clevrhope.runtime.forms import NAME, OBJECT, SHA256, TEXT, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.version import software_version
 
@@ -95,7 +94,7 @@ def read_frozen(edition: Edition) -> Frozen:
     Raises:
         ConfigError: the file is missing or broken.
     """
-    path = _path(edition)
+    path = definition.FOLDER / f"{edition.name}.json"
     raw = read_object(path, "what was frozen of an edition", error=ConfigError)
     check_form(raw, _FORM, path, error=ConfigError)
     images = {
@@ -105,35 +104,11 @@ def read_frozen(edition: Edition) -> Frozen:
     return Frozen(raw["clevrhope"], raw["engine"], raw["splits"], images)
 
 
-def write_frozen(
-    edition: Edition, manifest: Manifest, rendering: Mapping[str, Any], content: Content
-) -> Path:
-    """Writes the frozen file of an edition, from a folder with all of its content; returns the path."""
-    images = {
-        pool: " ".join(f"{index}:{digest[:SHORT]}" for index, digest in sorted(found.items()))
-        for pool, found in sorted(content.images.items())
-    }
-    raw = {
-        "clevrhope": software_version(),
-        "engine": engine_of(manifest, rendering),
-        "splits": content.splits,
-        "images": images,
-    }
-    path = _path(edition)
-    path.write_text(json.dumps(raw, indent=1) + "\n", "utf-8")
-    return path
-
-
-def _path(edition: Edition) -> Path:
-    return definition.FOLDER / f"{edition.name}.json"
-
-
 def _short(value: Any) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-_RECORDS = {"questions": Fields({"an_image": MapOf(COUNT)}), "rendering": OBJECT}
 _FORM = Fields(
     {
         "clevrhope": TEXT,

@@ -9,7 +9,7 @@ from clevrhope.dataset.binding import difference
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.editions.content import PARTS, Content, Tree, read_content, whole_digest
-from clevrhope.editions.definition import Edition, read_edition
+from clevrhope.editions.definition import read_edition
 from clevrhope.editions.frozen import SHORT, Frozen, read_frozen
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -150,7 +150,7 @@ def verify(folder: Path, progress: Progress | None = None) -> Verification:
         edition.name if edition else "",
         private,
         content.splits,
-        _n_splits(edition, frozen),
+        sum(map(len, frozen.splits.values())) if frozen else 0,
         content.n_questions,
         content.n_scenes,
         sum(map(len, content.images.values())),
@@ -158,10 +158,6 @@ def verify(folder: Path, progress: Progress | None = None) -> Verification:
         tuple(_differences(content, frozen, manifest)) if frozen else (),
         content.faults,
     )
-
-
-def _n_splits(edition: Edition | None, frozen: Frozen | None) -> int:
-    return sum(map(len, frozen.splits.values())) if edition and frozen else 0
 
 
 def _differences(content: Content, frozen: Frozen, manifest: Manifest) -> Iterator[str]:

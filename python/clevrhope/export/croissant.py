@@ -9,8 +9,9 @@ Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLComm
 import json
 from typing import Any
 
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, Field
 from clevrhope.describe.making_and_licence import balancing
-from clevrhope.export.columns import IMAGE, LABEL, ExportColumn, columns_of
+from clevrhope.export.columns import columns_of
 from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.pages import PAPER, read_page
@@ -90,7 +91,7 @@ def _record_set(split: SplitSource) -> dict[str, Any]:
     }
 
 
-def _field(record_set: str, column: ExportColumn) -> dict[str, Any]:
+def _field(record_set: str, column: Field) -> dict[str, Any]:
     name = f"{record_set}/{column.name}"
     transform = {"transform": {"jsonPath": "bytes"}} if column.kind == IMAGE else {}
     return {

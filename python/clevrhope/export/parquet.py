@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, PAIRS, Field
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.describe.plot_files import listed_plots
-from clevrhope.export.columns import IMAGE, LABEL, OF_PAIRS, ExportColumn, columns_of
+from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
 from clevrhope.export.source import ExportSource, Sample, SplitSource
@@ -107,7 +108,7 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
     return TableSize(n_bytes, n_bytes_of_files)
 
 
-def _schema(split: SplitSource, columns: Sequence[ExportColumn]) -> "pa.Schema":
+def _schema(split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
     """The columns, with the features that `datasets` reads from the metadata."""
     import pyarrow as pa
 
@@ -118,7 +119,7 @@ def _schema(split: SplitSource, columns: Sequence[ExportColumn]) -> "pa.Schema":
     )
 
 
-def _type(column: ExportColumn) -> "pa.DataType":
+def _type(column: Field) -> "pa.DataType":
     import pyarrow as pa
 
     if column.kind == IMAGE:
@@ -128,7 +129,7 @@ def _type(column: ExportColumn) -> "pa.DataType":
     return pa.list_(kind) if column.several else kind
 
 
-def _feature(column: ExportColumn, vocab: Vocab) -> dict[str, Any]:
+def _feature(column: Field, vocab: Vocab) -> dict[str, Any]:
     feature: dict[str, Any] = {"dtype": column.kind, "_type": "Value"}
     if column.kind == IMAGE:
         feature = {"_type": "Image"}
@@ -137,7 +138,7 @@ def _feature(column: ExportColumn, vocab: Vocab) -> dict[str, Any]:
     return {"feature": feature, "_type": "Sequence"} if column.several else feature
 
 
-def _repeated(column: ExportColumn) -> list[str]:
+def _repeated(column: Field) -> list[str]:
     """The paths in the file of a column's dictionary-encoded parts; empty if it has none."""
     path = f"{column.name}.list.element" if column.several else column.name
     if column.kind == IMAGE:
@@ -161,14 +162,8 @@ def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> 
     }
     for field in split.kind.fields:
         columns[field.name] = [question.about[field.name] for _, question in rows]
-    if split.kind.of_sets:
-        columns |= {"images": images, "masks": masks, "image_indices": indices}
-    else:
-        columns |= {
-            "image": [image for (image,) in images],
-            "mask": [mask for (mask,) in masks],
-            "image_index": [index for (index,) in indices],
-        }
+    for name, cells in (("image", images), ("mask", masks), ("image_index", indices)):
+        columns[split.kind.of_images(name)] = cells if split.kind.of_sets else [cell for (cell,) in cells]
     said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
     columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
@@ -270,5 +265,5 @@ def _body(source: ExportSource, figures: Mapping[str, Any]) -> str:
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
         columns_of_one=columns_of(of_one) if of_one else (),
         columns_of_sets=columns_of(of_sets) if of_sets else (),
-        columns_of_suites=OF_PAIRS if source.suites else (),
+        columns_of_suites=PAIRS.pair_fields if source.suites else (),
     )

@@ -1,13 +1,6 @@
-"""Exports a dataset into a new folder, which appears complete or not at all.
+"""Exports a dataset into a new folder, which appears complete or not at all."""
 
-The folder is written in a hidden one beside its final place and renamed at the end. The next export removes
-what a killed export left there.
-"""
-
-import os
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,20 +21,16 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import ExportSource, SplitSource, source_json
-from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
-from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.whole_folder import check_new, whole_folder
 from clevrhope.splits.covr.kinds import COVR_TRAIN
 from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
 """The file that says what an export was made from; it is written first."""
-
-WORK = "export"
-"""The folder in the hidden one that gets the export's name when it is complete."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +100,7 @@ def export(
     chosen = _format(format)
     if masks and not chosen.masks:
         raise ConfigError(f"--masks goes with --format parquet, not {format}; coco has masks without it")
-    _check_empty(out)
+    check_new(out)
     layout = Layout(folder)
     check_links(folder, (layout.manifest.name, FILES_TABLE, layout.vocab.name, *FOLDERS))
     names = _names(layout, hops, splits, format, chosen)
@@ -131,8 +120,10 @@ def export(
         by_pool.setdefault(each.reader.pool, []).append(each.indices)
     exported = (*source.splits, *source.suites)
     total = sum(len(each.reader) for each in exported)
-    with (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions") as advance:
-        _write(source, out, format, chosen, advance)
+    stage = (progress or Silent()).stage(f"Exporting {format}", total=total, unit="questions")
+    with stage as advance, whole_folder(out) as work:
+        (work / SOURCE).write_bytes(source_json(source, format))
+        chosen.write(source, work, advance)
     n_images = sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
     n_copies = sum(each.n_copies for each in exported if each.images is not None)
     return Exported(
@@ -164,24 +155,19 @@ def _names(
     Raises:
         ConfigError: a split is of another kind; also as `choose` raises it.
     """
-    named = {
-        kind.name: [split for split in splits or () if kind_of(split) is kind] for kind in KINDS.values()
-    }
-    by_kind = {kind: of_kind for kind, of_kind in named.items() if of_kind}
-    for kind, of_kind in by_kind.items():
-        if not KINDS[kind].of_sets and not chosen.single:
-            raise ConfigError(
-                f"--format {name} holds questions over several images, and {of_kind[0]} has none"
-            )
-        if KINDS[kind].of_sets and not chosen.sets:
+    names: list[tuple[str, str]] = []
+    for kind in KINDS.values() if splits else (SINGLE if chosen.single else SETS,):
+        named = [split for split in splits or () if kind_of(split) is kind]
+        if named and not kind.of_sets and not chosen.single:
+            raise ConfigError(f"--format {name} holds questions over several images, and {named[0]} has none")
+        if named and kind.of_sets and not chosen.sets:
             *others, last = (other for other, each in FORMATS.items() if each.sets)
             raise ConfigError(
-                f"--format {name} has no place for sets of images, which the questions of {of_kind[0]} are "
+                f"--format {name} has no place for sets of images, which the questions of {named[0]} are "
                 f"about; take --format {', '.join(others)} or {last}"
             )
-    names: list[tuple[str, str]] = []
-    for kind, of_kind in (by_kind or {(SINGLE if chosen.single else SETS).name: []}).items():
-        names += choose(layout, hops, of_kind or None, KINDS[kind])
+        if named or not splits:
+            names += choose(layout, hops, named or None, kind)
     if not names:
         raise ConfigError(
             f"{layout.root}: it has no questions over several images, which --format {name} holds; run the "
@@ -189,19 +175,6 @@ def _names(
         )
     found = [hop for hop, _ in names]
     return tuple(sorted(names, key=lambda each: found.index(each[0])))
-
-
-def _check_empty(out: Path) -> None:
-    try:
-        stray = next(out.iterdir(), None)
-    except FileNotFoundError:
-        return
-    except NotADirectoryError as error:
-        raise DatasetError(f"{out}: a file, not a folder; choose another --out") from error
-    except PermissionError as error:
-        raise DatasetError(f"{out}: no permission to read it; choose another --out") from error
-    if stray is not None:
-        raise DatasetError(f"{out}: not empty ({stray.name}); choose another --out, or remove it first")
 
 
 def _source(
@@ -283,67 +256,3 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
             if own_pool and images is not None:
                 images = find_images(layout, own_pool, indices, prefer="png")
             yield SplitSource(pairs, images, indices, counts)
-
-
-def _write(source: ExportSource, out: Path, name: str, chosen: Format, advance: Advance) -> None:
-    temporary = temporary_path(out.absolute())
-    _check_own(temporary)
-    work = temporary / WORK
-    with disk_errors(out):
-        temporary.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        stack.callback(_remove_empty, temporary)
-        stack.enter_context(_full_disk(out))
-        stack.enter_context(locked(temporary))
-        stack.callback(shutil.rmtree, work, ignore_errors=True)  # does nothing once it has its name
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        (work / SOURCE).write_bytes(source_json(source, name))
-        chosen.write(source, work, advance)
-        _sync(work)
-        work.replace(out)
-        sync_folder(out.absolute().parent)
-
-
-def _remove_empty(folder: Path) -> None:
-    with suppress(OSError):  # another export may be at work in it
-        folder.rmdir()
-
-
-def _check_own(folder: Path) -> None:
-    """Checks that nothing but a killed export's folder is in the way.
-
-    Raises:
-        DatasetError: something else is in the way.
-    """
-    if not os.path.lexists(folder):
-        return
-    is_own = folder.is_dir() and not folder.is_symlink()
-    if not is_own or any(path.name not in (LOCK_FILE, WORK) for path in folder.iterdir()):
-        raise DatasetError(
-            f"{folder}: it is in the way of an export, and no export made it; move it elsewhere"
-        )
-
-
-def _sync(folder: Path) -> None:
-    """Flushes a new folder's files to disk before it gets its name, so that they survive a power loss."""
-    for path in folder.rglob("*"):
-        if path.is_file():
-            with path.open("r+b") as file:
-                os.fsync(file.fileno())
-
-
-@contextmanager
-def _full_disk(out: Path) -> Iterator[None]:
-    """Turns a full disk into an error that says that nothing was written: an export cannot be resumed."""
-    try:
-        with disk_errors(out):
-            yield
-    except DatasetError as error:
-        cause = error.__cause__
-        if isinstance(cause, OSError) and cause.errno in FULL_DISK:
-            raise DatasetError(
-                f"{out}: no space left; nothing was written there; free some space and run the same command "
-                "again"
-            ) from cause
-        raise

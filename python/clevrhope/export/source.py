@@ -256,9 +256,10 @@ def source_json(source: ExportSource, format_name: str) -> bytes:
         },
     }
     if source.suites:
-        suites: dict[str, dict[str, Any]] = {}
-        for each in source.suites:
-            sizes = {"pairs": len(each.reader) // 2, "scenes": len(each.indices)}
-            suites.setdefault(each.config, {})[each.split] = sizes
-        content["suites"] = suites
+        content["suites"] = {
+            name: {
+                each.split: {"pairs": len(each.reader) // 2, "scenes": len(each.indices)} for each in splits
+            }
+            for name, splits in groupby(source.suites, lambda each: each.config)
+        }
     return (json.dumps(content, indent=1) + "\n").encode()

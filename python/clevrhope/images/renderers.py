@@ -146,8 +146,7 @@ def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
 def rendering_in_words(rendering: Mapping[str, Any]) -> str:
     """The command-line options for the rendering that a manifest records."""
     effort = row_recorded(rendering).effort
-    name = rendering.get("renderer", DEFAULT_RENDERER)
-    return f"--renderer {name} --{effort} {rendering[effort]}"
+    return f"--renderer {rendering['renderer']} --{effort} {rendering[effort]}"
 
 
 def made_by(rendering: Mapping[str, Any]) -> str:

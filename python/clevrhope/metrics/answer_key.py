@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_in
-from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.identity import identity
+from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together

@@ -15,7 +15,7 @@ from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import kind_of
-from clevrhope.dataset.question_table import read_scenes_in_use
+from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import write_vocab
@@ -88,10 +88,11 @@ def without_old_suites(
 
 def scenes_in_use(manifest: Manifest, layout: Layout) -> dict[tuple[str, str], tuple[str, Ints]]:
     """HOP and split -> the split's pool, and the sorted indices of the scenes that it asks about."""
-    return {
-        (hop, split): read_scenes_in_use(layout.questions_h5(hop, split), kind_of(split))
-        for hop, split, _ in manifest.all_splits()
-    }
+    used = {}
+    for hop, split, _ in manifest.all_splits():
+        table = read_table(layout.questions_h5(hop, split), kind_of(split))
+        used[hop, split] = (table.pool, table.scenes)
+    return used
 
 
 def indices_by_pool(used: Iterable[tuple[str, Ints]]) -> dict[str, Ints]:

@@ -58,7 +58,7 @@ class Source:
         hop: The sub-dataset that a run was trained on; "" for a file.
         setup: Everything else that decides what a run learned, including its dataset if runs of the model on
             several datasets would share a cell; empty for a file.
-        trained_on: What a run says about its dataset, as `clevrhope.dataset.identity` gives it.
+        trained_on: What a run says about its dataset, as `clevrhope.dataset.folder.identity` gives it.
         paper_differences: How its training differs from that of the paper's model; "" if it does not.
     """
 

@@ -84,8 +84,13 @@ def read_world(
     world = World(named, seen, config, properties_file=str(properties), look_file=str(look))
     if not changes:
         return world
-    changed = _with_changes(seen, changes, look)
-    return World(named, changed, config, properties_file=str(properties), look_file=str(look))
+    # Imported only for custom looks.
+    from clevrhope.look.changes import read_changes, with_changes
+
+    original = parse_json(seen, look, error=ConfigError)
+    changed = with_changes(original, read_changes(changes, original, where=look.name))
+    seen = json.dumps(changed).encode()
+    return World(named, seen, config, properties_file=str(properties), look_file=str(look))
 
 
 def sample_scenes(
@@ -119,16 +124,6 @@ def _checked(indices: object) -> npt.NDArray[np.uint64]:
     for place, number in enumerate(numbers):
         check_whole(f"indices[{place}]", number)
     return np.array(numbers, dtype=np.uint64)
-
-
-def _with_changes(look: bytes, changes: Mapping[str, Any], file: Path) -> bytes:
-    """Applies changes to a look."""
-    # Imported only for custom looks.
-    from clevrhope.look.changes import read_changes, with_changes
-
-    seen = parse_json(look, file, error=ConfigError)
-    changed = read_changes(changes, seen, where=file.name)
-    return json.dumps(with_changes(seen, changed)).encode()
 
 
 def _with_named_files(properties: bytes, look: bytes, file: Path) -> tuple[bytes, bytes]:

@@ -68,26 +68,27 @@ def scene_svg(
     items: Sequence[Item] = scene["objects"]
     drawn = sorted(zip(items, _boxes(scene), range(len(items)), strict=True), key=lambda each: each[1][1])
     objects = "".join(
-        f"<g><title>{escape(_named(item, number))}</title>{_outlined(item, box, colors)}"
+        f"<g><title>{escape(f'{number}: {object_words(item)}')}</title>{_outlined(item, box, colors)}"
         f"{_number(number, box) if numbered else ''}</g>"
         for item, (box, _), number in drawn
     )
     height = HEIGHT_PX + (LEGEND_PX if legend else 0)
+    label = f"Sketch of a scene with {len(items)} object{'' if len(items) == 1 else 's'}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}" '
-        f'viewBox="0 0 {WIDTH_PX} {height}" role="img" aria-label="{escape(_described(scene))}">'
+        f'viewBox="0 0 {WIDTH_PX} {height}" role="img" aria-label="{label}">'
         f'<defs>{GLOSS}</defs><rect width="{WIDTH_PX}" height="{HEIGHT_PX}" fill="#a7a6a3"/>'
         f"{objects}{_legend(items) if legend else ''}</svg>"
     )
 
 
-def swatch_svg(item: Item, *, colors: Colors | None = None) -> str:
+def swatch_svg(item: Item) -> str:
     """A small drawing of one object, for use in a line of text."""
     reach = 7.0 if item.get("size") != "small" else 4.5
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="18" height="18" viewBox="0 0 18 18" '
         f'style="vertical-align:-4px"><defs>{GLOSS}</defs>'
-        f"{_outlined(item, (9 - reach, 9 - reach, 9 + reach, 9 + reach), colors or default_colors())}</svg>"
+        f"{_outlined(item, (9 - reach, 9 - reach, 9 + reach, 9 + reach), default_colors())}</svg>"
     )
 
 
@@ -222,12 +223,3 @@ def _legend(items: Sequence[Item]) -> str:
             f'font-family="system-ui, sans-serif" font-size="12" fill="#77746d">{escape(material)}</text>'
         )
     return drawn
-
-
-def _described(scene: Mapping[str, Any]) -> str:
-    n = len(scene["objects"])
-    return f"Sketch of a scene with {n} object{'' if n == 1 else 's'}"
-
-
-def _named(item: Item, number: int) -> str:
-    return f"{number}: {object_words(item)}"

@@ -9,12 +9,11 @@ from typing import Any
 from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits
 from clevrhope.dataset.covr_questions import rows_sha256
-from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.identity import identity, vocab_digest
+from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.question_kinds import SETS, SINGLE
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab, vocab_digest
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.runtime.atomic import write_whole

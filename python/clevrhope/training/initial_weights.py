@@ -8,8 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from clevrhope.dataset.identity import vocab_digest
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab, vocab_digest
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.weights import file_digest, read_weights
 from clevrhope.models.base import SET_LAYERS

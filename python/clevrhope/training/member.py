@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from clevrhope.dataset.identity import vocab_digest
+from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.recipe import Stage
 from clevrhope.training.checkpoints import RunProgress, read_state, save_weights, states_in

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.clevr_folder import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
-from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.identity import identity
+from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from clevrhope.dataset.identity import vocab_digest
 from clevrhope.dataset.question_kinds import QUESTIONS
 from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.features.store import PoolFeatures
 from clevrhope.models.stack import stack_models

@@ -312,5 +312,4 @@ def _needed(template: Mapping[str, Any] | None) -> float | None:
 
 
 def _n_not_found(split: Measured) -> str:
-    found = split["pairs_not_found"]
-    return "-" if found is None else number(sum(found.values()))
+    return number(sum(split["pairs_not_found"].values()))
