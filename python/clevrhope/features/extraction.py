@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
+from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, open_folder
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.source import DIGEST_BYTES, Batches, Block, PoolSource
@@ -301,12 +302,13 @@ class _PoolWriter:
             made |= self._batches.rows(*block.chosen(new))
         # A row's digest is written after the row, so whatever has its digest is whole: "sums" come last.
         for name in self._info.arrays:
+            array = arrays[name]
             if len(new):
-                arrays[name][part.start + new] = made[name]
+                array[part.start + new] = made[name]
             if len(kept) and old is not None:
-                arrays[name][part.start + kept] = old.arrays[name][known[kept]]
-            if isinstance(arrays[name], np.memmap):
-                arrays[name].flush()
+                array[part.start + kept] = old.arrays[name][known[kept]]
+            if isinstance(array, np.memmap):
+                array.flush()
         return len(new)
 
     def _finish(self, digest: str) -> None:

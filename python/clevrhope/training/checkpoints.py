@@ -199,7 +199,7 @@ def load_state(
         DatasetError: the names or shapes of the state's weights are not the model's.
     """
     weights = _below("model", tensors)
-    _check_weights(folder, weights, model)
+    check_weights(folder, weights, model)
     model.load_state_dict(weights)
     if averaged is not None:
         averaged.load_state_dict(_below("averaged", tensors))
@@ -262,11 +262,11 @@ _ABOUT = Fields(
 def load_weights(path: Path, model: nn.Module) -> None:
     """Loads the weights of a checkpoint; raises DatasetError if it is none, or one of another model."""
     tensors = read_tensors(path, "a whole checkpoint")
-    _check_weights(path, tensors, model)
+    check_weights(path, tensors, model)
     model.load_state_dict(tensors)
 
 
-def _check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
+def check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
     """Checks that the names and shapes of weights are the model's; errors as of `load_weights`."""
     own = model.state_dict()
     what = "of another model, or of this one in another version of clevrhope"

@@ -70,7 +70,7 @@ class Engine(nn.Module):
             ConfigError: a program is not a tree of functions.
         """
         plan = plan_levels(programs, self.arities)
-        if len(plan.roots) < len(programs):
+        if plan.n_roots < len(programs):
             raise ConfigError(
                 "a program of the train set is not a tree of functions, so models cannot be trained together"
             )
