@@ -13,12 +13,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.stack import answer_losses
 from clevrhope.models.stems import Generators
-from clevrhope.models.tensor_nmn.config import (
-    ENGINE_ALONE,
-    THREE_STAGES,
-    GeneratorKind,
-    TensorNmnConfig,
-)
+from clevrhope.models.tensor_nmn.config import ENGINE_ALONE, THREE_STAGES, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
 from clevrhope.models.tensor_nmn.levels import Plan
