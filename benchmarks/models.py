@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
+from benchmarks.synthetic_batch import clevr_vocab, part_of, synthetic_batch
 from clevrhope.features.device import chosen_device
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Stage
@@ -159,13 +159,14 @@ def _timed(
     name: str, model: Any, stage: Stage, where: torch.device, how: Precision, updates: int, peak: float
 ) -> StageSpeed:
     config = getattr(model, "config", None)
-    batch = synthetic_batch(
+    more = synthetic_batch(
         math.ceil(1.2 * stage.batch_size),  # some scenes have no question
         1,
         kind=getattr(model, "feature_kind", "pixels"),
         height=getattr(config, "image_height", 224),
         width=getattr(config, "image_width", 224),
-    ).first(stage.batch_size)
+    )
+    batch = part_of(more, slice(stage.batch_size))
     model.to(where).train()
     plan = getattr(model, "plan", None)
     batch = replace(batch.to(where), plan=plan(batch) if plan else None)  # as it is loaded in training

@@ -4,6 +4,7 @@ Benchmarks and tests need questions and programs of realistic kinds and lengths,
 """
 
 from collections.abc import Mapping
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any
 
@@ -34,6 +35,15 @@ def clevr_vocab() -> Vocab:
 def synthetic_scenes(n: int) -> _core.SceneBatch:
     """The scenes that the questions are about."""
     return sample_scenes(n, seed=3)
+
+
+def part_of(batch: Batch, rows: slice) -> Batch:
+    """These questions of a batch, each with its own image, or with its set of images that all may share."""
+    columns = {each.name: getattr(batch, each.name)[rows] for each in fields(Batch)[:7]}
+    if batch.images is not None:
+        return replace(batch, **columns, images=batch.images[rows])
+    features = {name: array[rows] for name, array in batch.features.items()}
+    return replace(batch, **columns, features=features)
 
 
 def synthetic_batch(

@@ -79,7 +79,7 @@ def measure_forms(
     arities = models[forms[0]].engine.arities
     levels, runs = (plan_levels(on_cpu.programs, arities, by_token=each) for each in (False, True))
     shape = (
-        f"{n} questions, {levels.tokens.size} nodes on {len(levels.sets)} levels or in {len(runs.sets)} "
+        f"{n} questions, {levels.sets[-1][1]} nodes on {len(levels.sets)} levels or in {len(runs.sets)} "
         f"runs; {config['features']}, {config['channels']} channels; {device}, "
         f"{torch.get_num_threads()} threads; median of {rounds} rounds"
     )

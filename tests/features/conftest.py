@@ -4,9 +4,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from building import build_demo, make
+from building import build_demo, cli, make
 
-__all__ = ["make"]
+__all__ = ["cli", "make"]
 
 
 @pytest.fixture(scope="session")

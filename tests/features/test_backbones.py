@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extraction import make_features
+from clevrhope.features.extractor import ExtractorOptions
+from clevrhope.features.kinds import make_extractor
 from clevrhope.features.store import open_store
 
 HOP = "rubber_cylinder"
@@ -40,9 +43,8 @@ def weights(net: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> P
 
 
 def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path, tmp_path: Path) -> None:
-    made = make_features(
-        folder, kind="resnet101", weights=weights, size=(48, 32), pools=["test_ood"], device="cpu"
-    )
+    usual: dict[str, Any] = {"kind": "resnet101", "size": (48, 32), "pools": ["test_ood"], "device": "cpu"}
+    made = make_features(folder, weights=weights, **usual)
     assert made.folder.name == "resnet101-48x32"
     pool = open_store(folder, kind="resnet101").pool("test_ood")
     assert pool.arrays["maps"].shape == (len(pool.indices), 1024, 2, 3)
@@ -62,33 +64,14 @@ def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path
     )
     # The same weights as safetensors are another file, so another store.
     save_file(net.state_dict(), tmp_path / "resnet101.safetensors")
-    make_features(
-        folder,
-        kind="resnet101",
-        weights=tmp_path / "resnet101.safetensors",
-        size=(48, 32),
-        pools=["test_ood"],
-        device="cpu",
-        out=tmp_path / "same",
-    )
+    make_features(folder, weights=tmp_path / "resnet101.safetensors", out=tmp_path / "same", **usual)
     np.testing.assert_array_equal(
         np.load(tmp_path / "same/test_ood/maps.npy"), np.load(made.folder / "test_ood/maps.npy")
     )
 
 
 def test_the_papers_size_is_the_default() -> None:
-    from clevrhope.features.extractor import ExtractorOptions
-    from clevrhope.features.kinds import make_extractor
-
-    options = ExtractorOptions(
-        size=None,
-        weights="random",
-        device="cpu",
-        attributes={},
-        raster=(480, 320),
-        most_objects=10,
-        image_size=(48, 32),
-    )
+    options = ExtractorOptions(None, "random", "cpu", {}, (480, 320), 10, (48, 32))
     extractor = make_extractor("resnet101", options)
     assert extractor.size == (224, 224)
     assert extractor.rows(np.zeros((1, 224, 224, 3), np.uint8), [])["maps"].shape == (1, 1024, 14, 14)

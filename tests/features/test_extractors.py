@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from building import Cli
 from PIL import Image
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
@@ -128,17 +128,14 @@ NO_EXTRACTORS = ("Nothing", "NoBase", "HERE", "NoArrays", "NoWeights")
 
 
 @pytest.mark.parametrize("kind", [*NO_CLASSES, *(f"{HERE}:{name}" for name in NO_EXTRACTORS)])
-def test_a_class_that_makes_no_features_gets_one_sentence(
-    kind: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    check_refused(folder, kind, capsys)
+def test_a_class_that_makes_no_features_gets_one_sentence(kind: str, folder: Path, cli: Cli) -> None:
+    check_refused(folder, kind, cli)
     assert not (folder / "features").exists()
 
 
-def check_refused(folder: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def check_refused(folder: Path, kind: str, cli: Cli) -> None:
     """Checks that the command refuses the kind in one sentence, which a snapshot holds."""
-    assert run_command(["features", str(folder), "--kind", kind, "--quiet"]) == 2
-    (sentence,) = capsys.readouterr().err.splitlines()
+    (sentence,) = cli("features", folder, "--kind", kind, "--quiet", code=2).err.splitlines()
     check_words(sentence)
 
 
@@ -154,10 +151,10 @@ def check_refused(folder: Path, kind: str, capsys: pytest.CaptureFixture[str]) -
     ids=["dtype", "name", "options", "size", "batch_size"],
 )
 def test_a_wrong_declaration_gets_one_sentence(
-    name: str, value: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, value: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(Colors, name, value)
-    check_refused(folder, f"{HERE}:Colors", capsys)
+    check_refused(folder, f"{HERE}:Colors", cli)
     assert not (folder / "features").exists()
 
 
@@ -181,10 +178,10 @@ def test_options_that_a_class_does_not_take_are_refused(folder: Path) -> None:
 )
 @pytest.mark.filterwarnings("ignore:.*encountered in divide:RuntimeWarning")
 def test_rows_of_another_form_get_one_sentence(
-    given: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    given: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     monkeypatch.setattr(Wrong, "given", staticmethod(given))
-    check_refused(folder, f"{HERE}:Wrong", capsys)
+    check_refused(folder, f"{HERE}:Wrong", cli)
 
 
 class Numbers(Extractor):

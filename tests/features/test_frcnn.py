@@ -13,8 +13,8 @@ torch = pytest.importorskip("torch")
 torchvision = pytest.importorskip("torchvision")
 
 import yaml
+from building import Cli
 
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import ExtractorOptions, ImageArray
 from clevrhope.features.frcnn import FrcnnFeatures, read_config, read_frcnn
@@ -22,14 +22,7 @@ from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, m
 from wording import refused
 
 SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, attributes=3, hidden=8, class_size=4, attribute_hidden=6)
-CONFIG = {
-    "MODEL": {"MAX_POOL": True, "PIXEL_MEAN": [102.9801, 115.9465, 122.7717], "PIXEL_STD": [1.0, 1.0, 1.0]},
-    "INPUT": {"MIN_SIZE_TEST": 96, "MAX_SIZE_TEST": 160},
-    "ANCHOR_GENERATOR": {"SIZES": [[16, 32, 64, 96]], "ASPECT_RATIOS": [[0.5, 1.0, 2.0]]},
-    "RPN": {"PRE_NMS_TOPK_TEST": 600, "POST_NMS_TOPK_TEST": 60, "NMS_THRESH": 0.7},
-    "ROI_HEADS": {"NMS_THRESH_TEST": [0.5]},
-    "ROI_BOX_HEAD": {"CLS_AGNOSTIC_BBOX_REG": False, "RES5HALVE": False},
-}
+CONFIG = Path(__file__).with_name("detector.yaml").read_bytes()
 
 
 def published_shapes(shape: FrcnnConfig) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -86,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name.endswith("num_batches_tracked"):
             made[name] = torch.zeros((), dtype=torch.long)
     torch.save(made, path / "pytorch_model.bin")
-    (path / "config.yaml").write_text(yaml.safe_dump(CONFIG))
+    (path / "config.yaml").write_bytes(CONFIG)
     return path
 
 
@@ -228,20 +221,18 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
         read_config(path, FrcnnConfig())
 
 
-def test_what_is_missing_is_told(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], pristine: Path
-) -> None:
+def test_what_is_missing_is_told(folder: Path, tmp_path: Path, cli: Cli, pristine: Path) -> None:
     for weights in (None, "random", tmp_path / "none"):
         with refused(ConfigError):
             FrcnnFeatures(options(weights), SMALL)
-    assert run_command(["features", str(pristine), "--kind", "frcnn", "--weights", str(folder)]) == 2
-    assert "weight body.layer1.1.conv1.weight" in capsys.readouterr().err
+    refusal = cli("features", pristine, "--kind", "frcnn", "--weights", folder, code=2).err
+    assert "weight body.layer1.1.conv1.weight" in refusal
     saved = torch.load(folder / "pytorch_model.bin", weights_only=True)
     torch.save(saved, tmp_path / "pytorch_model.bin")
     with refused(ConfigError):
         read_frcnn(tmp_path, SMALL)
     saved["roi_heads.box_predictor.bbox_pred.weight"] = torch.zeros(4, 2048)
     torch.save(saved, tmp_path / "pytorch_model.bin")
-    (tmp_path / "config.yaml").write_text(yaml.safe_dump(CONFIG))
+    (tmp_path / "config.yaml").write_bytes(CONFIG)
     with refused(ConfigError):
         read_frcnn(tmp_path, SMALL)

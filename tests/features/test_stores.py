@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Make, build_demo, request
+from building import Cli, Make, build_demo, request
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
@@ -64,12 +63,12 @@ def test_pixels_are_the_images(folder: Path) -> None:
     assert made.n_made == sum(made.pools.values())
 
 
-def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_default_size_is_what_models_take(folder: Path, cli: Cli) -> None:
     made = make_features(folder, kind="pixels", pools=["test_ood"])
     config = MapsConfig()
     assert made.folder.name == f"pixels-{config.image_width}x{config.image_height}" == "pixels-224x224"
-    assert run_command(f"features {folder} --kind pixels --size image --pools test_ood --json".split()) == 0
-    assert json.loads(capsys.readouterr().out)["folder"] == str(folder / "features/pixels-48x32")
+    options = ["--kind", "pixels", "--size", "image", "--pools", "test_ood", "--json"]
+    assert json.loads(cli("features", folder, *options).out)["folder"] == f"{folder}/features/pixels-48x32"
 
 
 def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
@@ -185,7 +184,7 @@ def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
     ],
 )
 def test_the_command_in_an_error_makes_what_is_missing(
-    kind: str, options: dict[str, Any], folder: Path, tmp_path: Path
+    kind: str, options: dict[str, Any], folder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     if "weights" in options:
         pytest.importorskip("torchvision")
@@ -195,7 +194,7 @@ def test_the_command_in_an_error_makes_what_is_missing(
         store.pool("test_ood")
     command = re.search(r"run clevrhope (features .*) again$", str(caught.value))
     assert command
-    assert run_command([*command[1].split(), "--quiet"]) == 0
+    cli(*command[1].split(), "--quiet")
     assert len(store.pool("test_ood").indices)
     assert not (folder / "features").exists()
 
@@ -216,19 +215,17 @@ def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
         ["--kind", "pixels", "--pools", "trian"],
     ],
 )
-def test_what_cannot_be_made(arguments: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["features", str(folder), *arguments]) == 2
-    check_words(capsys.readouterr().err)
+def test_what_cannot_be_made(arguments: list[str], folder: Path, cli: Cli) -> None:
+    check_words(cli("features", folder, *arguments, code=2).err)
     assert not (folder / "features").exists()
 
 
-def test_the_command_tells_what_it_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["features", str(folder), "--kind", "attributes", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+def test_the_command_tells_what_it_made(folder: Path, cli: Cli) -> None:
+    told = json.loads(cli("features", folder, "--kind", "attributes", "--json").out)
     assert told["note"] == "true attributes, nothing seen"
     assert told["made"] == sum(told["pools"].values())
-    assert run_command(["features", str(folder.parent), "--kind", "attributes"]) == 2
-    assert "not a dataset of clevrhope" in capsys.readouterr().err
+    refusal = cli("features", folder.parent, "--kind", "attributes", code=2).err
+    assert "not a dataset of clevrhope" in refusal
 
 
 def test_a_dataset_without_images(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from clevr_making import make_clevr
 
 from clevrhope.__main__ import run_command
 from clevrhope.runtime.assets import blender_assets, question_templates
-from clevrhope.training import loop
+from clevrhope.training import checkpoints
 
 SMALL = """
 [sizes]
@@ -333,13 +333,13 @@ def _make_parquet(root: Path) -> None:
 
 def _make_stopped(root: Path, train: Sequence[str]) -> None:
     """A run that was stopped once it had saved its first state."""
-    save = loop.save_state
+    save = checkpoints.save_state
 
     def save_and_stop(*arguments: Any) -> None:
         save(*arguments)
         raise KeyboardInterrupt
 
-    with patch.object(loop, "save_state", save_and_stop):
+    with patch.object(checkpoints, "save_state", save_and_stop):
         assert run_command([*train, "--save-every", "1", "--out", str(root / "stopped")]) == 130
 
 

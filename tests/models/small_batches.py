@@ -3,20 +3,25 @@
 import torch
 from torch import nn
 
-from benchmarks.synthetic_batch import clevr_vocab, noise
+from benchmarks.synthetic_batch import clevr_vocab, noise, part_of
 from benchmarks.synthetic_batch import synthetic_batch as small_batch
 from benchmarks.synthetic_batch import synthetic_scenes as small_scenes
 from clevrhope.models.batch import Batch
 
-__all__ = ["clevr_vocab", "noise", "small_batch", "small_scenes"]
+__all__ = ["clevr_vocab", "noise", "part_of", "small_batch", "small_scenes"]
 
 PIXELS = {"features": "pixels", "image_width": 48, "image_height": 32, "halvings": 2, "channels": 8}
 """Settings of a small model that reads the images of these batches."""
 
+LXMERT = {"hidden": 24, "heads": 3, "intermediate": 48} | dict.fromkeys(
+    ("language_layers", "object_layers", "cross_layers"), 1
+)
+"""Settings of a small LXMERT."""
+
 
 def short_questions(kind: str = "pixels") -> Batch:
     """64 questions with programs of up to ten tokens, to be learned by heart."""
-    batch = small_batch(30, 9, kind=kind, longest=10).first(64)
+    batch = part_of(small_batch(30, 9, kind=kind, longest=10), slice(64))
     assert len(batch) == 64
     return batch
 

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import save_file
-from small_batches import clevr_vocab, learn_by_heart, noise, small_batch
+from small_batches import LXMERT, clevr_vocab, learn_by_heart, noise, part_of, small_batch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
@@ -21,14 +21,6 @@ from clevrhope.models.names import MODELS, SET_MODELS, build_model
 from wording import refused
 
 TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
-LXMERT = {
-    "hidden": 24,
-    "heads": 3,
-    "intermediate": 48,
-    "language_layers": 1,
-    "object_layers": 1,
-    "cross_layers": 1,
-}
 KINDS = [("object_transformer", TRANSFORMER, "attributes"), ("lxmert_s", LXMERT, "frcnn")]
 N_SPECIAL = len(SPECIAL_TOKENS)
 N_SHARED = 12
@@ -42,7 +34,7 @@ def made(name: str, config: dict[str, Any], *, sets: bool = True, seed: int = 0)
 
 def sets_of(kind: str, n: int = 16, *, lengths: tuple[int, ...] = (5, 3, 1, 4, 2)) -> Batch:
     """Questions about random sets of a few images."""
-    batch = small_batch(8, 8, kind=kind).first(n)
+    batch = part_of(small_batch(8, 8, kind=kind), slice(n))
     rng = torch.Generator().manual_seed(4)
     images = torch.stack([torch.randperm(N_SHARED, generator=rng)[:5] for _ in range(n)])
     n_images = torch.tensor([lengths[k % len(lengths)] for k in range(n)])
@@ -116,10 +108,10 @@ def test_neither_padding_nor_order_changes_anything(name: str, config: dict[str,
     torch.testing.assert_close(scores(model, with_images(batch, batch.images[:, :3])), expected)
     # Images that no question has are not looked at, absent places included.
     changed = {key: each.clone() for key, each in batch.features.items()}
-    unused = torch.tensor([k for k in range(N_SHARED) if k not in batch.first(1).images])
+    unused = torch.tensor([k for k in range(N_SHARED) if k not in batch.images[0]])
     for each in changed.values():
         each[unused] = 0
-    only_first = scores(model, replace(batch, features=changed).first(1))
+    only_first = scores(model, part_of(replace(batch, features=changed), slice(1)))
     torch.testing.assert_close(only_first, expected[:1])
     other_order = batch.images.clone()
     other_order[:, [0, 1]] = other_order[:, [1, 0]]

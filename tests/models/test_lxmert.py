@@ -1,6 +1,7 @@
 """LXMERT: transformers' logits and names, WordPieces, the loss, published weights; p and s."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from safetensors.torch import save_file
-from small_batches import clevr_vocab, learn_by_heart, short_questions, small_batch
+from small_batches import LXMERT, clevr_vocab, learn_by_heart, short_questions, small_batch
 
 from clevrhope.dataset.vocab import make_vocab
 from clevrhope.errors import ConfigError
@@ -20,14 +21,7 @@ from clevrhope.programs import default_vocabulary
 from clevrhope.questions import read_phrasings
 from wording import refused
 
-TINY = {
-    "hidden": 24,
-    "heads": 3,
-    "intermediate": 48,
-    "language_layers": 2,
-    "object_layers": 1,
-    "cross_layers": 2,
-}
+TINY = {**LXMERT, "language_layers": 2, "cross_layers": 2}
 
 
 def tiny(seed: int = 0, **changes: object) -> LxmertScratch:
@@ -152,18 +146,7 @@ def test_pieces_are_those_of_berts_vocabulary() -> None:
 
 def test_pieces_are_the_public_numbers() -> None:
     """Of bert-base-uncased, as they are known: none of these is read from the package's own table."""
-    numbers = {
-        **{"[CLS]": 101, "[SEP]": 102, "?": 1029, "a": 1037, "and": 1998, "in": 1999, "to": 2000, "as": 2004},
-        **{"the": 1996, "of": 1997, "is": 2003, "that": 2008, "it": 2009, "are": 2024, "or": 2030},
-        **{"has": 2038, "there": 2045, "what": 2054, "other": 2060, "many": 2116, "how": 2129, "any": 2151},
-        **{"left": 2187, "right": 2157, "same": 2168, "number": 2193, "small": 2235, "large": 2312},
-        **{"behind": 2369, "front": 2392, "red": 2417, "things": 2477, "big": 2502, "thing": 2518},
-        **{"blue": 2630, "green": 2665, "brown": 2829, "size": 2946, "metal": 3384, "ball": 3608},
-        **{"color": 3609, "yellow": 3756, "gray": 3897, "shape": 4338, "tiny": 4714, "objects": 5200},
-        **{"purple": 6379, "rubber": 8903, "sphere": 10336, "cube": 14291},
-        **{"image": 3746, "images": 4871, "all": 2035, "none": 3904, "at": 2012, "least": 2560, "with": 2007},
-        **{"3": 1017, "10": 2184, "one": 2028, "no": 2053, "not": 2025, "each": 2169, "contains": 3397},
-    }
+    numbers = json.loads(Path(__file__).with_name("public_word_pieces.json").read_text("utf-8"))
     known = known_pieces()
     assert {word: tuple(known[word]) for word in numbers} == {word: (n,) for word, n in numbers.items()}
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from safetensors.torch import save_file
-from small_batches import PIXELS, clevr_vocab, learn_by_heart, share_right, small_batch
+from small_batches import PIXELS, clevr_vocab, learn_by_heart, part_of, share_right, small_batch
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
@@ -156,7 +156,7 @@ def test_models_on_resnet101_begin_with_the_published_layers() -> None:
 
 def test_film_learns_from_several_questions_at_once() -> None:
     model = tiny("film")
-    alone = batch_for(model, 2, 3).first(1)
+    alone = part_of(batch_for(model, 2, 3), slice(1))
     with refused(ConfigError):
         model.loss(alone)
     model.eval()

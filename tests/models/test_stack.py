@@ -9,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from small_batches import PIXELS, clevr_vocab, small_batch
+from small_batches import PIXELS, clevr_vocab, part_of, small_batch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -42,22 +42,14 @@ def stack_losses(stack: nn.Module, batch: Batch, generators: Sequence[torch.Gene
 
 def part(batch: Batch, number: int) -> Batch:
     """The questions of one of the models."""
-    own = slice(number * PART, (number + 1) * PART)
-    return Batch(
-        **{
-            name: getattr(batch, name)[own]
-            for name in ("questions", "question_lengths", "programs", "program_lengths", "answers",
-                         "families", "rows")
-        },
-        features={name: each[own] for name, each in batch.features.items()},
-    )  # fmt: skip
+    return part_of(batch, slice(number * PART, (number + 1) * PART))
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_stack_computes_what_its_models_compute(name: str) -> None:
     models = models_of(name, 3)
     stack = stack_models(models)
-    batch = small_batch(9, 9).first(3 * PART)
+    batch = part_of(small_batch(9, 9), slice(3 * PART))
     assert len(batch) == 3 * PART
     assert len(set(batch.question_lengths.tolist())) > 1
     losses = stack_losses(stack, batch, [torch.Generator().manual_seed(k) for k in range(3)])
@@ -119,7 +111,7 @@ def test_only_models_of_pixels_without_a_generator_have_losses_of_stacks(
 def test_an_update_of_a_stack_reads_no_number_from_its_device(name: str) -> None:
     """On torch's device meta that is an error; meta has no generators, so images are not shifted."""
     stack = stack_models(models_of(name, 3, shift=0))
-    batch = small_batch(9, 9).first(3 * PART)
+    batch = part_of(small_batch(9, 9), slice(3 * PART))
     plan = stack.stack_plan(batch)
     stack.stack_plan = lambda _: plan
     losses = stack_losses(stack.to("meta"), batch.to("meta"), [None] * 3)
@@ -130,7 +122,7 @@ def test_an_update_of_a_stack_reads_no_number_from_its_device(name: str) -> None
 def test_a_stacked_gru_computes_in_float32_under_autocast_on_a_cpu() -> None:
     """As each of its models does, on processors with and without bfloat16."""
     models = [each.float() for each in models_of("film", 2)]
-    batch = small_batch(9, 9).first(2 * PART)
+    batch = part_of(small_batch(9, 9), slice(2 * PART))
     with torch.autocast("cpu", torch.bfloat16):
         stack = stack_models(models)
         words = embed(stack.words, batch.questions, 2)

@@ -9,30 +9,12 @@ from typing import Any
 import pytest
 
 from clevrhope.experiments import engines
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import Plan, make_plan
+from wording import check_words
 
-GRID = """
-jobs = 2
-[[dataset]]
-name = "d"
-seed = 3
-config.sizes = { train = 25000 }
-[[dataset.build]]
-hops = ["rubber_cylinder"]
-[[dataset.build]]
-hops = ["cyan_cylinder"]
-diversity = [4, 8]
-mode = "grid"
-[[dataset.features]]
-kind = "pixels"
-[[model]]
-name = "film"
-sizes = ["25k", 300]
-seeds = [1, 2]
-[model.set]
-features = "pixels"
-channels = 8
-"recipe.rate" = 1e-3
-"""
+FILES = Path(__file__).parent / "experiments"
+GRID = (FILES / "grid.toml").read_text("utf-8")
 
 
 @pytest.fixture
@@ -40,6 +22,21 @@ def grid(tmp_path: Path) -> Path:
     pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     (tmp_path / "grid.toml").write_text(GRID)
     return tmp_path / "grid.toml"
+
+
+def plan_of(grid: Path, *changes: tuple[str, str], text: str = GRID) -> Plan:
+    """The plan of an experiment whose file has this text with some changes; it goes into out/ beside it."""
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    grid.write_text(text)
+    return make_plan(read_experiment(grid, out=grid.parent / "out"))
+
+
+def check_steps(plan: Plan) -> None:
+    """Asserts that the command lines of a plan's steps are those of the snapshot, a chain after the other."""
+    chains = (*plan.datasets.values(), *plan.runs)
+    check_words("\n".join(" ".join(step.arguments) for chain in chains for step in chain.steps))
 
 
 FAKE = '''

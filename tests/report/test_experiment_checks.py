@@ -4,13 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
-from experiment_grid import GRID
+from building import Cli
+from experiment_grid import GRID, plan_of
 
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import read_experiment
-from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
 from wording import refused
 
@@ -105,42 +104,34 @@ WRONG = {
 def test_what_cannot_run_is_refused_before_the_first_step(
     old: str, new: str, grid: Path, tmp_path: Path
 ) -> None:
-    assert old in GRID
-    grid.write_text(GRID.replace(old, new))
-    out = tmp_path / "out"
     with refused(ConfigError) as error:
-        check_plan(make_plan(read_experiment(grid, out=out)))
+        check_plan(plan_of(grid, (old, new)))
     said = str(error.value)
     assert "\n" not in said
     assert "/clevrhope-" not in said
     with pytest.raises(ConfigError) as error:
-        run_experiment(make_plan(read_experiment(grid, out=out)))
+        run_experiment(plan_of(grid, (old, new)))
     assert str(error.value) == said
-    assert not out.exists()
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
-def test_the_command_refuses_what_cannot_run(
-    grid: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    assert run_command(["experiment", str(grid), "--out", str(out), "--plan"]) == 0
+def test_the_command_refuses_what_cannot_run(grid: Path, tmp_path: Path, cli: Cli) -> None:
+    command = ["experiment", grid, "--out", tmp_path / "out"]
+    cli(*command, "--plan")
     grid.write_text(GRID.replace(CHANNELS, "halvings = 0.5"))
-    capfd.readouterr()
     for more in (["--plan"], []):
-        assert run_command(["experiment", str(grid), "--out", str(out), *more]) == 2
-        shown = capfd.readouterr()
+        shown = cli(*command, *more, code=2)
         assert shown.out == ""
-        assert shown.err == (f"clevrhope: {grid}: model[0]: film: halvings is 0.5; expected a whole number\n")
-    assert not out.exists()
+        assert shown.err == f"clevrhope: {grid}: model[0]: film: halvings is 0.5; expected a whole number\n"
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 def test_a_model_too_large_for_any_memory_is_refused(grid: Path) -> None:
-    grid.write_text(GRID.replace(CHANNELS, "hidden = 2147483647"))
     # What follows in brackets are torch's own words.
     with pytest.raises(ConfigError, match=r"model\[0\]: film: cannot be made with these settings \("):
-        check_plan(make_plan(read_experiment(grid)))
+        check_plan(plan_of(grid, (CHANNELS, "hidden = 2147483647")))
 
 
 @pytest.mark.slow
@@ -148,23 +139,14 @@ def test_pretrained_weights_have_to_be_there(grid: Path, tmp_path: Path) -> None
     (tmp_path / "resnet101").touch()
     text = GRID.replace(KIND, 'kind = "scene-boxes"\nweights = "resnet101"').replace('"film"', '"lxmert_p"')
     settings = text.index("[model.set]")
-    grid.write_text(f'{text[:settings]}set = {{ features = "scene-boxes", weights = "w" }}\n')
+    text = f'{text[:settings]}set = {{ features = "scene-boxes", weights = "w" }}\n'
     with refused(ConfigError):
-        check_plan(make_plan(read_experiment(grid)))
+        check_plan(plan_of(grid, text=text))
     (tmp_path / "w").touch()
-    check_plan(make_plan(read_experiment(grid)))
+    check_plan(plan_of(grid, text=text))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "folder",
-        "pipe",
-        "loop",
-        "bytes",
-        "huge",
-    ],
-)
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop", "bytes", "huge"])
 def test_what_is_no_experiments_file_is_said(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     if kind == "folder":

@@ -1,22 +1,22 @@
 """Experiments' files: what is wrong in one is named; paths, simpler worlds, and the package's own files."""
 
 import json
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
-from building import request
-from experiment_grid import GRID
+from building import Cli, request
+from experiment_grid import FILES, GRID, check_steps, plan_of
 
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.build_files import subset_templates, subset_values
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
+from clevrhope.models.names import MODELS
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
-from wording import refused
+from wording import check_words, refused
 
 
 @pytest.mark.parametrize(
@@ -40,58 +40,22 @@ from wording import refused
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str]) -> None:
-    assert change[0] in GRID
-    grid.write_text(GRID.replace(*change))
     with refused(ConfigError):
-        make_plan(read_experiment(grid))
+        plan_of(grid, change)
 
 
 def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Path, tmp_path: Path) -> None:
     build(request(tmp_path / "there", render=False))
-    text = GRID.replace("seed = 3", 'folder = "there"')
-    grid.write_text(text)
     with refused(ConfigError):
-        make_plan(read_experiment(grid))
-    extended = text.index("[[dataset.build]]", text.index("[[dataset.build]]") + 1)
-    grid.write_text(text[:extended] + text[text.index("[[dataset.features]]") :])
-    assert len(make_plan(read_experiment(grid)).runs) == 4
-    grid.write_text(text.replace('"there"', '"nowhere"'))
+        plan_of(grid, ("seed = 3", 'folder = "there"'))
+    second = GRID.rindex("[[dataset.build]]")
+    first_alone = GRID[:second] + GRID[GRID.index("[[dataset.features]]") :]
+    assert len(plan_of(grid, ("seed = 3", 'folder = "there"'), text=first_alone).runs) == 4
     with refused(DatasetError):
-        make_plan(read_experiment(grid))
+        plan_of(grid, ("seed = 3", 'folder = "nowhere"'))
 
 
-PATHS = """
-[[dataset]]
-name = "d"
-seed = 3
-[dataset.config]
-clevr = "clevr/CLEVR_v1.0"
-[[dataset.build]]
-hops = ["rubber_cylinder"]
-palette = "mine.json"
-[[dataset.features]]
-kind = "frcnn"
-weights = "weights/frcnn"
-[[dataset.features]]
-kind = "scene-boxes"
-weights = "random"
-[[dataset.features]]
-kind = "resnet101"
-weights = "/elsewhere/resnet101.pth"
-[[dataset.features]]
-kind = "mine:Dino"
-weights = "small"
-[[model]]
-name = "lxmert_p"
-sizes = [10]
-seeds = [1]
-set = { weights = "weights/lxmert.safetensors" }
-[[model]]
-name = "mine:Model"
-sizes = [10]
-seeds = [1]
-set = { weights = "imagenet" }
-"""
+PATHS = (FILES / "paths.toml").read_text("utf-8")
 
 
 def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,15 +64,7 @@ def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     experiment = read_experiment(Path("papers/mine.toml"))
     assert experiment.datasets[0].config["clevr"] == str(tmp_path / "papers/clevr/CLEVR_v1.0")
-    plan = make_plan(experiment)
-    build, *features = (" ".join(step.arguments) for step in plan.datasets["d"].steps)
-    assert "--palette papers/mine.json " in build
-    weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth", "small"]
-    assert [each.partition("--weights ")[2].split()[0] for each in features] == weights
-    ours, theirs = (run.steps[0].arguments for run in plan.runs)
-    assert 'weights="papers/weights/lxmert.safetensors"' in ours
-    assert 'weights="imagenet"' in theirs
-    assert experiment.out == Path("out/mine")
+    check_steps(make_plan(experiment))
 
 
 def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_path: Path) -> None:
@@ -120,7 +76,7 @@ def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_pa
     assert read_experiment(mine).datasets[1].features[0].weights == str(tmp_path / weights)
 
 
-def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
+def test_a_simpler_world_has_some_of_the_values_and_questions() -> None:
     coloured = json.loads(subset_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
     empty = {each["params"][0] for each in coloured[0]["constraints"] if each["type"] == "NULL"}
     assert empty == {"<Z>", "<M>", "<S>"}
@@ -143,49 +99,24 @@ def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_the_packages_experiments_can_be_planned(
-    tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert set(shipped_experiments()) == {
-        "covr",
-        "diversity",
-        "first6",
-        "hour",
-        "hour-gpu",
-        "hour-pixels",
-        "paper",
-        "smoke",
-        "suites",
-    }
     monkeypatch.chdir(tmp_path)
-    assert run_command(["experiment", "paper", "--plan"]) == 2
-    assert "weights/frcnn-vg-finetuned: no such file" in capfd.readouterr().err
-    for weights in (
-        "frcnn-vg-finetuned/config.yaml",
-        "resnet101.pth",
-        "lxmert-base-uncased/model.safetensors",
-    ):
-        (tmp_path / "weights" / weights).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "weights" / weights).touch()
-    for name in shipped_experiments():
-        assert run_command(["experiment", name, "--out", str(tmp_path / name), "--plan"]) == 0
-        assert not (tmp_path / name).exists()
-    capfd.readouterr()
-    plan = make_plan(read_experiment(find_file(Path("paper")), out=tmp_path))
-    models = [run.steps[0].arguments[1] for run in plan.runs]
-    assert models.count("lxmert_p") == 29 * 3 * 3
-    assert models.count("lxmert_s") == (29 + 4) * 3 * 3
-    assert models.count("tensor_nmn") == 6 * 7 * 3
-    hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
-    assert len(hour.runs) == (8 * 3 + 1) * 2
-    on_gpu = make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path / "hour-gpu"))
-    assert len(on_gpu.runs) == 5 * 5 * (2 + 2 + 1)
-    check_plan(on_gpu, together=True)
-    suites = make_plan(read_experiment(find_file(Path("suites")), out=tmp_path))
-    assert sum("--drop-type" in run.steps[0].arguments for run in suites.runs) == 3 * 15
-    assert len(suites.runs) == 3 * 15 + 6 * 3
-    covr = make_plan(read_experiment(find_file(Path("covr")), out=tmp_path))
-    assert sum("--iid-size-of" in run.steps[0].arguments for run in covr.runs) == 4
-    assert len(covr.runs) == 16
-    assert sum(run.source is not None for run in covr.runs) == 10
-    assert run_command(["experiment", "our", "--plan"]) == 2
-    assert 'did you mean "hour"?' in capfd.readouterr().err
+    assert "weights/frcnn-vg-finetuned: no such file" in cli("experiment", "paper", "--plan", code=2).err
+    for file in ("frcnn-vg-finetuned/config.yaml", "resnet101.pth", "lxmert-base-uncased/model.safetensors"):
+        weights = tmp_path / "weights" / file
+        weights.parent.mkdir(parents=True, exist_ok=True)
+        weights.touch()
+    counted = (*MODELS, "--drop-type", "--covr-split", "--iid-size-of", "--init-from")
+    lines = []
+    for name, path in shipped_experiments().items():
+        out = tmp_path / name
+        cli("experiment", name, "--out", out, "--plan")
+        assert not out.exists()
+        runs = make_plan(read_experiment(path, out=out)).runs
+        words = Counter(word for run in runs for word in run.steps[0].arguments if word in counted)
+        lines.append(f"{name}: {len(runs)} runs, {dict(sorted(words.items()))}")
+    check_words("\n".join(lines))
+    check_plan(make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path)), together=True)
+    assert find_file(Path("experiments/hour.toml")) == shipped_experiments()["hour"]
+    assert 'did you mean "hour"?' in cli("experiment", "our", "--plan", code=2).err

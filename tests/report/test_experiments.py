@@ -11,35 +11,25 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from experiment_grid import GRID
+from building import Cli
+from experiment_grid import GRID, check_steps, plan_of
 
 import clevrhope.report
-from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.experiments.config import read_experiment
-from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import Outcome, run_experiment
 from wording import refused
 
 
 def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None:
-    plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
-    names = [run.name for run in plan.runs]
-    hops = ["rubber_cylinder", "cyan_cylinder-d4-grid", "cyan_cylinder-d8-grid"]
-    assert names == [
-        f"film-{hop}-{size}-{seed}" for hop in hops for size in ("25k", "300") for seed in (1, 2)
-    ]
-    builds = [step.arguments for step in plan.datasets["d"].steps]
-    assert [each[0] for each in builds] == ["build", "build", "features"]
-    assert "--diversity 4,8 --diversity-mode grid" in " ".join(builds[1])
-    train = " ".join(plan.runs[0].steps[0].arguments)
-    assert "--set channels=8 --set recipe.rate=0.001" in train
+    plan = plan_of(grid)
+    check_steps(plan)
+    assert all(run.folder.name == run.name for run in plan.runs)
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow
 def test_what_is_done_is_not_done_again(grid: Path, tmp_path: Path, asked: Any) -> None:
-    plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
+    plan = plan_of(grid)
     made = run_experiment(plan)
     assert (made.n_done, made.n_new, made.failures, made.report) == (12, 12, (), None)
     assert len(asked()) == 3 + 12 * 2
@@ -56,13 +46,8 @@ SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")
 """Six runs."""
 
 
-def run_changed(grid: Path, out: Path, *changes: tuple[str, str]) -> Outcome:
-    text = SMALL
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    grid.write_text(text)
-    return run_experiment(make_plan(read_experiment(grid, out=out)))
+def run_changed(grid: Path, *changes: tuple[str, str]) -> Outcome:
+    return run_experiment(plan_of(grid, *changes, text=SMALL))
 
 
 SIZES = "sizes = [300]"
@@ -82,17 +67,17 @@ def test_other_settings_are_other_runs_beside_those_that_are_there(
     change: tuple[str, str], grid: Path, tmp_path: Path, asked: Any
 ) -> None:
     out = tmp_path / "out"
-    assert run_changed(grid, out).n_new == 6
+    assert run_changed(grid).n_new == 6
     plain = {path.name for path in (out / "runs").iterdir()}
     asked()
-    made = run_changed(grid, out, change)
+    made = run_changed(grid, change)
     assert (made.failures, made.n_new, made.n_done) == ((), 6, 6)
     assert [each[0] for each in asked()].count("train") == 6
     new = {path.name for path in (out / "runs").iterdir()} - plain
     assert {name.rpartition("-")[0] for name in new} == plain
     assert all(re.fullmatch("[0-9a-f]{6}", name.rpartition("-")[2]) for name in new)
     for again in ((), (change,)):  # both are there from now on
-        assert run_changed(grid, out, *again).n_done == 6
+        assert run_changed(grid, *again).n_done == 6
     assert asked() == []
 
 
@@ -102,9 +87,9 @@ def test_settings_that_were_wrong_leave_no_mark_on_names(
 ) -> None:
     """A run that never began takes no name from the run whose settings are right."""
     monkeypatch.setenv("FAKE_FAILS", "channels=9")
-    assert run_changed(grid, tmp_path / "out", ("channels = 8", "channels = 9")).n_done == 0
+    assert run_changed(grid, ("channels = 8", "channels = 9")).n_done == 0
     monkeypatch.delenv("FAKE_FAILS")
-    run_changed(grid, tmp_path / "out")
+    run_changed(grid)
     assert "film-rubber_cylinder-300-1" in {each.name for each in (tmp_path / "out/runs").glob("*/")}
     assert not list((tmp_path / "out/runs").glob("film-rubber_cylinder-300-1-*"))
 
@@ -112,35 +97,33 @@ def test_settings_that_were_wrong_leave_no_mark_on_names(
 @pytest.mark.slow
 def test_options_that_bind_nothing_are_no_other_runs(grid: Path, tmp_path: Path, asked: Any) -> None:
     out = tmp_path / "out"
-    run_changed(grid, out)
+    run_changed(grid)
     before = sorted((out / "runs").iterdir())
-    assert run_changed(grid, out, (SIZES, f'{SIZES}\noptions = ["--device", "cpu"]')).failures == ()
+    assert run_changed(grid, (SIZES, f'{SIZES}\noptions = ["--device", "cpu"]')).failures == ()
     assert sorted((out / "runs").iterdir()) == before
 
 
-def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path, asked: Any) -> None:
+def test_two_settings_of_one_model_stand_side_by_side(grid: Path, asked: Any) -> None:
     wide = '[[model]]\nname = "film"\nlabel = "film-wide"\nsizes = [300]\nseeds = [1]\n'
     wide += 'set = { channels = 64, features = "pixels" }\n'
-    grid.write_text(f"{SMALL}\n{wide}")
-    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    made = run_experiment(plan_of(grid, text=f"{SMALL}\n{wide}"))
     assert (made.failures, made.n_new) == ((), 6 + 3)
     trained = [" ".join(each) for each in asked() if each[0] == "train"]
     (one,) = (each for each in trained if "/film-wide-rubber_cylinder-300-1 " in each)
     assert one.startswith("train film ")
     assert "channels=64" in one
     unnamed = wide.replace('label = "film-wide"\n', "")
-    grid.write_text(f"{SMALL}\n{unnamed}")
     with refused(ConfigError):
-        make_plan(read_experiment(grid))
+        plan_of(grid, text=f"{SMALL}\n{unnamed}")
 
 
 @pytest.mark.slow
 def test_a_dataset_that_is_added_leaves_the_runs_on_the_first(grid: Path, tmp_path: Path, asked: Any) -> None:
-    run_changed(grid, tmp_path / "out")
+    run_changed(grid)
     asked()
     second = '[[dataset]]\nname = "e"\nseed = 4\nconfig.sizes.train = 300\n[[dataset.build]]\n'
     second += 'hops = ["gray_cube"]\n[[dataset.features]]\nkind = "pixels"\n[[model]]'
-    made = run_changed(grid, tmp_path / "out", ("[[model]]", second))
+    made = run_changed(grid, ("[[model]]", second))
     assert (made.n_done, made.n_new) == (6 + 2, 2)
     assert sum(each[0] == "train" for each in asked()) == 2
     assert (tmp_path / "out/runs/film-e-gray_cube-300-2").is_dir()
@@ -156,39 +139,35 @@ def with_sizes(**sizes: int) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(
-    grid: Path, tmp_path: Path, asked: Any
-) -> None:
-    out = tmp_path / "out"
-    run_changed(grid, out, with_sizes(train=300, complex_ood=10))
+def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(grid: Path, asked: Any) -> None:
+    run_changed(grid, with_sizes(train=300, complex_ood=10))
     asked()
     # Its test set is answered anew, its train set, which is the same, not learned from again.
-    made = run_changed(grid, out, with_sizes(train=300, complex_ood=20))
+    made = run_changed(grid, with_sizes(train=300, complex_ood=20))
     assert (made.n_done, made.n_new) == (6, 6)
     assert kinds(asked()) == {"build": 2, "evaluate": 6, "features": 1}
     # Of a larger train set, runs are on the first so many questions, as before.
-    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20)).n_new == 0
+    assert run_changed(grid, with_sizes(train=600, complex_ood=20)).n_new == 0
     assert kinds(asked()) == {"build": 2, "features": 1}
     # Another pair is no matter of the pairs that are there.
     more = ('hops = ["rubber_cylinder"]', 'hops = ["rubber_cylinder", "gray_cube"]')
-    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20), more).n_new == 2
+    assert run_changed(grid, with_sizes(train=600, complex_ood=20), more).n_new == 2
     assert kinds(asked()) == {"build": 2, "evaluate": 2, "features": 1, "train": 2}
-    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20), more).n_new == 0
+    assert run_changed(grid, with_sizes(train=600, complex_ood=20), more).n_new == 0
     assert asked() == []
 
 
 @pytest.mark.slow
 def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+    grid: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out = tmp_path / "out"
-    run_changed(grid, out)
+    run_changed(grid)
     monkeypatch.setenv("FAKE_FAILS", "pixels")
     larger = with_sizes(train=25_000, complex_ood=20)
-    assert [each.step for each in run_changed(grid, out, larger).failures] == ["features-d-pixels-0"]
+    assert [each.step for each in run_changed(grid, larger).failures] == ["features-d-pixels-0"]
     monkeypatch.delenv("FAKE_FAILS")
     asked()
-    run_changed(grid, out, larger)
+    run_changed(grid, larger)
     assert kinds(asked()) == {"evaluate": 6, "features": 1}
 
 
@@ -196,12 +175,12 @@ def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between
 def test_two_stores_of_one_kind_are_two_steps(grid: Path, tmp_path: Path, asked: Any) -> None:
     both = ('kind = "pixels"', 'kind = "pixels"\n[[dataset.features]]\nkind = "pixels"\nsize = "96x64"')
     which = (SIZES, f'{SIZES}\nfeatures = "pixels-96x64"')
-    assert run_changed(grid, tmp_path / "out", both, which).n_new == 6
+    assert run_changed(grid, both, which).n_new == 6
     assert kinds(asked())["features"] == 2
-    run_changed(grid, tmp_path / "out", both, which)
+    run_changed(grid, both, which)
     assert asked() == []
     (tmp_path / "out/data/d/features").rmdir()
-    run_changed(grid, tmp_path / "out", both, which)
+    run_changed(grid, both, which)
     assert kinds(asked()) == {"features": 2}
 
 
@@ -211,10 +190,10 @@ def test_another_dataset_in_the_folders_place_is_no_dataset_that_runs_were_on(
 ) -> None:
     """`train` is asked again then, which is bound to its dataset and refuses."""
     out = tmp_path / "out"
-    run_changed(grid, out)
+    run_changed(grid)
     (out / "data/d/manifest.json").unlink()
     asked()
-    run_changed(grid, out, ("seed = 3", "seed = 4"))
+    run_changed(grid, ("seed = 3", "seed = 4"))
     assert kinds(asked())["train"] == 6
 
 
@@ -231,7 +210,7 @@ def test_a_run_that_fails_stops_no_other(
         return SimpleNamespace(html=tmp_path)
 
     monkeypatch.setattr(clevrhope.report, "report", report)
-    plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
+    plan = plan_of(grid)
     made = run_experiment(plan, tell=told.append)
     assert (made.n_done, len(made.failures)) == (11, 1)
     assert told[0].startswith(
@@ -244,11 +223,9 @@ def test_a_run_that_fails_stops_no_other(
     assert [each[0] for each in asked()] == ["train", "evaluate"]
 
 
-def test_without_its_dataset_no_run_begins(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_its_dataset_no_run_begins(grid: Path, asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_FAILS", "--diversity")
-    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    made = run_experiment(plan_of(grid))
     assert (made.n_done, [each.step for each in made.failures]) == (0, ["build-d-1"])
     assert [each[0] for each in asked()] == ["build", "build"]
 
@@ -257,8 +234,7 @@ def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(
     grid: Path, tmp_path: Path
 ) -> None:
     def build(added: str) -> Any:
-        grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
-        return make_plan(read_experiment(grid, out=tmp_path / "out")).datasets["d"].steps[0]
+        return plan_of(grid, ("seed = 3", f"seed = 3\n{added}")).datasets["d"].steps[0]
 
     plain, simple = build(""), build('asks = ["count"]\nvalues = { sizes = ["large"] }')
     config = tmp_path / "out" / "config"
@@ -286,23 +262,20 @@ sys.addaudithook(refuse)
 
 @pytest.mark.slow
 def test_from_build_to_a_report_with_figures_in_one_command_without_network(
-    tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
-    (tmp_path / "sitecustomize.py").write_text(
-        NO_NETWORK
-    )  # which every process of the experiment begins with
+    # Every process of the experiment begins with it.
+    (tmp_path / "sitecustomize.py").write_text(NO_NETWORK)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
     monkeypatch.setenv("TRIED_THE_NETWORK", str(tmp_path / "tried"))
     look = "import socket; socket.create_connection(('127.0.0.1', 9))"
-    assert (
-        subprocess.run([sys.executable, "-c", look], stderr=subprocess.DEVNULL, check=False).returncode == 1
-    )
+    tried = subprocess.run([sys.executable, "-c", look], stderr=subprocess.DEVNULL, check=False)
+    assert tried.returncode == 1
     assert (tmp_path / "tried").exists(), "who tries is noticed"
     (tmp_path / "tried").unlink()
-    code = run_command(["experiment", "smoke", "--out", str(tmp_path / "smoke"), "--quiet"])
-    assert code == 0, capfd.readouterr().err
+    cli("experiment", "smoke", "--out", tmp_path / "smoke", "--quiet")
     page = (tmp_path / "smoke" / "report" / "report.html").read_text()
     assert page.count("data:image/png;base64,") >= 2
     assert "Controlled diversity" in page

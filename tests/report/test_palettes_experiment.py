@@ -9,67 +9,15 @@ import pytest
 pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
 pytest.importorskip("scipy", reason="scipy is not installed: pip install clevrhope[plots]")
 
+from experiment_grid import FILES, plan_of
 from simulated import cells_of
 
 from clevrhope.__main__ import run_command
 from clevrhope.experiments.build_files import Places, write_settings
-from clevrhope.experiments.config import read_experiment
-from clevrhope.experiments.plan import Plan, make_plan
+from clevrhope.experiments.plan import Plan
 from clevrhope.experiments.run import run_experiment
 
-PALETTES = """
-title = "Small palettes"
-[[dataset]]
-name = "small"
-seeds = [1, 2]
-splits = ["train", "val_iid", "complex_iid", "complex_ood"]
-templates = ["zero_hop"]
-asks = ["count"]
-mentions = ["color", "shape"]
-render = false
-[dataset.values]
-sizes = ["large"]
-materials = ["rubber"]
-[dataset.config]
-question_json = false
-[dataset.config.sizes]
-train = 900
-val_iid = 50
-complex_iid = 90
-complex_ood = 60
-[dataset.config.world]
-min_objects = 1
-max_objects = 3
-[[dataset.build]]
-hops = ["cyan_cylinder"]
-diversity = [4, 8]
-[[dataset.features]]
-kind = "attributes"
-[[model]]
-name = "object_transformer"
-sizes = [900]
-seeds = [1]
-updates = 90
-keep_last = 3
-keep_every = 30
-reaching = 1
-options = ["--tune-on", "val", "--tune-every", "30"]
-[model.set]
-features = "attributes"
-hidden = 32
-heads = 2
-layers = 1
-"recipe.batch_size" = 32
-"recipe.rate" = 3e-3
-[[model]]
-name = "question_only"
-sizes = [900]
-seeds = [1]
-updates = 20
-[model.set]
-hidden = 16
-"recipe.batch_size" = 32
-"""
+PALETTES = (FILES / "palettes.toml").read_text("utf-8")
 SMALLEST = "cyan_cylinder-d4"
 
 
@@ -89,9 +37,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "palettes.toml"
-    file.write_text(PALETTES)
-    plan = make_plan(read_experiment(file, out=tmp_path / "out"))
+    plan = plan_of(tmp_path / "palettes.toml", text=PALETTES)
     run_here(plan)
     made = run_experiment(plan)
     assert (made.n_runs, made.n_done, made.n_new, made.failures) == (8, 8, 0, ())

@@ -1,6 +1,7 @@
 """Replicates of a dataset in experiments, and the questions that all diversities of one answer."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,31 +9,14 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
 
+from experiment_grid import FILES, check_steps, plan_of
+
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
-from clevrhope.experiments.config import read_experiment
-from clevrhope.experiments.plan import Plan, make_plan
+from clevrhope.experiments.plan import Plan
 from wording import refused
 
-PALETTES = """
-[[dataset]]
-name = "hour"
-seeds = [7, 2]
-[dataset.config.sizes]
-train = 200
-[[dataset.build]]
-hops = ["cyan_cylinder", "gray_cube"]
-diversity = [16, 4, 8]
-[[dataset]]
-name = "plain"
-seed = 1
-[[dataset.build]]
-hops = ["cyan_cylinder"]
-[[model]]
-name = "question_only"
-sizes = [100]
-seeds = [1]
-"""
+PALETTES = (FILES / "replicates.toml").read_text("utf-8")
 MODEL = 'name = "question_only"'
 REACHING = 'reaching = 90\nkeep_last = 3\nkeep_every = 10\noptions = ["--tune-on", "val"]'
 
@@ -40,16 +24,7 @@ REACHING = 'reaching = 90\nkeep_last = 3\nkeep_every = 10\noptions = ["--tune-on
 @pytest.fixture
 def plan(tmp_path: Path) -> Any:
     """Plans the experiment with some changes of its file."""
-
-    def make(*changes: tuple[str, str]) -> Plan:
-        text = PALETTES
-        for old, new in changes:
-            assert old in text
-            text = text.replace(old, new)
-        (tmp_path / "palettes.toml").write_text(text)
-        return make_plan(read_experiment(tmp_path / "palettes.toml", out=tmp_path / "out"))
-
-    return make
+    return partial(plan_of, tmp_path / "palettes.toml", text=PALETTES)
 
 
 def commands(plan: Plan, run: str) -> list[str]:
@@ -59,19 +34,11 @@ def commands(plan: Plan, run: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_dataset_of_several_seeds_is_several_datasets(plan: Any, tmp_path: Path) -> None:
+def test_a_dataset_of_several_seeds_is_several_datasets(plan: Any) -> None:
+    """The runs of the first one leave its name out; those of larger diversities answer the smallest, too."""
     made = plan()
     assert list(made.datasets) == ["hour-7", "hour-2", "plain"]
-    for seed in (7, 2):
-        (build,) = made.datasets[f"hour-{seed}"].steps
-        line = " ".join(build.arguments)
-        assert f"--out {tmp_path}/out/data/hour-{seed} --seed {seed} " in line
-        assert f"--config {tmp_path}/out/config/hour-{seed}.toml" in line
-        assert "--diversity 16,4,8 --diversity-mode nested" in line
-    names = [run.folder.name for run in made.runs]
-    assert len(names) == len(set(names)) == 2 * 6 + 1
-    assert "question_only-cyan_cylinder-d4-100-1" in names, "the first dataset's runs leave its name out"
-    assert "question_only-hour-2-cyan_cylinder-d4-100-1" in names
+    check_steps(made)
     assert made.experiment.tables == (0, 0, 1), "messages name the table in the file"
     check_plan(made)
 
@@ -141,18 +108,9 @@ def test_tuning_on_a_split_that_is_not_built_is_refused(plan: Any) -> None:
         check_plan(plan((MODEL, f"{MODEL}\n{REACHING}"), without))
 
 
-def test_larger_diversities_also_answer_the_smallest_ones_test_set(plan: Any) -> None:
-    made = plan()
-    run = "question_only-hour-2-{}-100-1"
-    for pair in ("cyan_cylinder", "gray_cube"):
-        for k in (8, 16):
-            own, smallest = commands(made, run.format(f"{pair}-d{k}"))
-            assert own == ""
-            assert smallest == f"--hop {pair}-d4 --splits complex_ood"
-        assert len(commands(made, run.format(f"{pair}-d4"))) == 1
-    assert len(commands(made, "question_only-plain-cyan_cylinder-100-1")) == 1
-    reached = plan((MODEL, f'{MODEL}\n{REACHING}\nevaluate = ["--splits", "complex_iid", "--device", "cpu"]'))
-    assert commands(reached, run.format("gray_cube-d8")) == [
+def test_options_of_evaluate_hold_for_the_smallest_ones_test_set_as_well_but_for_splits(plan: Any) -> None:
+    made = plan((MODEL, f'{MODEL}\n{REACHING}\nevaluate = ["--splits", "complex_iid", "--device", "cpu"]'))
+    assert commands(made, "question_only-hour-2-gray_cube-d8-100-1") == [
         "--reaching 90 --splits complex_iid --device cpu",
         "--reaching 90 --device cpu --hop gray_cube-d4 --splits complex_ood",
     ]

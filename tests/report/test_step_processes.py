@@ -11,13 +11,12 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from experiment_grid import start
+from experiment_grid import plan_of, start
 
 from clevrhope.errors import DatasetError
 from clevrhope.experiments import engines
-from clevrhope.experiments.config import read_experiment
 from clevrhope.experiments.engines import Failure, Slot, run_chain
-from clevrhope.experiments.plan import Chain, Step, make_plan
+from clevrhope.experiments.plan import Chain, Step
 from clevrhope.experiments.run import run_experiment
 from clevrhope.runtime.lock import locked, wait_until_free
 from waiting import HANG_S, wait_until
@@ -175,11 +174,11 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
         process.kill()
     assert process.returncode == 130
     assert "run the same command to resume" in said
-    n_before = make_plan(read_experiment(grid, out=out)).n_done
+    n_before = plan_of(grid).n_done
     assert 0 < n_before < 12
     monkeypatch.setenv("FAKE_DELAY_S", "0")
     asked()
-    made = run_experiment(make_plan(read_experiment(grid, out=out)))
+    made = run_experiment(plan_of(grid))
     assert (made.n_done, made.n_new) == (12, 12 - n_before)
     assert not any(each[0] == "build" for each in asked())
 
@@ -199,14 +198,14 @@ def test_no_process_goes_on_when_the_experiment_is_killed(
     monkeypatch.setenv("FAKE_DELAY_S", "0")
     own = f"FAKE_FOLDER={tmp_path}".encode()
     wait_until(lambda: not any(own in each for each in environments()), "the processes end")
-    assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
+    assert run_experiment(plan_of(grid)).n_done == 12
 
 
 def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after a worker, or an experiment, that was killed a moment before."""
-    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0]
+    chain = plan_of(grid).runs[0]
     folder = chain.steps[0].holds
     assert folder is not None
     ended: list[object] = []
@@ -239,13 +238,13 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
 
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
-    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+    grid: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(root: Path, **_: Any) -> None:
         if root.name.endswith("-300-1"):
             raise DatasetError(f"{root}: its disk does not support locks")
 
     monkeypatch.setattr(engines, "wait_until_free", refuse)
-    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    made = run_experiment(plan_of(grid))
     assert (made.n_done, len(made.failures)) == (9, 3)
     assert all("its disk does not support locks" in str(each) for each in made.failures)

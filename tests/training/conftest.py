@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from building import cli
 from short_runs import dataset, folder, models_here, one_thread, run
 
-__all__ = ["dataset", "folder", "models_here", "one_thread", "run"]
+__all__ = ["cli", "dataset", "folder", "models_here", "one_thread", "run"]

@@ -11,10 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import build_demo
+from building import Cli, build_demo
 from short_runs import HOP, Train, info
 
-from clevrhope.__main__ import run_command
 from clevrhope._core import covr_property_names
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.covr_questions import read_description, rows_sha256
@@ -127,7 +126,7 @@ def test_drawn_pairs_are_said_and_recorded(run: Train, folder: Path, tmp_path: P
     assert predicate.endswith("| program)")
 
 
-def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path, tmp_path: Path) -> None:
+def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path) -> None:
     path, other = (Layout(folder).questions_h5(HOP, name) for name in ("covr_train", "covr_dev"))
     assert rows_sha256(path, 100) == rows_sha256(path, 100)
     assert len({rows_sha256(path, 100), rows_sha256(path, 101), rows_sha256(other, 100)}) == 3
@@ -164,29 +163,24 @@ def test_the_properties_are_those_of_the_page() -> None:
         "--iid-size-of program --covr-split program",
     ],
 )
-def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str
-) -> None:
+def test_what_does_not_fit_is_said(folder: Path, tmp_path: Path, cli: Cli, arguments: str) -> None:
     options = f"--hop {HOP} --size 2k --seed 4 --split covr_train --device cpu --updates 2"
     command = f"train question_only {folder} --out {tmp_path / 'run'} {options} {arguments}"
-    assert run_command(shlex.split(command)) == 2
-    check_words(capsys.readouterr().err)
+    check_words(cli(*shlex.split(command), code=2).err)
     assert not (tmp_path / "run").exists()
 
 
 def test_the_command_says_what_is_held_out(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = "--hop none --size 2k --split covr_train --updates 2 --set hidden=8 --device cpu"
     command = f"train question_only {folder} {options}".split()
-    assert run_command([*command, "--covr-split", "tpl-cout"]) == 2
-    assert "was drawn" not in capsys.readouterr().err, "before the checks"
-    assert run_command([*command, "--covr-split", "tpl-count", "--out", "drawn"]) == 0
-    shown = capsys.readouterr().err
+    assert "was drawn" not in cli(*command, "--covr-split", "tpl-cout", code=2).err, "before the checks"
+    shown = cli(*command, "--covr-split", "tpl-count", "--out", "drawn").err
     assert re.search(r"Seed \d+ was drawn; to resume later: --seed \d+ --out drawn", shown)
     assert "have tpl-count; " in shown
-    assert run_command([*command, "--seed", "4", "--covr-split", "tpl-count", "--shots", "4"]) == 0
+    cli(*command, "--seed", 4, "--covr-split", "tpl-count", "--shots", 4)
     out = tmp_path / "runs/question_only-none-covr_train-without-tpl-count-4-2000-4"
     assert (out / "finished.json").exists()
 

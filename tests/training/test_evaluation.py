@@ -12,11 +12,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import build_demo
+from building import Cli, build_demo
 from short_runs import HOP, Train, rows, start_command
 
 import clevrhope
-from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.vocab import read_vocab, write_vocab
@@ -186,7 +185,7 @@ def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) 
 
 
 @pytest.mark.slow
-def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path) -> None:
+def test_what_does_not_belong_together(run: Train, tmp_path: Path) -> None:
     run()
     folder = tmp_path / "run"
     other = build_demo(tmp_path / "other", seed=6, images="h5").folder
@@ -242,36 +241,33 @@ def test_scores_of_another_number_of_answers(
         evaluate(tmp_path / "run", device="cpu")
 
 
-def test_the_command_tells_accuracies(run: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_accuracies(run: Train, tmp_path: Path, cli: Cli) -> None:
     run(model="tiny_models:Silent")
-    assert run_command(["evaluate", str(tmp_path / "run"), "--quiet", "--device", "cpu"]) == 0
-    first, *_ = capsys.readouterr().out.splitlines()
+    first, *_ = cli("evaluate", tmp_path / "run", "--quiet", "--device", "cpu").out.splitlines()
     assert "complex_iid" in first
     assert first.endswith(" without an answer")
-    assert run_command(["evaluate", str(tmp_path / "run"), "--quiet", "--json", "--device", "cpu"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(cli("evaluate", tmp_path / "run", "--quiet", "--json", "--device", "cpu").out)
     assert [each["way"] for each in told] == ["even", "yes", "symbolic"]
-    assert run_command(["evaluate", str(tmp_path / "nothing"), "--quiet"]) == 2
-    assert "no such folder; give the folder that clevrhope train --out wrote" in capsys.readouterr().err
+    refusal = cli("evaluate", tmp_path / "nothing", "--quiet", code=2).err
+    assert "no such folder; give the folder that clevrhope train --out wrote" in refusal
 
 
 def test_the_documentations_model_is_trained_scored_and_learns(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     page = Path(__file__).parents[2] / "docs/models_of_your_own.md"
     code = page.read_text().split('```python title="mine.py"\n')[1].split("```")[0]
     assert 35 <= len(code.splitlines()) <= 45
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(code)
-    train = ["train", "mine:BagAndConv", str(dataset), "--hop", HOP, "--size", "64", "--seed", "1"]
-    train += ["--set", "width=16", "--updates", "150", "--out", "runs/mine-1", "--device", "cpu", "--quiet"]
-    assert run_command(train) == 0
-    lines = [json.loads(line) for line in Path("runs/mine-1/log.jsonl").read_text().splitlines()]
+    options = f"--hop {HOP} --size 64 --seed 1 --set width=16 --updates 150 --device cpu --quiet"
+    cli("train", "mine:BagAndConv", dataset, *options.split(), "--out", "runs/mine-1")
+    lines = rows(Path("runs/mine-1/log.jsonl"))
     assert lines[-1]["loss"] < 0.7 * lines[0]["loss"]
-    assert run_command(["evaluate", "runs/mine-1", "--quiet"]) == 0
+    cli("evaluate", "runs/mine-1", "--quiet")
     predictions = "runs/mine-1/predictions/last.predict.jsonl"
-    assert run_command(["score", str(dataset), predictions, "--hop", HOP, "--seed", "1", "--quiet"]) == 0
-    assert "complex_ood" in capsys.readouterr().out
+    scored = cli("score", dataset, predictions, "--hop", HOP, "--seed", 1, "--quiet")
+    assert "complex_ood" in scored.out
 
 
 @pytest.mark.slow

@@ -22,30 +22,7 @@ from clevrhope.training.loop import Loop
 from clevrhope.training.member import Member
 from wording import refused
 
-GRID = """
-[[dataset]]
-name = "d"
-folder = "DATASET"
-[[dataset.build]]
-hops = ["rubber_cylinder", "none"]
-[[model]]
-name = "tensor_nmn"
-sizes = [60]
-seeds = [1, 2]
-updates = 6
-options = ["--device", "cpu", "--save-every", "2"]
-evaluate = ["--device", "cpu"]
-[model.set]
-stages = "engine"
-features = "pixels"
-image_width = 24
-image_height = 16
-halvings = 2
-channels = 4
-classifier_channels = 4
-classifier_hidden = 8
-"recipe.batch_size" = 20
-"""
+GRID = Path(__file__).with_name("together.toml").read_text("utf-8")
 
 
 def planned(text: str, dataset: Path, out: Path) -> Plan:

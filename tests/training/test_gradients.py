@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from short_runs import stopped_states
 from torch import Tensor
 
-from benchmarks.synthetic_batch import clevr_vocab, synthetic_batch
+from benchmarks.synthetic_batch import clevr_vocab, part_of, synthetic_batch
 from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.model import LxmertScratch
@@ -72,16 +72,7 @@ def small_lxmert(**changes: Any) -> LxmertScratch:
 def batches(n: int = N_BATCHES, size: int = 6) -> list[Batch]:
     """Batches of different questions on different images."""
     whole = synthetic_batch(n * size, 1, kind="frcnn")
-
-    def part(number: int, tensor: Tensor) -> Tensor:
-        return tensor[number * size : (number + 1) * size]
-
-    names = ("questions", "question_lengths", "programs", "program_lengths", "answers", "families", "rows")
-    parts = []
-    for number in range(n):
-        columns = {name: part(number, getattr(whole, name)) for name in names}
-        features = {name: part(number, each) for name, each in whole.features.items()}
-        parts.append(replace(whole, **columns, features=features))
+    parts = [part_of(whole, slice(first, first + size)) for first in range(0, n * size, size)]
     assert all(len(each) == size for each in parts)
     return parts
 

@@ -8,11 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from building import Cli
 from safetensors.torch import load_file
 from short_runs import HOP, OBJECTS, Train, stopped_states, weights
 from torch import Tensor
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
@@ -71,15 +71,14 @@ def test_a_run_on_sets_starts_from_one_on_single_images(run: Train, folder: Path
     assert again.resumed_at == 1
 
 
-def test_by_command(folder: Path, tmp_path: Path, capfd: Any) -> None:
+def test_by_command(folder: Path, tmp_path: Path, cli: Cli) -> None:
     sets = [each for name, value in OBJECTS.items() for each in ("--set", f"{name}={value}")]
-    command = ["train", MODEL, str(folder), "--hop", HOP, "--size", "96", "--updates", "2", "--seed", "1"]
-    command += [*sets, "--device", "cpu", "--quiet"]
-    assert run_command([*command, "--out", str(tmp_path / "first")]) == 0
-    start = ["--init-from", str(tmp_path / "first"), "--out", str(tmp_path / "second")]
-    assert run_command([*command, *start]) == 0
-    assert run_command([*command, "--init-from", str(folder), "--out", str(tmp_path / "third")]) == 2
-    assert f"--init-from: {folder} is not the folder of a finished run" in capfd.readouterr().err
+    options = f"--hop {HOP} --size 96 --updates 2 --seed 1 --device cpu --quiet".split()
+    command = ["train", MODEL, folder, *options, *sets]
+    cli(*command, "--out", tmp_path / "first")
+    cli(*command, "--init-from", tmp_path / "first", "--out", tmp_path / "second")
+    refusal = cli(*command, "--init-from", folder, "--out", tmp_path / "third", code=2).err
+    assert f"--init-from: {folder} is not the folder of a finished run" in refusal
     assert not (tmp_path / "third").exists()
 
 

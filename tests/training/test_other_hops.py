@@ -10,10 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import request
+from building import Cli, request
 from short_runs import Train, rows
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import open_split
 from clevrhope.dataset.vocab import read_vocab
@@ -160,7 +159,7 @@ def test_another_accuracy_takes_the_place_of_the_first(trained: Path) -> None:
 
 
 def test_what_cannot_be_reached_is_said(
-    trained: Path, run: Train, palettes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    trained: Path, run: Train, palettes: Path, tmp_path: Path, cli: Cli
 ) -> None:
     with refused(ConfigError):
         evaluate(trained, reaching=90, **LAST)
@@ -172,9 +171,8 @@ def test_what_cannot_be_reached_is_said(
         evaluate(tmp_path / "untuned", reaching=90, device="cpu")
     for folder in (trained, tmp_path / "untuned"):
         assert not (folder / "reached.json").exists()
-    command = ["evaluate", str(trained), "--reaching", "90", "--hop", OTHER, "--device", "cpu", "--quiet"]
-    assert run_command(command) == 2
-    assert capsys.readouterr().err.startswith("clevrhope: --hop: the run holds out")
+    told = cli("evaluate", trained, "--reaching", 90, "--hop", OTHER, "--device", "cpu", "--quiet", code=2)
+    assert told.err.startswith("clevrhope: --hop: the run holds out")
     (trained / "log.jsonl").write_text("{")
     with refused(DatasetError):
         evaluate(trained, reaching=90, device="cpu")

@@ -19,6 +19,7 @@ transformers = pytest.importorskip("transformers")
 from building import request as asked
 from short_runs import HOP, StopsAt, Train, log, rows, weights
 
+from benchmarks.synthetic_batch import part_of
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_table import QuestionTable, open_split
@@ -204,7 +205,7 @@ def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
     (batch,) = questions.batches(np.asarray([7, 3, 5]), 3)
     expected = written(layout.questions_json(HOP, "covr_train"))
     assert batch.text() == [expected[7], expected[3], expected[5]]
-    assert batch.first(2).text() == batch.text()[:2]
+    assert part_of(batch, slice(2)).text() == batch.text()[:2]
     assert batch.to("cpu").text() == batch.text()
     n_images = (batch.images >= 0).sum(1).tolist()
     singles = [text for text, n in zip(batch.text(), n_images, strict=True) for _ in range(n)]

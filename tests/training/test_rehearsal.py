@@ -117,9 +117,7 @@ def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
     assert not (tmp_path / "run").exists()
 
 
-def test_ways_of_writing_programs_are_tried(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ways_of_writing_programs_are_tried(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Late, "gives", "the weights' loss")
     monkeypatch.setattr(Late, "program_ways", {"symbolic": "write"})
     with refused(ConfigError):

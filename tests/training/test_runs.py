@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import build_demo
+from building import Cli, build_demo
 from safetensors.torch import load_file, save_file
 from short_runs import (
     HOP,
@@ -28,7 +28,6 @@ from short_runs import (
     weights,
 )
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
 from clevrhope.errors import ConfigError, DatasetError, TrainingError
 from clevrhope.features.extraction import make_features
@@ -288,17 +287,16 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path) -> None:
 
 
 def test_the_command_line_stops_in_a_sentence_and_goes_on(
-    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    dataset: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
-    command += ["--set", "width=4", "--set", "recipe.words.rate=1e-3"]
+    options = f"--hop {HOP} --size 100 --seed 3 --set width=4 --set recipe.words.rate=1e-3"
+    command = ["train", "tiny_models:Tiny", dataset, *options.split()]
     monkeypatch.setattr("clevrhope.cli.models.shown_progress", lambda _: StopsAt(4))
-    assert run_command(command) == 130
-    assert capsys.readouterr().err.strip() == "clevrhope: stopped; run the same command to resume"
+    stopped = cli(*command, code=130)
+    assert stopped.err.strip() == "clevrhope: stopped; run the same command to resume"
     monkeypatch.setattr("clevrhope.cli.models.shown_progress", lambda _: None)
-    assert run_command([*command, "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
+    told = json.loads(cli(*command, "--json").out)
     assert told["folder"] == f"runs/Tiny-{HOP}-100-3"
     assert (told["updates"], told["resumed_at"]) == (30, 4)
     for wrong, sentence in (
@@ -307,8 +305,7 @@ def test_the_command_line_stops_in_a_sentence_and_goes_on(
         (["--set", "width"], "should be NAME=VALUE"),
         (["--size", "many"], "should be a number of questions"),
     ):
-        assert run_command([*command, *wrong]) == 2
-        assert sentence in capsys.readouterr().err
+        assert sentence in cli(*command, *wrong, code=2).err
 
 
 def test_a_state_of_a_model_with_other_weights_gets_one_sentence(run: Train, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import SET_SIZES
+from building import SET_SIZES, Cli
 from short_runs import HOP, OBJECTS, Train, info, rows
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
@@ -63,7 +63,7 @@ def test_types_can_be_dropped(folder: Path) -> None:
     assert 0 < len(kept) < len(programs)
 
 
-def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path: Path) -> None:
+def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, cli: Cli) -> None:
     of_sets: dict[str, Any] = {"dataset": folder, "split": "covr_train", "size": 96}
     more = {"updates": 40, "tune_on": "covr_dev", "tune_every": 20, **of_sets}
     summary = run(model="object_transformer", settings={**OBJECTS, "recipe.rate": 3e-3}, **more)
@@ -91,8 +91,9 @@ def test_a_run_is_trained_tuned_and_evaluated(run: Train, folder: Path, tmp_path
     before = last.path.read_bytes()
     evaluate(folder_of_run, checkpoints=["last"], device="cpu", batch_size=7)
     assert last.path.read_bytes() == before
-    (alone,) = evaluate(folder_of_run, checkpoints=["last"], splits=["covr_test"], device="cpu")
-    assert list(alone.percent) == ["covr_test"]
+    options = ["--checkpoint", "last", "--splits", "covr_test", "--device", "cpu", "--json"]
+    (alone,) = json.loads(cli("evaluate", folder_of_run, *options).out)
+    assert list(alone["percent"]) == ["covr_test"]
     assert sorted(last.path.read_bytes().splitlines()) == sorted(before.splitlines())
     # A run on train is another one, with another vocabulary.
     with refused(BindingError):
@@ -107,12 +108,6 @@ def test_a_run_on_train_still_has_single_images(run: Train, folder: Path, tmp_pa
         evaluate(tmp_path / "run", splits=["covr_test"], device="cpu")
 
 
-def command(folder: Path, *arguments: str) -> list[str]:
-    options = f"--hop {HOP} --size 96 --seed 4 --split covr_train --device cpu --updates 20"
-    sets = [f"--set {name}={value}" for name, value in OBJECTS.items()]
-    return " ".join(["train object_transformer", str(folder), options, *sets, *arguments]).split()
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -124,11 +119,11 @@ def command(folder: Path, *arguments: str) -> list[str]:
         "--hop none",
     ],
 )
-def test_what_does_not_fit_is_said(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str
-) -> None:
-    assert run_command([*command(folder), "--out", str(tmp_path / "run"), *arguments.split()]) == 2
-    check_words(capsys.readouterr().err)
+def test_what_does_not_fit_is_said(folder: Path, tmp_path: Path, cli: Cli, arguments: str) -> None:
+    options = f"--hop {HOP} --size 96 --seed 4 --split covr_train --device cpu --updates 20 {arguments}"
+    sets = [each for name, value in OBJECTS.items() for each in ("--set", f"{name}={value}")]
+    command = ["train", "object_transformer", folder, "--out", tmp_path / "run", *sets, *options.split()]
+    check_words(cli(*command, code=2).err)
     assert not (tmp_path / "run").exists()
 
 

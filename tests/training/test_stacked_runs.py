@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from short_runs import HOP, PIXELS, log
 
 from clevrhope.errors import ConfigError, TrainingError
-from clevrhope.training import loop
+from clevrhope.training import checkpoints, loop
 from clevrhope.training.checkpoints import states_in
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.loop import Loop
@@ -110,7 +110,7 @@ def test_each_run_has_the_weights_and_files_of_a_run_by_itself(
 
 def stop_after(patch: pytest.MonkeyPatch, name: str, n_calls: int) -> None:
     """Makes a function of the loop raise an error after some calls, as if the process were killed there."""
-    function, made = getattr(loop, name), [0]
+    function, made = getattr(checkpoints, name), [0]
 
     def call_or_stop(*arguments: Any, **options: Any) -> None:
         if made[0] == n_calls:
@@ -118,7 +118,7 @@ def stop_after(patch: pytest.MonkeyPatch, name: str, n_calls: int) -> None:
         made[0] += 1
         function(*arguments, **options)
 
-    patch.setattr(loop, name, call_or_stop)
+    patch.setattr(checkpoints, name, call_or_stop)
 
 
 @pytest.mark.parametrize(

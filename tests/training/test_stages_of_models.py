@@ -104,7 +104,7 @@ def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: 
 
 
 def test_programs_that_are_written_right_are_answered_right_by_the_executor(
-    run: Train, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from clevrhope.models.tensor_nmn.model import TensorNmn
 

@@ -12,10 +12,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import build_demo
+from building import Cli, build_demo
 from short_runs import HOP, Train, rows
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import read_table
@@ -143,7 +142,7 @@ def test_a_file_of_pairs_may_be_large(tmp_path: Path) -> None:
     assert len({first, file_digest("made by", pairs), file_digest("others", pairs)}) == 3
 
 
-def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -> None:
+def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path, cli: Cli) -> None:
     path = Layout(folder).suite_h5(HOP, "rad", "complex_ood")
     pairs = read_table(path, PAIRS)
     none = {name: rows[:0] for name, rows in pairs.arrays().items()}
@@ -155,9 +154,8 @@ def test_a_split_without_pairs(answer: Evaluate, folder: Path, tmp_path: Path) -
     (condition,) = score_suite(folder, "rad", made.path, seed=1, bootstrap=0).conditions
     assert list(condition.splits) == ["complex_iid"]
     guesses, requests = tmp_path / "guesses.jsonl", tmp_path / "requests.jsonl"
-    for command in (["baseline", "--kind", "symbolic", "--out", guesses], ["ask", "--out", requests]):
-        name, *rest = map(str, command)
-        assert run_command([name, str(folder), "--suite", "rad", *rest]) == 0
+    cli("baseline", folder, "--suite", "rad", "--kind", "symbolic", "--out", guesses)
+    cli("ask", folder, "--suite", "rad", "--out", requests)
     for each in (guesses, requests):
         assert set(places(each)) == {("rad", "complex_iid")}
 
@@ -170,7 +168,7 @@ def test_a_suite_that_was_not_made(answer: Evaluate) -> None:
 
 
 def test_unknown_words_are_read_as_such_and_counted(
-    answer: Evaluate, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    answer: Evaluate, folder: Path, tmp_path: Path, cli: Cli
 ) -> None:
     """They are words of the tests beyond the dataset's own words."""
     layout = Layout(folder)
@@ -188,11 +186,10 @@ def test_unknown_words_are_read_as_such_and_counted(
     note = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"
     assert notes == {(None, None), ("carets", note)}
     assert score_suite(folder, "carets", made.path, seed=1, bootstrap=0).notes == (note,)
-    command = ["evaluate", str(tmp_path / "run"), "--suite", "carets", "--checkpoint", "last", "--quiet"]
-    assert run_command([*command, "--device", "cpu"]) == 0
-    assert f"; words read as <UNK>: {len(unknown)}" in capsys.readouterr().out
-    assert run_command([*command, "--device", "cpu", "--json"]) == 0
-    (told,) = json.loads(capsys.readouterr().out)
+    options = ["--suite", "carets", "--checkpoint", "last", "--quiet", "--device", "cpu"]
+    command = ["evaluate", tmp_path / "run", *options]
+    assert f"; words read as <UNK>: {len(unknown)}" in cli(*command).out
+    (told,) = json.loads(cli(*command, "--json").out)
     assert told["unknown_words"] == list(unknown)
 
 

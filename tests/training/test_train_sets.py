@@ -9,9 +9,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from building import Cli
 from short_runs import HOP, Train, check_resumes, info, weights
 
-from clevrhope.__main__ import run_command
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
@@ -97,13 +97,12 @@ def test_reports_do_not_take_it_for_a_seed_of_a_run_on_train(
     assert default_out("a.b:Tiny", HOP, 100, 3, "train_carets") == Path(f"runs/Tiny-{HOP}-train_carets-100-3")
 
 
-def test_a_train_set_that_was_not_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_train_set_that_was_not_made(folder: Path, cli: Cli) -> None:
     for split in ("train_rad", "train_caret"):
         with refused(ConfigError):
             open_train_set(Layout(folder), HOP, split, 10)
     command = ["train", "tiny_models:Tiny", str(folder), "--hop", HOP, "--size", "10", "--seed", "1"]
-    assert run_command([*command, "--split", "complex_ood"]) == 2
-    check_words(capsys.readouterr().err)
+    check_words(cli(*command, "--split", "complex_ood", code=2).err)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +158,9 @@ def test_shares_are_read_and_a_type_may_occur_once() -> None:
         parse_drops(["color=0.9", "color=0.5"])
 
 
-def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path, tmp_path: Path) -> None:
+def test_a_run_says_what_it_dropped_and_is_another_run(
+    run: Train, dataset: Path, tmp_path: Path, cli: Cli
+) -> None:
     run("plain", updates=4)
     run("dropped", updates=4, drop_types={"exist": 0.5})
     plain, partial = (info(tmp_path / name) for name in ("plain", "dropped"))
@@ -171,9 +172,8 @@ def test_a_run_says_what_it_dropped_and_is_another_run(run: Train, dataset: Path
     assert weights(tmp_path / "plain") != weights(tmp_path / "dropped")
     with refused(BindingError):
         run("plain", updates=4, drop_types={"exist": 0.5})
-    command = f"train tiny_models:Tiny {dataset} --hop {HOP} --size 100 --seed 3 --updates 4 --device cpu"
-    more = f"--quiet --out {tmp_path / 'again'} --drop-type exist=0.5"
-    assert run_command(f"{command} {more}".split()) == 0
+    options = f"--hop {HOP} --size 100 --seed 3 --updates 4 --device cpu --quiet --drop-type exist=0.5"
+    cli("train", "tiny_models:Tiny", dataset, *options.split(), "--out", tmp_path / "again")
     assert weights(tmp_path / "again") == weights(tmp_path / "dropped")
 
 

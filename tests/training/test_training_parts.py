@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.training.optimisers import make_optimiser
-from clevrhope.training.order import batch_rows, permutation
+from clevrhope.training.order import batch_rows, derived_seed, permutation
 from clevrhope.training.recipe_settings import apply_settings, split_settings
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
 from wording import refused
@@ -46,6 +46,14 @@ def test_batches_are_those_of_whole_epochs_wherever_a_run_resumes() -> None:
     for n_made in range(6):
         batches = batch_rows(3, 11, 5, epoch=4, n_made=n_made)
         assert [next(batches).tolist() for _ in range(6 - n_made)] == wanted[n_made:]
+
+
+def test_each_part_of_each_run_has_a_seed_of_its_own() -> None:
+    """So that runs that are trained together, and the stages of one, draw other numbers."""
+    parts = ("weights", "stage 0", "stage 1", "drop-type")
+    seeds = {derived_seed(seed, part) for seed in range(20) for part in parts}
+    assert len(seeds) == 80
+    assert all(0 <= seed < 1 << 63 for seed in seeds)
 
 
 def test_schedules() -> None:

@@ -1,6 +1,5 @@
 """Trained runs on edited images: features of images answer all, features of scenes what has a scene."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train
+from building import Cli
+from short_runs import HOP, Train, rows
 
-from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS
@@ -41,13 +40,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows_of_suite(path: Path) -> list[dict[str, Any]]:
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
-    return [row for row in rows if row.get("suite") == "visual"]
+    return [row for row in rows(path) if row.get("suite") == "visual"]
 
 
-def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path: Path) -> None:
+def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path: Path, cli: Cli) -> None:
     run(dataset=folder, features="pixels-24x16")
-    assert run_command(["evaluate", str(tmp_path / "run"), "--suite", "visual", "--device", "cpu"]) == 0
+    cli("evaluate", tmp_path / "run", "--suite", "visual", "--device", "cpu")
     path = tmp_path / "run/predictions/last.predict.jsonl"
     pairs = read_table(Layout(folder).suite_h5(HOP, "visual", "complex_iid"), PAIRS)
     answered = [row for row in rows_of_suite(path) if row["split"] == "complex_iid"]
@@ -60,16 +58,16 @@ def test_features_of_images_answer_every_edit(folder: Path, run: Train, tmp_path
 
 
 def test_features_of_scenes_answer_removal_and_edits(
-    folder: Path, run: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, run: Train, tmp_path: Path, cli: Cli
 ) -> None:
     small = {"features": "attributes", "hidden": 16, "heads": 2, "layers": 1}
     run(dataset=folder, features="attributes", model="object_transformer", settings=small, updates=2)
-    assert run_command(["evaluate", str(tmp_path / "run"), "--suite", "visual", "--device", "cpu"]) == 0
-    assert "blur, fill and crop were left out" in capsys.readouterr().out
+    told = cli("evaluate", tmp_path / "run", "--suite", "visual", "--device", "cpu")
+    assert "blur, fill and crop were left out" in told.out
     (path,) = (tmp_path / "run/predictions").glob("*.jsonl")
-    rows = rows_of_suite(path)
-    assert rows
-    assert all("blur, fill and crop were left out" in row["note"] for row in rows)
+    answered = rows_of_suite(path)
+    assert answered
+    assert all("blur, fill and crop were left out" in row["note"] for row in answered)
     (condition,) = score_suite(folder, "visual", path, seed=1, bootstrap=0).conditions
     for name, each in condition.splits["complex_iid"].by("test").items():
         counts = each.mean.counts

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from clevrhope.training.request import TrainRequest
 
-_OWN = ("hop", "size", "seed", "out")
+_OWN = ("--hop", "--size", "--seed", "--out")
 """Options of steps that the experiment itself sets."""
 
 
@@ -215,7 +215,7 @@ def _check_own(options: Sequence[str], what: str) -> None:
     """Checks that added options change nothing that the experiment itself sets."""
     for option in options:
         name = option.partition("=")[0]
-        if name.removeprefix("--") in _OWN and name.startswith("--"):
+        if name in _OWN:
             raise ConfigError(f"{what}: {name} is set by the experiment itself; leave it out")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -9,12 +10,15 @@ from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.checks import check_plan, parsed
 from clevrhope.experiments.engines import Failure, run_chain, run_here, run_on_ray
-from clevrhope.experiments.plan import Plan, RunChain
+from clevrhope.experiments.plan import Chain, Plan, RunChain
 from clevrhope.images.renderers import row_recorded
 from clevrhope.runtime.atomic import check_own
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
+
+RunChains = Callable[[Sequence[Chain]], Iterator[Failure | None]]
+"""Runs chains, and gives the failure of each, or None, as they end."""
 
 _CORES_OF_A_DATASET = 2
 """Least number of cores for each of the datasets that are made at once."""
@@ -67,12 +71,18 @@ def run_experiment(
         RenderError: `engine` is "ray", and Ray is missing or does not answer.
         KeyboardInterrupt: SIGTERM or Ctrl-C came.
     """
+    from clevrhope.report.writer import PAGES
+
     stackable = check_plan(plan, together=engine == "together")
+    check_own(plan.report, PAGES)
     progress = progress or Silent()
     cores = available_cores()
     content = plan.experiment.content
     jobs = jobs or (cores if content.jobs == "cores" else content.jobs)
     threads = content.threads or max(1, cores // jobs)
+    run_chains: RunChains = partial(run_here, jobs=jobs, threads=threads)
+    if engine == "ray":
+        run_chains = partial(run_on_ray, address=address, threads=threads, per_gpu=jobs)
     failures: list[Failure] = []
 
     def note(failure: Failure | None) -> None:
@@ -80,41 +90,21 @@ def run_experiment(
             failures.append(failure)
             tell(str(failure))
 
-    from clevrhope.report.writer import PAGES
-
-    check_own(plan.report, PAGES)
     with locked(plan.experiment.out):
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
             advance(sum(chain.done for chain in plan.datasets.values()), there=True)
             for failure in _make_datasets(plan, cores):
                 note(failure)
                 advance(1)
-        ready = {name for name, chain in plan.datasets.items() if chain.done}
-        left = [run for run in plan.runs if run.dataset in ready and not run.done]
+        left = [run for run in plan.runs if plan.datasets[run.dataset].done and not run.done]
         for run in left:
             run.claim()
         # Runs that start from another run begin once all others have ended.
-        sources = [run for run in left if run.source is None]
-        for runs in (sources, [run for run in left if run.source is not None]):
-            able = [run for run in runs if run.source is None or run.source.steps[0].made.exists()]
-            if len(able) < len(runs):
-                n_out = f"{len(runs) - len(able)} of {len(runs)} runs"
-                tell(f"Left out, as what they start from failed: {n_out}")
-            if stackable:
-                stacked = [run for run in able if run.model in stackable]
-                for run, failed in _train_together(stacked, progress):
-                    note(failed)
-                    able.remove(run)
-            if not able:
-                continue
-            with progress.stage("Runs", total=len(able), unit="runs") as advance:
-                if engine == "ray":
-                    ended = run_on_ray(able, address=address, threads=threads, per_gpu=jobs)
-                else:
-                    ended = run_here(able, jobs=jobs, threads=threads)
-                for failure in ended:
-                    note(failure)
-                    advance(1)
+        first = [run for run in left if run.source is None]
+        second = [run for run in left if run.source is not None]
+        for runs in (first, second):
+            for failure in _train_and_evaluate(runs, stackable, run_chains, progress, tell):
+                note(failure)
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
@@ -142,6 +132,29 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
             yield run_chain(chain, threads=cores)
     else:
         yield from run_here(chains, jobs=jobs, threads=cores // jobs)
+
+
+def _train_and_evaluate(
+    runs: Sequence[RunChain],
+    stackable: frozenset[int],
+    run_chains: RunChains,
+    progress: Progress,
+    tell: Callable[[str], None],
+) -> Iterator[Failure | None]:
+    """Runs whatever is left of some runs, unless what they start from failed; gives the failure of each."""
+    able = [run for run in runs if run.source is None or run.source.steps[0].made.exists()]
+    if len(able) < len(runs):
+        tell(f"Left out, as what they start from failed: {len(runs) - len(able)} of {len(runs)} runs")
+    if stackable:
+        stacked = [run for run in able if run.model in stackable]
+        for run, failed in _train_together(stacked, progress):
+            yield failed
+            able.remove(run)
+    if able:
+        with progress.stage("Runs", total=len(able), unit="runs") as advance:
+            for failure in run_chains(able):
+                yield failure
+                advance(1)
 
 
 def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:

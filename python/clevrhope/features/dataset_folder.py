@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.dataset.clevr_folder import clevr_splits, image_indices, images_folder
 from clevrhope.dataset.folder import Folder
@@ -15,11 +14,10 @@ from clevrhope.dataset.image_source import Images, clevr_images, find_images, pn
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
-
-Ints = npt.NDArray[np.int32]
 
 
 class BuiltDataset:

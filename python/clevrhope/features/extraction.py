@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -16,12 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
-from clevrhope.features.extractor import Array, Extractor, ExtractorOptions
+from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, open_folder
+from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.source import DIGEST_BYTES, Batches, Block, PoolSource
-from clevrhope.features.store import FOLDER, STORE_FORM, StoreInfo, map_array, map_pool, read_info
+from clevrhope.features.store import (
+    FOLDER,
+    STORE_FORM,
+    PoolFeatures,
+    StoreInfo,
+    map_array,
+    map_pool,
+    read_info,
+)
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
@@ -222,10 +231,11 @@ class _PoolWriter:
 
     def __init__(self, folder: Path, source: PoolSource, info: StoreInfo, batches: Batches) -> None:
         """Makes nothing yet; raises a DatasetError if a user's files are in the way."""
-        self._folder, self._source, self._info, self._batches = folder, source, info, batches
+        self._folder, self._source, self._batches = folder, source, batches
+        self._info = replace(info, arrays={**info.arrays, "sums": ArraySpec("uint8", (DIGEST_BYTES,))})
         self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
         self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
-        arrays = "|".join(map(re.escape, (*sorted(_OWN_ARRAYS), *info.arrays)))
+        arrays = "|".join(map(re.escape, ("indices", *self._info.arrays)))
         self._names = re.compile(rf"(?:{arrays})\.npy|pool\.json")
         for each in (self._folder, self._work, self._old):
             self._own(each).check()
@@ -244,7 +254,7 @@ class _PoolWriter:
             return
         with disk_errors(self._folder):
             arrays = self._open()
-            old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, self._info)
+            old = _old_rows(self._folder if self._folder.is_dir() else self._old, self._info)
             parts = [slice(first, min(first + BLOCK, n)) for first in range(0, n, BLOCK)]
             for part, block in zip(parts, map_in_threads(source.block, parts, threads=1), strict=True):
                 yield len(block), self._fill(arrays, part, block, old)
@@ -258,13 +268,15 @@ class _PoolWriter:
             return False
         if record.get("source") != digest:
             return False
-        return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
+        old = _old_rows(self._folder, self._info)
+        return old is not None and np.array_equal(old.indices, self._source.indices)
 
     def _open(self) -> dict[str, Array]:
         """Opens the arrays to fill; those of a killed run keep the rows that it made."""
         n = len(self._source.indices)
+        if not n:
+            raise DatasetError(f"{self._folder}: no scenes in the pool")
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
-        specs["sums"] = ("uint8", (n, DIGEST_BYTES))
         paths = {name: self._work / f"{name}.npy" for name in specs}
         with suppress(DatasetError):
             opened = {name: map_array(path, mode="r+") for name, path in paths.items()}
@@ -272,9 +284,6 @@ class _PoolWriter:
                 return opened
         self._own(self._work).remove()
         self._work.mkdir(parents=True)
-        for _, shape in specs.values():
-            if 0 in shape:
-                raise DatasetError(f"{self._folder}: no scenes in the pool")
         return {
             name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
                 paths[name], mode="w+", dtype=np.dtype(dtype), shape=shape
@@ -282,22 +291,24 @@ class _PoolWriter:
             for name, (dtype, shape) in specs.items()
         }
 
-    def _fill(self, arrays: Mapping[str, Array], part: slice, block: Block, old: "_OldRows") -> int:
+    def _fill(self, arrays: Mapping[str, Array], part: slice, block: Block, old: PoolFeatures | None) -> int:
         """Fills the rows of a block that a killed run has not filled; returns how many were computed."""
         is_missing = (arrays["sums"][part] != block.sums).any(axis=1)
-        known = old.places(self._source.indices[part], block.sums)
+        known = _rows_of(self._source.indices[part], block.sums, old)
         new = np.flatnonzero(is_missing & (known < 0))
         kept = np.flatnonzero(is_missing & (known >= 0))
-        made = self._batches.rows(*block.chosen(new)) if len(new) else {}
+        made = {"sums": block.sums[new]}
+        if len(new):
+            made |= self._batches.rows(*block.chosen(new))
+        # A row's digest is written after the row, so whatever has its digest is whole: "sums" come last.
         for name in self._info.arrays:
+            array = arrays[name]
             if len(new):
-                arrays[name][part.start + new] = made[name]
-            if len(kept):
-                arrays[name][part.start + kept] = old.arrays[name][known[kept]]
-            _flush(arrays[name])
-        # A row's digest is written after the row, so whatever has its digest is whole.
-        arrays["sums"][part] = block.sums
-        _flush(arrays["sums"])
+                array[part.start + new] = made[name]
+            if len(kept) and old is not None:
+                array[part.start + kept] = old.arrays[name][known[kept]]
+            if isinstance(array, np.memmap):
+                array.flush()
         return len(new)
 
     def _finish(self, digest: str) -> None:
@@ -315,37 +326,18 @@ class _PoolWriter:
         self._own(self._old).remove()
 
 
-def _flush(array: Array) -> None:
-    if isinstance(array, np.memmap):
-        array.flush()
+def _old_rows(folder: Path, info: StoreInfo) -> PoolFeatures | None:
+    """The rows of a pool from before images were added, which are kept; None if they have another form."""
+    try:
+        return map_pool(folder, info, mode="r")
+    except DatasetError:
+        return None
 
 
-@dataclass(frozen=True)
-class _OldRows:
-    """The rows of a pool from before images were added, which are kept."""
-
-    indices: Ints
-    sums: npt.NDArray[np.uint8]
-    arrays: Mapping[str, Array]
-
-    @classmethod
-    def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
-        """The rows in a folder; none if they are incomplete or have another form."""
-        none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
-        if not (folder / "pool.json").is_file():
-            return none
-        try:
-            pool, sums = map_pool(folder, info, mode="r"), map_array(folder / "sums.npy", mode="r")
-        except DatasetError:
-            return none
-        return (
-            cls(pool.indices, sums, pool.arrays) if sums.shape == (len(pool.indices), DIGEST_BYTES) else none
-        )
-
-    def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """(n,) int64 old row of each scene, if it was made from the same content; -1 for a new scene."""
-        if not len(self.indices):
-            return np.full(len(indices), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self.indices, indices), len(self.indices) - 1)
-        same = (self.indices[at] == indices) & (self.sums[at] == sums).all(axis=1)
-        return np.where(same, at, -1).astype(np.int64)
+def _rows_of(indices: Ints, sums: npt.NDArray[np.uint8], old: PoolFeatures | None) -> npt.NDArray[np.int64]:
+    """(n,) int64 old row of each scene, if it was made from the same content; -1 for a new scene."""
+    if old is None or not len(old.indices):
+        return np.full(len(indices), -1, dtype=np.int64)
+    at = np.minimum(np.searchsorted(old.indices, indices), len(old.indices) - 1)
+    same = (old.indices[at] == indices) & (old.arrays["sums"][at] == sums).all(axis=1)
+    return np.where(same, at, -1).astype(np.int64)

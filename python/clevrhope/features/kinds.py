@@ -37,9 +37,7 @@ _OF_BOXES = frozenset({"vectors", "boxes", "n_boxes"})
 KINDS: dict[str, KindRow] = {
     "pixels": KindRow("clevrhope.features.plain:Pixels", frozenset({"pixels"})),
     "attributes": KindRow(
-        "clevrhope.features.plain:Attributes",
-        frozenset({"attributes", "places", "n_boxes"}),
-        has_size=False,
+        "clevrhope.features.plain:Attributes", frozenset({"attributes", "places", "n_boxes"}), has_size=False
     ),
     "scene-boxes": KindRow("clevrhope.features.resnet101:SceneBoxes", _OF_BOXES, RESNET),
     "frcnn": KindRow("clevrhope.features.frcnn:FrcnnFeatures", _OF_BOXES, FRCNN, has_size=False),

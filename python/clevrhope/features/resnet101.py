@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torchvision.models import resnet101
 from torchvision.ops import roi_align
 
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions, ImageArray, Scene
 from clevrhope.features.kinds import RANDOM, RESNET, given_weights
@@ -115,8 +115,7 @@ class SceneBoxes(Extractor):
 
     def __init__(self, options: ExtractorOptions) -> None:
         size = options.size or options.image_size
-        if size is None:
-            raise ConfigError("the dataset has no images; build it without --no-render")
+        assert size is not None  # `make_extractor` says that there are no images
         self.size: tuple[int, int] = size
         net, self.weights = read_resnet101(options.weights, "scene-boxes")
         random = self.weights == RANDOM

@@ -13,9 +13,10 @@ from PIL import Image
 from clevrhope.dataset.clevr_json import read_scene_indices, scenes_of
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import DatasetFolder, Ints
+from clevrhope.features.dataset_folder import DatasetFolder
 from clevrhope.features.extractor import Array, Extractor, ImageArray, Scene
 
 DIGEST_BYTES = 16

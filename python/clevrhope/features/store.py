@@ -22,18 +22,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import DatasetFolder, open_folder
 from clevrhope.features.extractor import Array, ArraySpec, Source
 from clevrhope.features.kinds import KINDS
-from clevrhope.runtime.forms import (
-    COUNT,
-    NAME,
-    OBJECT,
-    TEXT,
-    Fields,
-    Kind,
-    ListOf,
-    MapOf,
-    Nullable,
-    check_form,
-)
+from clevrhope.runtime import forms
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.runtime.settings import suggestion
@@ -281,7 +270,7 @@ def read_info(folder: Path) -> StoreInfo:
             f"{path}: it was made by another version of clevrhope; remove its folder, and make it again with "
             "clevrhope features"
         )
-    check_form(raw, STORE_FORM, path)
+    forms.check_form(raw, STORE_FORM, path)
     arrays = {name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw["arrays"].items()}
     row = KINDS.get(raw["kind"])
     if row is not None and set(arrays) != row.arrays:
@@ -294,18 +283,20 @@ def read_info(folder: Path) -> StoreInfo:
 
 
 _DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
-_DTYPE = Kind("the name of a numpy dtype, such as float32", lambda value: value in _DTYPES)
-_SOURCE = Kind('"image" or "scene"', lambda value: value in get_args(Source))
-STORE_FORM = Fields(
+_DTYPE = forms.Kind("the name of a numpy dtype, such as float32", lambda value: value in _DTYPES)
+_SOURCE = forms.Kind('"image" or "scene"', lambda value: value in get_args(Source))
+STORE_FORM = forms.Fields(
     {
-        "kind": TEXT,
-        "reads": ListOf(_SOURCE),
-        "options": OBJECT,
-        "arrays": MapOf(Fields({"dtype": _DTYPE, "shape": ListOf(COUNT)}), keys=NAME),
-        "weights": Nullable(TEXT),
-        "code": COUNT,
-        "note": Nullable(TEXT),
-        "dataset": OBJECT,
+        "kind": forms.TEXT,
+        "reads": forms.ListOf(_SOURCE),
+        "options": forms.OBJECT,
+        "arrays": forms.MapOf(
+            forms.Fields({"dtype": _DTYPE, "shape": forms.ListOf(forms.COUNT)}), keys=forms.NAME
+        ),
+        "weights": forms.Nullable(forms.TEXT),
+        "code": forms.COUNT,
+        "note": forms.Nullable(forms.TEXT),
+        "dataset": forms.OBJECT,
     }
 )
 """The form of store.json."""

@@ -67,13 +67,6 @@ class Batch:
         sentences = self.sentences()
         return [sentences[row] for row in self.rows.tolist()]
 
-    def first(self, n: int) -> "Batch":
-        """The first n questions."""
-        columns = self._columns(lambda tensor: tensor[:n])
-        if self.images is not None:
-            return replace(self, **columns)
-        return replace(self, **columns, features=_mapped(self.features, lambda array: array[:n]))
-
     def to(self, device: torch.device | str) -> "Batch":
         """A copy of the batch on another device."""
         return self._changed(lambda tensor: tensor.to(device, non_blocking=True))

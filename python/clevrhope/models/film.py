@@ -48,12 +48,7 @@ class FilmConfig(MapsConfig):
 
 
 Run = Callable[[nn.Module, Tensor], Tensor]
-"""Runs a layer on its input: directly here, for all models at once in a stack."""
-
-
-def run_layer(layer: nn.Module, x: Tensor) -> Tensor:
-    """The layer's output."""
-    return layer(x)  # type: ignore[no-any-return]
+"""Runs a layer on its input: `nn.Module.__call__`, or `run_layers` for all models of a stack at once."""
 
 
 class FilmBlock(nn.Module):
@@ -65,7 +60,7 @@ class FilmBlock(nn.Module):
         self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
-    def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = run_layer) -> Tensor:
+    def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = nn.Module.__call__) -> Tensor:
         """(B, C, H, W) to the same shape; scale and shift are (B, C). In a stack, all are (B, M, C, ...)."""
         x = torch.relu(run(self.first, with_coordinates(x)))
         normed = run(self.norm, run(self.second, x))
@@ -119,7 +114,7 @@ class Film(BaseModel):
                 "film: batch norm needs two questions or more; set recipe.batch_size to more than 1"
             )
         _, _, last = encode(self.reader, self.words(batch.questions), self.planned(batch))
-        return self._scores(last[-1], self.maps(batch.features), run_layer)
+        return self._scores(last[-1], self.maps(batch.features), nn.Module.__call__)
 
     stack_plan = BaseModel.plan
 

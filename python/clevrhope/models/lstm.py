@@ -1,6 +1,5 @@
 """LSTMs and GRUs over questions that run on every processor under autocast."""
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -8,39 +7,35 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 
-class Lstm(nn.LSTM):
-    """`nn.LSTM` that computes in float32 on a CPU even under autocast.
+class _InFloat32:
+    """Computes in float32 on a CPU even under autocast.
 
-    torch's bfloat16 LSTM kernel raises an error on processors without bfloat16 instructions.
+    torch's bfloat16 kernels of LSTMs and GRUs raise an error on processors without bfloat16 instructions.
     """
 
-    def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:
-        """As in `nn.LSTM`, for a tensor or a packed sequence."""
-        return _in_float32(super().forward, input, hx)
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        """As in torch, for a tensor or a packed sequence; the state is a tensor, a pair of them, or None."""
+        forward: Any = super().forward  # type: ignore[misc]
+        on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
+        if not (on_cpu and torch.is_autocast_enabled("cpu")):
+            return forward(input, hx)
+        if hx is not None:
+            hx = hx.float() if isinstance(hx, Tensor) else tuple(each.float() for each in hx)
+        with torch.autocast("cpu", enabled=False):
+            return forward(input.float(), hx)
 
 
-class Gru(nn.GRU):
-    """`nn.GRU` that computes in float32 on a CPU even under autocast, as `Lstm` does."""
+class Lstm(_InFloat32, nn.LSTM):
+    """`nn.LSTM` that computes in float32 on a CPU."""
 
-    def forward(self, input: Any, hx: Tensor | None = None) -> Any:
-        """As in `nn.GRU`, for a tensor or a packed sequence."""
-        return _in_float32(super().forward, input, hx)
+
+class Gru(_InFloat32, nn.GRU):
+    """`nn.GRU` that computes in float32 on a CPU."""
 
     def flatten_parameters(self) -> None:
         """As in `nn.GRU`, but does nothing for stacked weights, for which cuDNN has no layout."""
         if self.weight_ih_l0.ndim == 2:
             super().flatten_parameters()
-
-
-def _in_float32(forward: Callable[[Any, Any], Any], input: Any, hx: Any) -> Any:
-    """Runs a network outside of the CPU's autocast; its state is a tensor, a pair of them, or None."""
-    on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
-    if not (on_cpu and torch.is_autocast_enabled("cpu")):
-        return forward(input, hx)
-    if hx is not None:
-        hx = hx.float() if isinstance(hx, Tensor) else tuple(each.float() for each in hx)
-    with torch.autocast("cpu", enabled=False):
-        return forward(input.float(), hx)
 
 
 def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Any]:

@@ -218,10 +218,7 @@ class ObjectTransformer(ImageSetModel):
             layer, config.layers, nn.LayerNorm(config.hidden), enable_nested_tensor=False
         )
         self.directions = Directions(
-            config.hidden,
-            heads=config.heads,
-            coordinates=self.objects.coordinates,
-            dropout=config.dropout,
+            config.hidden, heads=config.heads, coordinates=self.objects.coordinates, dropout=config.dropout
         )
         self.object_layers = nn.ModuleList(
             ObjectLayer(config.hidden, heads=config.heads, dropout=config.dropout)
@@ -234,11 +231,7 @@ class ObjectTransformer(ImageSetModel):
     def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
         """As in `protocol.Model`."""
         answers = vocab.answers()
-        return {
-            "words.weight": vocab.questions(),
-            "classifier.weight": answers,
-            "classifier.bias": answers,
-        }
+        return {"words.weight": vocab.questions(), "classifier.weight": answers, "classifier.bias": answers}
 
     def add_set_layers(self) -> None:
         """As in `ImageSetModel`, with the size of the other layers."""

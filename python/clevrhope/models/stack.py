@@ -153,12 +153,8 @@ def _linear(x: Tensor, weight: Any, bias: Any) -> Tensor:
     return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
 
 
-def _batch_norm(layer: nn.BatchNorm1d | nn.BatchNorm2d, x: Tensor) -> Tensor:
+def _batch_norm(layer: Any, x: Tensor) -> Tensor:
     """Batch norm of (B, M * C, ...); as its statistics are per channel, each model has its own."""
-    assert layer.running_mean is not None
-    assert layer.running_var is not None
-    assert layer.num_batches_tracked is not None
-    assert layer.momentum is not None
     if layer.training:
         layer.num_batches_tracked.add_(1)
     # The statistics are updated in place, as `flatten` gives views here.

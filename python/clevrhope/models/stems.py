@@ -47,24 +47,20 @@ class PixelStem(nn.Module):
                 change.
         """
         pixels = features["pixels"]
-        found, expected = (
-            tuple(pixels.shape[-1:-3:-1]),
-            (self.config.image_width, self.config.image_height),
-        )
-        if found != expected:
+        height, width = pixels.shape[-2:]
+        config = self.config
+        if (width, height) != (config.image_width, config.image_height):
             raise ConfigError(
-                "the images are {} x {} pixels, but the model was made for {} x {}; ".format(
-                    *found, *expected
-                )
-                + "set image_width to {} and image_height to {}, ".format(*found)
-                + "or make features with --size {}x{}".format(*expected)
+                f"the images are {width} x {height} pixels, but the model was made for "
+                f"{config.image_width} x {config.image_height}; set image_width to {width} and image_height "
+                f"to {height}, or make features with --size {config.image_width}x{config.image_height}"
             )
         # Channels last: measured to be a sixth faster on a CPU; maps keep this layout from here on.
         layout = torch.contiguous_format if pixels.is_cuda else torch.channels_last
         scaled = torch.empty_like(pixels, dtype=next(self.parameters()).dtype, memory_format=layout)
         scaled.copy_(pixels).div_(127.5).sub_(1.0)  # -1 to 1
-        if self.training and self.config.shift:
-            return shifted(scaled, self.config.shift, generators)
+        if self.training and config.shift:
+            return shifted(scaled, config.shift, generators)
         return scaled
 
 

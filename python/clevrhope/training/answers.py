@@ -23,43 +23,30 @@ BATCH = 256
 
 
 def predict_answers(
-    model: nn.Module,
-    method: str,
-    questions: Questions,
-    *,
-    n_answers: int,
-    precision: Precision,
-    batch_size: int = BATCH,
-    advance: Advance = ignore_advance,
+    model: nn.Module, method: str, questions: Questions, *, n_answers: int, **options: Any
 ) -> npt.NDArray[np.int64]:
     """(N,) index of the answer to each question, or `NO_ANSWER`, from the scores that a model's method gives.
 
     The model's mode and torch's generators are left unchanged, so evaluating on the tune set does not affect
-    training. `n_answers` counts all answers in vocab.json, special tokens included.
+    training. `n_answers` counts all answers in vocab.json, special tokens included; `options` are the
+    precision and, unless they are the usual ones, `batch_size` and `advance`.
 
     Raises:
         ConfigError: the scores have another shape.
     """
     found = []
-    for batch, scores in _outputs(model, method, questions, precision, batch_size):
+    for batch, scores in _outputs(model, method, questions, **options):
         check_scores(model, method, batch, scores, n_answers)
         scores = scores.float().clone()
         none = scores.isnan().any(dim=1)
         # Special tokens are not answers, whatever their scores.
         scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
         found.append(scores.argmax(dim=1).masked_fill(none, NO_ANSWER).cpu().numpy())
-        advance(len(batch))
     return np.concatenate(found)
 
 
 def predict_programs(
-    model: nn.Module,
-    method: str,
-    questions: Questions,
-    *,
-    precision: Precision,
-    batch_size: int = BATCH,
-    advance: Advance = ignore_advance,
+    model: nn.Module, method: str, questions: Questions, **options: Any
 ) -> npt.NDArray[np.int64]:
     """(N, P) program tokens that a model's method gives for each question; see `predict_answers`.
 
@@ -67,10 +54,9 @@ def predict_programs(
         ConfigError: the method gives something else.
     """
     found: list[npt.NDArray[np.int64]] = []
-    for batch, programs in _outputs(model, method, questions, precision, batch_size):
+    for batch, programs in _outputs(model, method, questions, **options):
         check_programs(model, method, batch, programs)
         found.append(programs.cpu().numpy())
-        advance(len(batch))
     return padded(found)
 
 
@@ -80,7 +66,13 @@ def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:
 
 
 def _outputs(
-    model: nn.Module, method: str, questions: Questions, precision: Precision, batch_size: int
+    model: nn.Module,
+    method: str,
+    questions: Questions,
+    *,
+    precision: Precision,
+    batch_size: int = BATCH,
+    advance: Advance = ignore_advance,
 ) -> Iterator[tuple[Batch, Tensor]]:
     """Each batch of the questions with the method's output for it, in evaluation mode."""
     predict: Callable[[Batch], Tensor] = getattr(model, method)
@@ -92,6 +84,7 @@ def _outputs(
         with torch.random.fork_rng(devices=gpus), torch.no_grad(), casting(questions.device, precision):
             for batch in questions.batches(order, batch_size, plan):
                 yield batch, predict(batch)
+                advance(len(batch))
     finally:
         for module, training in modes:
             module.training = training

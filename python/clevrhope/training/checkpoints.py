@@ -14,15 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.runtime.atomic import (
-    OWN_PREFIX,
-    WorkingFolder,
-    disk_errors,
-    record,
-    sync_folder,
-    whole_file,
-    write_whole,
-)
+from clevrhope.runtime import atomic
 from clevrhope.runtime.forms import COUNT, NAME, NUMBER, SEED, SHA256, TEXT, Fields, Nullable, check_form
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import check_regular, reading
@@ -94,18 +86,18 @@ def save_state(
         tensors["generator.cuda"] = torch.cuda.get_rng_state(gpu)
     if generator is not None:
         tensors[f"generator.{generator.device.type}"] = generator.get_state()
-    work = folder / f"{OWN_PREFIX}{name}.work"
-    with disk_errors(work):
+    work = folder / f"{atomic.OWN_PREFIX}{name}.work"
+    with atomic.disk_errors(work):
         _state_folder(work).remove()
         work.mkdir(parents=True)
-        with whole_file(work / "tensors.safetensors") as temporary:
+        with atomic.whole_file(work / "tensors.safetensors") as temporary:
             save_file(_unshared(tensors), temporary)
-        content = {**asdict(done), "sha256": record(work / "tensors.safetensors").sha256}
-        write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
+        content = {**asdict(done), "sha256": atomic.record(work / "tensors.safetensors").sha256}
+        atomic.write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
         # An existing state of the same update differs only in the log's length: a stage's end may add lines.
         _state_folder(folder / name).remove()
         work.rename(folder / name)
-        sync_folder(folder)
+        atomic.sync_folder(folder)
 
 
 def state_name(total: int) -> str:
@@ -116,8 +108,8 @@ def state_name(total: int) -> str:
 _STATE_FILES = re.compile(r"tensors\.safetensors|state\.json")
 
 
-def _state_folder(path: Path) -> WorkingFolder:
-    return WorkingFolder(path, _STATE_FILES)
+def _state_folder(path: Path) -> atomic.WorkingFolder:
+    return atomic.WorkingFolder(path, _STATE_FILES)
 
 
 def states_in(folder: Path) -> list[Path]:
@@ -127,7 +119,7 @@ def states_in(folder: Path) -> list[Path]:
 
 def _all_states(folder: Path) -> list[Path]:
     """Every path with the name of a state, complete or partly written, whatever it is."""
-    return [*sorted(folder.glob(_NAME)), *sorted(folder.glob(f"{OWN_PREFIX}{_NAME}.work"))]
+    return [*sorted(folder.glob(_NAME)), *sorted(folder.glob(f"{atomic.OWN_PREFIX}{_NAME}.work"))]
 
 
 def check_states(folder: Path) -> None:
@@ -167,7 +159,7 @@ def read_state(folder: Path, name: str | None = None) -> tuple[RunProgress, dict
     tensors = path / "tensors.safetensors"
     with reading(tensors, what, remedy=remedy):
         check_regular(tensors)
-        if record(tensors).sha256 != raw["sha256"]:
+        if atomic.record(tensors).sha256 != raw["sha256"]:
             raise DatasetError(f"{tensors}: not {what} (not the bytes that state.json names); {remedy}")
     return done, read_tensors(tensors, what, remedy=remedy)
 
@@ -199,7 +191,7 @@ def load_state(
         DatasetError: the names or shapes of the state's weights are not the model's.
     """
     weights = _below("model", tensors)
-    _check_weights(folder, weights, model)
+    check_weights(folder, weights, model)
     model.load_state_dict(weights)
     if averaged is not None:
         averaged.load_state_dict(_below("averaged", tensors))
@@ -237,7 +229,7 @@ def joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tenso
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
     """Writes a checkpoint for evaluation, with `about` as its metadata; errors as of `save_state`."""
-    with whole_file(path) as temporary:
+    with atomic.whole_file(path) as temporary:
         save_file(_unshared(_tensors_of(model)), temporary, metadata={_METADATA: json.dumps(about)})
 
 
@@ -262,11 +254,11 @@ _ABOUT = Fields(
 def load_weights(path: Path, model: nn.Module) -> None:
     """Loads the weights of a checkpoint; raises DatasetError if it is none, or one of another model."""
     tensors = read_tensors(path, "a whole checkpoint")
-    _check_weights(path, tensors, model)
+    check_weights(path, tensors, model)
     model.load_state_dict(tensors)
 
 
-def _check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
+def check_weights(path: Path, weights: Mapping[str, Tensor], model: nn.Module) -> None:
     """Checks that the names and shapes of weights are the model's; errors as of `load_weights`."""
     own = model.state_dict()
     what = "of another model, or of this one in another version of clevrhope"

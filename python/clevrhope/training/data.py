@@ -17,14 +17,13 @@ from clevrhope.features.extractor import Array
 from clevrhope.features.store import PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.training.order import Numbers
 from clevrhope.training.request import SIDE_BY_SIDE
 
 SHARE_OF_MEMORY = 0.6
 """Share of a GPU's memory for the features of all runs on it; the rest is for their models."""
 
 _ROWS_AT_ONCE = 1024
-
-Numbers = npt.NDArray[np.int64]
 
 
 def padded(rows: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -101,19 +101,14 @@ def open_run(
     every = chosen_splits(built, hop, None)
     tested = built if suite is None else suite_splits(layout, hop, suite)
     chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
-    images = store.info.of_images
     about = identity(
-        Folder.open(layout.root).manifest, read_vocab(layout.vocab), hop=trained_hop, images=images
+        Folder.open(layout.root).manifest,
+        read_vocab(layout.vocab),
+        hop=trained_hop,
+        images=store.info.of_images,
     )
-    differs = _difference(info, layout, trained_hop, hop, every, about, images=images)
-    # Reports take the predictions in a folder with a run.json for those of that run.
-    if differs and (out is None or RunFolder(out).run.exists()):
-        raise ConfigError(
-            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
-            f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
-        )
     of_suite = [Part(suite, split) for split in chosen if suite is not None]
-    return EvaluatedRun(
+    opened = EvaluatedRun(
         folder=folder,
         info=info,
         checkpoints=names,
@@ -126,6 +121,14 @@ def open_run(
         parts=(*(Part("", split) for split in chosen), *of_suite),
         into=RunFolder(out or (folder.root if hop == trained_hop else folder.other_hop(hop))),
     )
+    differs = _difference(opened, trained_hop)
+    # Reports take the predictions in a folder with a run.json for those of that run.
+    if differs and (out is None or RunFolder(out).run.exists()):
+        raise ConfigError(
+            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
+            f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
+        )
+    return opened
 
 
 def _chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
@@ -196,22 +199,14 @@ def _check_checkpoint(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None
             )
 
 
-def _difference(
-    info: Mapping[str, Any],
-    layout: Layout,
-    trained_hop: str,
-    hop: str,
-    splits: Sequence[str],
-    about: Mapping[str, Any],
-    *,
-    images: bool,
-) -> str:
-    """How a dataset differs from the one that a run was trained on; "" if it does not.
+def _difference(opened: EvaluatedRun, trained_hop: str) -> str:
+    """How the dataset differs from the one that the run was trained on; "" if it does not.
 
     Its test sets are compared only if the original dataset is still in its place.
     """
-    if about != info["dataset"]:
-        return difference(info["dataset"], about, sides=("in training", "here"))
+    info, layout, hop = opened.info, opened.layout, opened.hop
+    if opened.dataset != info["dataset"]:
+        return difference(info["dataset"], opened.dataset, sides=("in training", "here"))
     sets = layout.questions_h5(hop, COVR_TRAIN)
     if "train_sha256" in info and sets.is_file() and rows_sha256(sets, info["size"]) != info["train_sha256"]:
         return f"other questions in {COVR_TRAIN}"
@@ -219,9 +214,10 @@ def _difference(
     manifest = read_manifest(trained_on.manifest)
     if manifest is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
         return ""
-    if identity(manifest, read_vocab(trained_on.vocab), hop=trained_hop, images=images) != about:
+    images, vocab = opened.store.info.of_images, read_vocab(trained_on.vocab)
+    if identity(manifest, vocab, hop=trained_hop, images=images) != opened.dataset:
         return ""
     files = Folder.open(layout.root).manifest.files
-    names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
+    names = [layout.relative(layout.questions_h5(hop, split)) for split in opened.splits]
     same = all(name in files and files[name] == manifest.files.get(name) for name in names)
     return "" if same else "other questions in its test sets"

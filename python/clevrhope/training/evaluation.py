@@ -11,7 +11,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.suite_questions import suite_columns
 from clevrhope.dataset.vocab import Vocab
@@ -164,7 +163,7 @@ def evaluate(
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=PRECISION, deterministic=info["deterministic"]),
     ):
-        answer = partial(_answers, layout, vocab, model, batch_size=batch_size, advance=advance)
+        answer = partial(_answers, opened, model, batch_size=batch_size, advance=advance)
         for name in opened.checkpoints:
             load_weights(opened.folder.checkpoint(name), model)
             for way, method in methods.items():
@@ -246,23 +245,16 @@ def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
 
 
 def _answers(
-    layout: Layout,
-    vocab: Vocab,
-    model: nn.Module,
-    method: str,
-    questions: Questions,
-    *,
-    executes: bool,
-    **options: Any,
+    run: EvaluatedRun, model: nn.Module, method: str, questions: Questions, *, executes: bool, **options: Any
 ) -> npt.NDArray[np.int64]:
     """(N,) answers of a model, from its scores or by executing the programs that it writes."""
+    vocab = run.vocab
     if not executes:
-        return predict_answers(
-            model, method, questions, n_answers=len(vocab.answers()), precision=PRECISION, **options
-        )
+        n_answers = len(vocab.answers())
+        return predict_answers(model, method, questions, n_answers=n_answers, precision=PRECISION, **options)
     programs = predict_programs(model, method, questions, precision=PRECISION, **options).astype(np.int32)
     answers = execute_programs(
-        programs, questions.image_idxs, layout=layout, pool=questions.pool, vocab=vocab
+        programs, questions.image_idxs, layout=run.layout, pool=questions.pool, vocab=vocab
     )
     # The executor distinguishes programs without an answer from ill-formed ones; predictions do not.
     return np.where(answers < 0, NO_ANSWER, answers).astype(np.int64)

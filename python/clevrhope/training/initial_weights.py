@@ -13,6 +13,7 @@ from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.weights import file_digest, read_weights
 from clevrhope.models.base import SET_LAYERS
 from clevrhope.splits.kinds import TRAIN
+from clevrhope.training.checkpoints import check_weights
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import TrainRequest
 from clevrhope.training.run_folder import RunFolder
@@ -90,33 +91,28 @@ def load_initial(model: nn.Module, root: Path, vocab: Vocab) -> None:
             the model does not say which words its rows stand for.
     """
     folder = RunFolder(root)
-    found = read_weights(folder.checkpoint("last"), what="the weights of a finished run")
+    weights = read_weights(folder.checkpoint("last"), what="the weights of a finished run")
     their_vocab = read_vocab(folder.vocab)
-    theirs = _rows(model, their_vocab)
-    if not theirs and vocab_digest(vocab) != vocab_digest(their_vocab):
+    their_rows = _rows(model, their_vocab)
+    if not their_rows and vocab_digest(vocab) != vocab_digest(their_vocab):
         raise ConfigError(
             f"--init-from: {root} has another vocabulary, and the model has no vocab_rows, which say what "
             "the rows of its weights stand for"
         )
-    own = model.state_dict()
-    found = {name: value for name, value in found.items() if name in own or not name.startswith(SET_LAYERS)}
-    for name in sorted({*own} ^ {*found}):
-        if not name.startswith(SET_LAYERS):
-            raise ConfigError(
-                f"--init-from: only one of {root} and the model has the weight {name}; give both the same "
-                "settings"
-            )
+    new = model.state_dict()
+    layers = {name: value for name, value in new.items() if name.startswith(SET_LAYERS)}
+    same = {name: value for name, value in weights.items() if name in new or not name.startswith(SET_LAYERS)}
+    weights = {**layers, **same}
     for name, rows in _rows(model, vocab).items():
-        if name not in own:
+        if name not in new:
             raise ConfigError(f"vocab_rows: the model has no weight {shown(name)}")
-        found[name] = _matched(own[name], rows, found[name], theirs[name])
-    for name, value in found.items():
-        if value.shape != own[name].shape:
-            raise ConfigError(
-                f"--init-from: {root} has the weight {name} in the shape {tuple(value.shape)}, and the model "
-                f"in {tuple(own[name].shape)}; give both the same settings"
-            )
-    model.load_state_dict({**own, **found})
+        if name in weights:
+            weights[name] = _matched(new[name], rows, weights[name], their_rows[name])
+    try:
+        check_weights(folder.checkpoint("last"), weights, model)
+    except DatasetError as error:
+        raise ConfigError(f"--init-from: {error}; give both the same settings") from error
+    model.load_state_dict(weights)
 
 
 def _check_same(request: TrainRequest, run: Mapping[str, Any], features: Mapping[str, Any]) -> None:

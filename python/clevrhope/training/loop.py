@@ -18,27 +18,11 @@ from clevrhope.errors import TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.stack import show_model
 from clevrhope.runtime.progress import Advance, Progress
+from clevrhope.training import checkpoints, optimisers
 from clevrhope.training.answers import accuracy, predict_answers
-from clevrhope.training.checkpoints import (
-    OptimiserState,
-    RunProgress,
-    joined_states,
-    load_state,
-    remove_states,
-    save_state,
-    state_name,
-    state_part,
-)
 from clevrhope.training.data import Questions
 from clevrhope.training.gradients import Gradients
 from clevrhope.training.member import Member
-from clevrhope.training.optimisers import (
-    average_weights,
-    averaged_model,
-    make_optimiser,
-    select_weights,
-    trainable_weights,
-)
 from clevrhope.training.order import batch_rows, derived_seed
 from clevrhope.training.prepared_run import check_loss
 from clevrhope.training.request import tune_set_name
@@ -126,7 +110,7 @@ class Loop:
         return [number for number, member in enumerate(self.members) if member.error is None]
 
     @property
-    def _done(self) -> RunProgress:
+    def _done(self) -> checkpoints.RunProgress:
         """The progress of one of these runs; all are at the same stage and update."""
         return self.members[self._running[0]].done
 
@@ -142,15 +126,15 @@ class Loop:
             KeyboardInterrupt: the runs were interrupted; their states are written.
         """
         recipe, request = self._first.recipe, self._first.request
-        trainable = trainable_weights(self.model)
+        trainable = optimisers.trainable_weights(self.model)
         for stage in recipe.stages[self._done.stage :]:
             if not self._running:
                 return
             self._stage = stage
-            weights = select_weights(self.model, stage, trainable)
-            optimiser = make_optimiser(stage.optimiser, weights)
-            self._averaged = averaged_model(self.model, stage)
-            own = averaged_model(self._first.model, stage) if self._is_stack else self._averaged
+            weights = optimisers.select_weights(self.model, stage, trainable)
+            optimiser = optimisers.make_optimiser(stage.optimiser, weights)
+            self._averaged = optimisers.averaged_model(self.model, stage)
+            own = optimisers.averaged_model(self._first.model, stage) if self._is_stack else self._averaged
             self._evaluated = self._first.model if own is None else own
             self._load(optimiser)
             if self._done.update == 0:
@@ -199,7 +183,7 @@ class Loop:
             for member in self.members:
                 member.done.update += 1
             if self._averaged is not None:
-                average_weights(self._averaged, self.model, stage, done.update)
+                optimisers.average_weights(self._averaged, self.model, stage, done.update)
             self.n_made += 1
             line_updates += 1
             advance(1)
@@ -342,7 +326,7 @@ class Loop:
                 raise
             member.error = error
 
-    def _save(self, optimiser: OptimiserState | None) -> None:
+    def _save(self, optimiser: checkpoints.OptimiserState | None) -> None:
         """Writes the states of all runs, and only then removes older ones, so that all have one in common.
 
         `optimiser` is None between stages.
@@ -352,12 +336,16 @@ class Loop:
                 member.log.sync()
                 run, done = member.run, member.done
                 averaged = self._evaluated if optimiser is not None and self._averaged is not None else None
-                own = state_part(optimiser, number) if optimiser is not None and self._is_stack else optimiser
+                state = optimiser
+                if optimiser is not None and self._is_stack:
+                    state = checkpoints.state_part(optimiser, number)
                 model, total = self._first.model, run.updates_made(done)
-                save_state(run.folder.state, done, total, model, own, averaged, member.generator)
+                checkpoints.save_state(
+                    run.folder.state, done, total, model, state, averaged, member.generator
+                )
         for number in self._running:
             run, done = self.members[number].run, self.members[number].done
-            remove_states(run.folder.state, but=state_name(run.updates_made(done)))
+            checkpoints.remove_states(run.folder.state, but=checkpoints.state_name(run.updates_made(done)))
 
     def _load(self, optimiser: torch.optim.Optimizer) -> None:
         """Restores weights, averages, random numbers and the optimiser of runs that resume from a state."""
@@ -368,8 +356,8 @@ class Loop:
             with self._viewing(number):
                 averaged = self._evaluated if is_begun and self._averaged is not None else None
                 state, model = member.run.folder.state, self._first.model
-                parts.append(load_state(state, member.tensors, model, averaged, member.generator))
+                parts.append(checkpoints.load_state(state, member.tensors, model, averaged, member.generator))
             member.tensors = None
         if is_begun:
-            joined = joined_states(parts) if self._is_stack else parts[0]
+            joined = checkpoints.joined_states(parts) if self._is_stack else parts[0]
             optimiser.load_state_dict({**optimiser.state_dict(), "state": joined})

@@ -27,13 +27,7 @@ class Log:
     """An open log. Every line in its file is complete."""
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        length: int = 0,
-        step: int = 0,
-        tensorboard: Path | None = None,
-        on_log: OnLog | None = None,
+        self, path: Path, *, length: int, step: int, tensorboard: Path | None, on_log: OnLog | None
     ) -> None:
         """Opens a log and cuts it to the `length` bytes written up to update `step`, as a run resumes there.
 

@@ -25,16 +25,9 @@ class BertAdam(torch.optim.Optimizer):
     Source: the public code of BERT and LXMERT. The first updates are larger than with the correction.
     """
 
-    def __init__(
-        self,
-        params: Iterable[Parameter],
-        *,
-        lr: float,
-        betas: tuple[float, float],
-        eps: float,
-        weight_decay: float,
-    ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+    def __init__(self, params: Iterable[Parameter], **options: Any) -> None:
+        """`options` are those of torch's Adam: lr, betas, eps and weight_decay."""
+        super().__init__(params, options)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -66,11 +59,10 @@ class Muon(torch.optim.Optimizer):
     STEPS = 5
     COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
-    def __init__(
-        self, params: Iterable[Parameter], *, lr: float, betas: tuple[float, float], eps: float
-    ) -> None:
+    def __init__(self, params: Iterable[Parameter], **options: Any) -> None:
+        """`options` are those of torch's Adam: lr, betas and eps."""
         # With "fused", torch puts the step counts of a loaded state on the weights' device.
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "fused": True})
+        super().__init__(params, {**options, "fused": True})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]

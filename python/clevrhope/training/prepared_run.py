@@ -164,7 +164,7 @@ def prepare(request: TrainRequest) -> PreparedRun:
         device=device,
         reader=reader,
         store=store,
-        tune=_tune_set(request, layout, manifest.world["attributes"], vocab, store, covr),
+        tune=_tune_set(request, layout, vocab, store, covr),
         binding={
             "model": request.model,
             "hop": request.hop,
@@ -196,12 +196,7 @@ def described_features(store: FeatureStore) -> dict[str, Any]:
 
 
 def _tune_set(
-    request: TrainRequest,
-    layout: Layout,
-    attributes: Mapping[str, Sequence[str]],
-    vocab: Vocab,
-    store: FeatureStore,
-    covr: CovrSplit,
+    request: TrainRequest, layout: Layout, vocab: Vocab, store: FeatureStore, covr: CovrSplit
 ) -> tuple[QuestionTable, FeatureStore] | None:
     """The tune set and the features of its images; None without `tune_on`."""
     if request.tune_on is None:
@@ -212,6 +207,7 @@ def _tune_set(
         return (reader if covr.dev is None else reader.take(covr.dev)), store
     if request.tune_on not in (TUNE_SET, TUNE_SET_OF_NONE):
         clevr = Path(request.tune_on)
+        attributes = Folder.open(layout.root).manifest.world["attributes"]
         return read_clevr_questions(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)

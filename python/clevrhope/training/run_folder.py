@@ -66,9 +66,7 @@ RUN = Fields(
         "init": Fields(
             {"hop": NAME, "size": COUNT, "split": TEXT, "learned": SHA256, "sha256": SHA256}, {"covr": TEXT}
         ),
-        "covr": Fields(
-            {"role": TEXT, "given": TEXT, "predicate": TEXT, "shots": INDEX, "rows": COUNT},
-        ),
+        "covr": Fields({"role": TEXT, "given": TEXT, "predicate": TEXT, "shots": INDEX, "rows": COUNT}),
     },
 )
 """The form of run.json."""

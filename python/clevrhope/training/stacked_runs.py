@@ -23,10 +23,11 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
-from clevrhope.training.data import Numbers, Questions, padded
+from clevrhope.training.data import Questions, padded
 from clevrhope.training.device import computing
 from clevrhope.training.loop import Interrupt, Loop, interrupts
 from clevrhope.training.member import open_member
+from clevrhope.training.order import Numbers
 from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
 from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary

@@ -8,8 +8,12 @@ import json
 import os
 import re
 import sys
+<<<<<<< HEAD
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+=======
+from collections.abc import Iterator, Mapping, Sequence
+>>>>>>> 27367e53624d071fa0d43c998e20a6e461a88ac9
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
@@ -128,9 +132,12 @@ def stream(
         None if palette is None else Path(palette),
         None if test_palette is None else Path(test_palette),
     )
-    with _as_arguments():
+    try:
         settings = _settings(None if config is None else Path(config), size, renderer, quality)
         source = open_split_source(hop, split, config=settings, seed=seed, limits=limits)
+    except ConfigError as error:  # it may name options of `build`, which are arguments here
+        words = re.sub("--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error))
+        raise ConfigError(words) from error
     rendering, order = settings.rendering, Order(shuffle, buffer)
     engine = source.open_engine()
     rendered = {**source.binding(engine), "rendering": rendering_as_json(rendering)}
@@ -169,16 +176,6 @@ def _ranks(rank: int | None, world_size: int | None) -> tuple[int, int] | None:
     if rank >= world_size:
         raise ConfigError(f"rank is {rank}, but world_size is {world_size}; ranks are counted from 0")
     return rank, world_size
-
-
-@contextmanager
-def _as_arguments() -> Iterator[None]:
-    """Makes messages about options of `build` name the arguments of `stream` instead."""
-    try:
-        yield
-    except ConfigError as error:
-        options = re.compile("--([a-z-]+)")
-        raise ConfigError(options.sub(lambda each: each[1].replace("-", "_"), str(error))) from error
 
 
 class Stream:

@@ -8,8 +8,6 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
 from clevrhope.runtime.settings import check_at_least
 
-NAME = "tensor_nmn"
-
 Form = Literal["auto", "module", "bucketed", "gathered"]
 """How modules are run; `clevrhope.models.tensor_nmn.modules` describes the forms."""
 

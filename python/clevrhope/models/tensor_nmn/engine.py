@@ -10,13 +10,7 @@ from clevrhope.models.stack import by_model, by_question, run_layers
 from clevrhope.models.stems import Generators, PixelStem, make_stem
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices, plan_levels
-from clevrhope.models.tensor_nmn.modules import (
-    Bank,
-    ModuleBank,
-    run_bucketed,
-    run_gathered,
-    run_modules,
-)
+from clevrhope.models.tensor_nmn.modules import Bank, ModuleBank, run_bucketed, run_gathered, run_modules
 
 FORMS: Mapping[str, Callable[[Bank, Tensor, Plan, PlanIndices], Tensor]] = {
     "module": run_modules,
@@ -76,7 +70,7 @@ class Engine(nn.Module):
             ConfigError: a program is not a tree of functions.
         """
         plan = plan_levels(programs, self.arities)
-        if len(plan.roots) < len(programs):
+        if plan.n_roots < len(programs):
             raise ConfigError(
                 "a program of the train set is not a tree of functions, so models cannot be trained together"
             )

@@ -11,47 +11,38 @@ from torch import Tensor
 
 from clevrhope import _core
 
-Ints = npt.NDArray[np.int64]
-
 
 class PlanIndices(NamedTuple):
-    """The indices of a `Plan` on the device of the maps, all int64."""
+    """The N nodes of B programs, of which R are well-formed, on one device; all int64."""
 
-    tokens: Tensor  # (N,)
-    rows: Tensor  # (N,)
-    left: Tensor  # (N,)
-    right: Tensor  # (N,)
-    roots: Tensor  # (R,)
-    well_formed: Tensor  # (R,)
+    tokens: Tensor  # (N,) program token of each node
+    rows: Tensor  # (N,) the program that it belongs to
+    left: Tensor  # (N,) the earlier node whose output is its first input; -1 for none
+    right: Tensor  # (N,) the same for its second input
+    roots: Tensor  # (R,) the nodes whose outputs are the answers of the well-formed programs
+    well_formed: Tensor  # (R,) the rows of these programs; the others are not trees and have no nodes
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The N nodes of B programs, in sets that can each be run at once, on outputs of earlier sets.
+    """The nodes of programs, in sets that can each be run at once, on outputs of earlier sets.
 
     Attributes:
-        tokens: (N,) program token of each node.
-        rows: (N,) the program that it belongs to.
-        operands: (N, 2) the earlier nodes whose outputs are its inputs; -1 for none.
         sets: the first node of each set, and the one after its last.
-        roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
-        well_formed: (R,) the rows of these programs; the others are not trees and have no nodes.
         n_joins: number of nodes in each set that have two inputs; in a level, they come last.
-        indices: all of `PlanIndices` in one row, for one transfer.
+        n_roots: number of well-formed programs.
+        indices: all of `PlanIndices` in one row on the CPU, for one transfer.
     """
 
-    tokens: Ints
-    rows: Ints
-    operands: Ints
     sets: list[tuple[int, int]]
-    roots: Ints
-    well_formed: Ints
     n_joins: list[int]
+    n_roots: int
     indices: Tensor
 
-    def on(self, device: torch.device) -> PlanIndices:
+    def on(self, device: torch.device | str) -> PlanIndices:
         """The indices on a device."""
-        sizes = [len(self.tokens)] * 4 + [len(self.roots)] * 2
+        n_nodes = self.sets[-1][1] if self.sets else 0
+        sizes = [n_nodes] * 4 + [self.n_roots] * 2
         return PlanIndices(*torch.split(self.indices.to(device, non_blocking=True), sizes))
 
 
@@ -70,18 +61,14 @@ def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bo
     rows_of_tokens = programs.detach().to("cpu", torch.int64).contiguous().numpy()
     plan = _core.plan_runs if by_token else _core.plan_levels
     tokens, rows, operands, starts, roots = plan(rows_of_tokens, arities)
-    well_formed = np.flatnonzero(roots >= 0)
-    roots = roots[well_formed]
-    sets = list(pairwise(starts.tolist()))
     left, right = operands.T
-    lists = [tokens, rows, left, right, roots, well_formed]
+    well_formed = np.flatnonzero(roots >= 0)
+    sets = list(pairwise(starts.tolist()))
     return Plan(
-        tokens,
-        rows,
-        operands,
         sets,
-        roots,
-        well_formed,
         n_joins=[int(np.count_nonzero(right[begin:end] >= 0)) for begin, end in sets],
-        indices=torch.from_numpy(np.concatenate(lists)),
+        n_roots=len(well_formed),
+        indices=torch.from_numpy(
+            np.concatenate([tokens, rows, left, right, roots[well_formed], well_formed])
+        ),
     )

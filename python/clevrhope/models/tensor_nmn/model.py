@@ -13,13 +13,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.stack import answer_losses
 from clevrhope.models.stems import Generators
-from clevrhope.models.tensor_nmn.config import (
-    ENGINE_ALONE,
-    NAME,
-    THREE_STAGES,
-    GeneratorKind,
-    TensorNmnConfig,
-)
+from clevrhope.models.tensor_nmn.config import ENGINE_ALONE, THREE_STAGES, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator, Written
 from clevrhope.models.tensor_nmn.levels import Plan
@@ -44,7 +38,7 @@ class TensorNmn(BaseModel):
     An ill-formed program, one that is not a tree of functions, has no answer: its row of scores is NaN.
     """
 
-    name = NAME
+    name = "tensor_nmn"
     settings = TensorNmnConfig
     recipe: Recipe = THREE_STAGES
     feature_kind: str = "resnet101"
@@ -83,7 +77,8 @@ class TensorNmn(BaseModel):
 
     def generator_loss(self, batch: Batch) -> Tensor:
         """The generator's cross-entropy on true programs, summed over tokens and averaged over questions."""
-        return self._generator().loss(batch.questions, self.planned(batch).lengths, batch.programs)
+        assert self.generator is not None  # only a recipe with a generator has this stage
+        return self.generator.loss(batch.questions, self.planned(batch).lengths, batch.programs)
 
     def engine_loss(self, batch: Batch) -> Tensor:
         """The engine's mean cross-entropy of the answers on true programs."""
@@ -141,20 +136,14 @@ class TensorNmn(BaseModel):
         return {"ill_formed": self.ill_formed, "reward": self.baseline} if self.generator else {}
 
     def _write(self, batch: Batch, *, sample: bool) -> Written:
+        assert self.generator is not None
         lengths, longest = self.planned(batch).lengths, self.config.longest_program
-        return self._generator().write(batch.questions, lengths, longest, sample=sample)
+        return self.generator.write(batch.questions, lengths, longest, sample=sample)
 
     def _predict(self, batch: Batch, plan: Plan) -> Tensor:
         scores: Tensor
         scores, rows = self.engine(batch.features, plan)
         return scores.new_full((len(batch), scores.shape[1]), torch.nan).index_copy(0, rows, scores)
-
-    def _generator(self) -> ProgramGenerator:
-        if self.generator is None:
-            raise RuntimeError(
-                f'{NAME} was built with stages="{self.config.stages}": it has no program generator'
-            )
-        return self.generator
 
 
 def _cross_entropy(scores: Tensor, answers: Tensor) -> Tensor:

@@ -116,10 +116,9 @@ def run_modules(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> T
     outputs: list[Tensor] = []
     firsts, seconds, joins = (_one_by_one(kernels) for kernels in bank[:3])
     join_places = bank.join_places.tolist()
-    for token, row, operands in zip(
-        plan.tokens.tolist(), plan.rows.tolist(), plan.operands.tolist(), strict=True
-    ):
-        inputs = [outputs[operand] for operand in operands if operand >= 0]
+    tokens, rows, lefts, rights, roots, _ = (each.tolist() for each in plan.on("cpu"))
+    for token, row, left, right in zip(tokens, rows, lefts, rights, strict=True):
+        inputs = [outputs[operand] for operand in (left, right) if operand >= 0]
         if not inputs:
             x = maps[row : row + 1]
         elif len(inputs) == 1:
@@ -127,12 +126,12 @@ def run_modules(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> T
         else:
             x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[join_places[token]]))
         outputs.append(_block(x, firsts[token], seconds[token]))
-    return torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]
+    return torch.cat([outputs[root] for root in roots]) if roots else maps[:0]
 
 
 def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """As `run_modules`, but runs a set of nodes of one token at a time; the plan must be by token."""
-    if not len(plan.roots):
+    if not plan.n_roots:
         return maps[:0]
     # Weights get the layout of the maps once per step; otherwise each convolution would convert them anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
@@ -143,9 +142,9 @@ def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> 
     def stacked(nodes: list[int]) -> Tensor:
         return torch.stack([outputs[node] for node in nodes]).permute(0, 3, 1, 2)
 
-    tokens, operands = plan.tokens.tolist(), plan.operands.T.tolist()
+    tokens, _, lefts, rights, roots, _ = (each.tolist() for each in plan.on("cpu"))
     for begin, end in plan.sets:
-        token, (left, right) = tokens[begin], (each[begin:end] for each in operands)
+        token, left, right = tokens[begin], lefts[begin:end], rights[begin:end]
         if left[0] < 0:
             x = maps[indices.rows[begin:end]]
         elif right[0] < 0:
@@ -154,12 +153,12 @@ def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> 
             pairs = torch.cat([stacked(left), stacked(right)], dim=1)
             x = torch.relu(_convolve(pairs, joins[join_places[token]]))
         outputs += _block(x, firsts[token], seconds[token]).permute(0, 2, 3, 1).unbind()
-    return stacked(plan.roots.tolist())
+    return stacked(roots)
 
 
 def run_gathered(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
     """As `run_modules`, but runs each level as one batched matrix product."""
-    if not len(plan.roots):
+    if not plan.n_roots:
         return maps[:0]
     sizes = [end - begin for begin, end in plan.sets]
     firsts = kernels_of_levels(bank.first, indices.tokens, sizes)
