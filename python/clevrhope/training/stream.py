@@ -8,12 +8,7 @@ import json
 import os
 import re
 import sys
-<<<<<<< HEAD
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-=======
-from collections.abc import Iterator, Mapping, Sequence
->>>>>>> 27367e53624d071fa0d43c998e20a6e461a88ac9
 from dataclasses import asdict, replace
 from os import PathLike
 from pathlib import Path
