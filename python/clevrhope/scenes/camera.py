@@ -47,7 +47,7 @@ def directions_of(scene: Mapping[str, Any]) -> dict[str, list[float]]:
     }
 
 
-def _is_beside_origin(location: object) -> bool:
+def _is_beside_origin(location: Any) -> bool:
     is_place = isinstance(location, Sequence) and len(location) == 3
     if not is_place or not all(isinstance(each, int | float) and math.isfinite(each) for each in location):
         return False
