@@ -9,7 +9,7 @@ import pytest
 from clevrhope import Program, Scene, SceneSet, sample_scenes, trace
 from clevrhope.look.definition import read_look
 from clevrhope.programs.graph import MAX_LABEL, program_svg
-from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg, swatch_svg
+from clevrhope.scenes.sketch import SIZE_PX, box_px, materials_html, scene_svg, swatch_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '"><script>alert(1)</script>'
@@ -81,7 +81,7 @@ def test_objects_without_a_place_stand_beside_each_other() -> None:
         svg = scene_svg({"objects": [{"shape": "cube"}] * n}, numbered=True)
         places = list(centres(svg).values())
         assert len(set(places)) == n
-        assert all(0 < x < WIDTH_PX and 0 < y < HEIGHT_PX for x, y in places)
+        assert all(0 < x < SIZE_PX[0] and 0 < y < SIZE_PX[1] for x, y in places)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_objects_without_a_place_stand_beside_each_other() -> None:
 def test_places_that_are_none_are_drawn_as_if_missing(places: dict[str, Any]) -> None:
     scene = Scene({"objects": [{"color": "red", **places}], "relationships": {}})
     assert "<li>" in scene._repr_html_()
-    assert centres(scene._repr_svg_())["0"] == pytest.approx((WIDTH_PX / 2, HEIGHT_PX / 2 + 5))
+    assert centres(scene._repr_svg_())["0"] == pytest.approx((SIZE_PX[0] / 2, SIZE_PX[1] / 2 + 5))
     strange = Scene({"objects": [{"3d_coords": [0, 0, 1]}], "camera": 3})
     assert "0" in centres(strange._repr_svg_())
 

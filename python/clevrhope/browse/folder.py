@@ -191,7 +191,7 @@ class SiteFolder(Folder):
         """A drawing of a scene as SVG; raises as `scene` does."""
         scene = self.scene(pool, index)
         with reading(self.layout.scenes(pool), "scenes that can be drawn"):
-            return scene_svg(scene)
+            return scene_svg(scene, size_px=self.manifest.raster_px)
 
     def has_mask(self, pool: str, index: int) -> bool:
         """Whether there is a mask of an image; False if its file cannot be read, which `mask` explains."""

@@ -17,7 +17,6 @@ from clevrhope.dataset.question_kinds import kind_of
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import made_by
 from clevrhope.pages import render_page
-from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
@@ -25,10 +24,11 @@ from clevrhope.splits.kinds import SPLITS
 LINES_A_PAGE = 25
 
 SIZES: Mapping[str, Any] = {
-    **{"WIDTH": WIDTH_PX, "HEIGHT": HEIGHT_PX},
-    **{"STEP_WIDTH": STEP_WIDTH, "STEP_HEIGHT": STEP_HEIGHT, "STEP_GAP": GAP_Y},
+    "STEP_WIDTH": STEP_WIDTH,
+    "STEP_HEIGHT": STEP_HEIGHT,
+    "STEP_GAP": GAP_Y,
 }
-"""Sizes of images, and of steps in the drawing of a program."""
+"""Sizes of steps in the drawing of a program."""
 
 
 ASSETS: Mapping[str, str] = {
@@ -67,9 +67,10 @@ class Pages:
         self._limit = limit
 
     def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
-        name = self._folder.layout.root.resolve().name
+        name, (width, height) = self._folder.layout.root.resolve().name, self._folder.manifest.raster_px
+        sizes = {**SIZES, "WIDTH": width, "HEIGHT": height}
         return render_page(
-            f"browse/{template}", links=links, query=query, folder_name=name, **SIZES, **content
+            f"browse/{template}", links=links, query=query, folder_name=name, **sizes, **content
         )
 
     def home(self, links: Links, query: Query) -> str:

@@ -20,7 +20,7 @@ from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.programs import Scene, SceneSet, TracedStep, trace
 from clevrhope.runtime.reading import reading
-from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, object_words
+from clevrhope.scenes.sketch import box_px, object_words
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 
 MOST_RELATIVES = 60
@@ -214,7 +214,8 @@ class Views:
             if not (parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]):
                 scene = self._folder.scene(pool, index)
                 with reading(self._folder.layout.scenes(pool), "scenes whose objects have places"):
-                    boxes = [_box(number, item) for number, item in enumerate(scene["objects"])]
+                    size_px = self._folder.manifest.raster_px
+                    boxes = [_box(number, item, size_px) for number, item in enumerate(scene["objects"])]
         except DatasetError as error:
             scene, boxes = None, []
             faults.append(str(error))
@@ -321,8 +322,8 @@ class Views:
         return reader
 
 
-def _box(number: int, item: dict[str, Any]) -> Box:
-    left, top, right, bottom = (float(each) for each in box_px(item))
+def _box(number: int, item: dict[str, Any], size_px: tuple[int, int]) -> Box:
+    left, top, right, bottom = (float(each) for each in box_px(item, size_px))
     left, top = max(left, 0.0), max(top, 0.0)
-    right, bottom = min(right, float(WIDTH_PX)), min(bottom, float(HEIGHT_PX))
+    right, bottom = min(right, float(size_px[0])), min(bottom, float(size_px[1]))
     return Box(number, object_words(item), left, top, right - left, bottom - top)

@@ -86,6 +86,12 @@ class Manifest:
     """Path below the folder -> size and checksum, for every finished file except the manifest."""
 
     @property
+    def raster_px(self) -> tuple[int, int]:
+        """Width and height of the raster that the scenes were sampled in, see `scenes.raster`."""
+        constraints = self.world["constraints"]
+        return int(constraints["width"]), int(constraints["height"])
+
+    @property
     def part(self) -> str | None:
         """Which part of a dataset a folder is, such as "3/16"; None for a whole dataset."""
         return f"{self.shard['number']}/{self.shard['of']}" if self.shard else None

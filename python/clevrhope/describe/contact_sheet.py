@@ -19,7 +19,7 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
 from clevrhope.programs import TracedStep
-from clevrhope.scenes.sketch import HEIGHT_PX, WIDTH_PX, box_px, materials_html, scene_svg
+from clevrhope.scenes.sketch import SIZE_PX, box_px, materials_html, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -232,7 +232,7 @@ def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
         yield from _ends(steps, each)
 
 
-def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
+def thumbnail_url(pixels: ImageArray, *, width_px: int = SIZE_PX[0]) -> str:
     """A small JPEG of an image (height, width, 3), at most `width_px` wide, as a data URL."""
     memory = io.BytesIO()
     image = Image.fromarray(pixels)
@@ -241,24 +241,28 @@ def thumbnail_url(pixels: ImageArray, *, width_px: int = WIDTH_PX) -> str:
     return f"data:image/jpeg;base64,{base64.b64encode(memory.getvalue()).decode()}"
 
 
-def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
-    """A drawing of a scene's objects as a data URL."""
-    return f"data:image/svg+xml,{quote(scene_svg(scene, colors=colours))}"
+def sketch_url(
+    scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]], size_px: tuple[int, int]
+) -> str:
+    """A drawing of a scene's objects as a data URL; `size_px` are width and height of its raster."""
+    return f"data:image/svg+xml,{quote(scene_svg(scene, colors=colours, size_px=size_px))}"
 
 
-def pair_boxes(scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]]) -> list[Box]:
+def pair_boxes(
+    scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]], size_px: tuple[int, int]
+) -> list[Box]:
     """The boxes of the objects that have all values of a pair."""
     return [
-        object_box(item) for item in scene["objects"] if all(item[kind] == value for kind, value in held_out)
+        object_box(item, size_px)
+        for item in scene["objects"]
+        if all(item[kind] == value for kind, value in held_out)
     ]
 
 
-def object_box(item: Mapping[str, Any]) -> Box:
-    """The box of an object."""
-    left, top, right, bottom = box_px(item)
+def object_box(item: Mapping[str, Any], size_px: tuple[int, int]) -> Box:
+    """The box of an object; `size_px` are width and height of its scene's raster."""
+    left, top, right, bottom = box_px(item, size_px)
+    width, height = size_px
     return Box(
-        100 * left / WIDTH_PX,
-        100 * top / HEIGHT_PX,
-        100 * (right - left) / WIDTH_PX,
-        100 * (bottom - top) / HEIGHT_PX,
+        100 * left / width, 100 * top / height, 100 * (right - left) / width, 100 * (bottom - top) / height
     )

@@ -46,13 +46,14 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
         else:
             names = (image_name(number, name) for number in range(len(split.indices)))
             split.write_images(images_folder(out, name), names, advance)
-    write_readme(source, out, "clevr", raster=source.manifest.world["constraints"])
+    write_readme(source, out, "clevr", raster=source.manifest.raster_px)
 
 
 def _in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Converts what a scene says in pixels from the raster of its world to the pixels of the images."""
-    raster = manifest.world["constraints"]
-    sides = [(manifest.rendering or raster)[side] / raster[side] for side in ("width", "height")]
+    width, height = manifest.raster_px
+    size = manifest.rendering or {"width": width, "height": height}
+    sides = [size["width"] / width, size["height"] / height]
     if sides == [1, 1]:
         return lambda scene: scene
 

@@ -52,7 +52,7 @@ from clevrhope.programs import Program, SceneSet, trace
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.scenes.sketch import WIDTH_PX
+from clevrhope.scenes.sketch import SIZE_PX
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS, TRAIN
 
@@ -217,7 +217,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     else:
         shown = list(by_image)[: max(n_shown, group)]
     images = dict(_shown_images(layout, pool, shown))
-    colours = engine.colours(resolved.config)
+    colours, size_px = engine.colours(resolved.config), resolved.manifest.raster_px
     scenes = {
         scene["image_index"]: scene
         for scene in scenes_of(layout, pool, np.asarray(sorted(shown), dtype=np.int32))
@@ -225,9 +225,9 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     return [
         Card(
             name=str(scenes[index]["image_filename"]),
-            image=images.get(index) or sketch_url(scenes[index], colours),
+            image=images.get(index) or sketch_url(scenes[index], colours, size_px),
             sketch=index not in images,
-            pair_boxes=pair_boxes(scenes[index], hop.held_out) if hop.held_out else (),
+            pair_boxes=pair_boxes(scenes[index], hop.held_out, size_px) if hop.held_out else (),
             questions=by_image[index][:QUESTIONS_SHOWN],
             source=str(scenes[index].get("source", "")),
         )
@@ -264,7 +264,7 @@ def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> I
     used = distinct_images([rows.image_idxs])
     scenes = {scene["image_index"]: scene for scene in scenes_of(resolved.layout, pool, used)}
     images = dict(_shown_images(resolved.layout, pool, used.tolist(), width_px=WIDTH_IN_A_SET_PX))
-    colours = engine.colours(resolved.config)
+    colours, size_px = engine.colours(resolved.config), resolved.manifest.raster_px
     detokenizer = Detokenizer(vocab)
     for k in range(len(rows)):
         mine = [scenes[index] for index in rows.image_idxs[k].tolist() if index >= 0]
@@ -274,11 +274,11 @@ def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> I
             [
                 SetImage(
                     name=str(scene["image_filename"]),
-                    image=images.get(scene["image_index"]) or sketch_url(scene, colours),
+                    image=images.get(scene["image_index"]) or sketch_url(scene, colours, size_px),
                     sketch=scene["image_index"] not in images,
                     is_source=place == int(rows.sources[k]),
-                    asked=_boxes(scene, place, asked),
-                    mentioned=_boxes(scene, place, mentioned),
+                    asked=_boxes(scene, place, asked, size_px),
+                    mentioned=_boxes(scene, place, mentioned, size_px),
                 )
                 for place, scene in enumerate(mine)
             ],
@@ -286,12 +286,14 @@ def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> I
         )
 
 
-def _boxes(scene: Mapping[str, Any], place: int, objects: frozenset[tuple[int, int]]) -> list[Box]:
-    return [object_box(item) for k, item in enumerate(scene["objects"]) if (place, k) in objects]
+def _boxes(
+    scene: Mapping[str, Any], place: int, objects: frozenset[tuple[int, int]], size_px: tuple[int, int]
+) -> list[Box]:
+    return [object_box(item, size_px) for k, item in enumerate(scene["objects"]) if (place, k) in objects]
 
 
 def _shown_images(
-    layout: Layout, pool: str, indices: Sequence[int], *, width_px: int = WIDTH_PX
+    layout: Layout, pool: str, indices: Sequence[int], *, width_px: int = SIZE_PX[0]
 ) -> Iterator[tuple[int, str]]:
     """Index and thumbnail URL of those images that exist."""
     packed = set(images_in(layout.images_h5(pool)).tolist())

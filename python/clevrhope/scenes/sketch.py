@@ -19,11 +19,11 @@ Colors = Mapping[str, Sequence[float]]
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom in pixels."""
 
-WIDTH_PX, HEIGHT_PX = 480, 320
-"""Size of a CLEVR image."""
+SIZE_PX = (480, 320)
+"""Width and height of a CLEVR image, and of the raster of scenes in its shape."""
 
-FOCAL_PX = 525.0
-"""Focal length of CLEVR's camera: a lens of 35 mm with a sensor of 32 mm."""
+FOCAL_LENGTH = 35 / 32
+"""Focal length of CLEVR's camera as a multiple of the longer side: a lens of 35 mm with a sensor of 32 mm."""
 
 LEGEND_PX = 22
 """Height of the legend under a drawing."""
@@ -54,7 +54,12 @@ def default_colors() -> Colors:
 
 
 def scene_svg(
-    scene: Mapping[str, Any], *, colors: Colors | None = None, numbered: bool = False, legend: bool = False
+    scene: Mapping[str, Any],
+    *,
+    colors: Colors | None = None,
+    numbered: bool = False,
+    legend: bool = False,
+    size_px: tuple[int, int] = SIZE_PX,
 ) -> str:
     """Draws a scene, far objects first, so that near ones hide them.
 
@@ -63,22 +68,25 @@ def scene_svg(
         colors: the meanings of color names; by default CLEVR's.
         numbered: write each object's number on it.
         legend: explain below which material shines.
+        size_px: width and height of the scene's raster, see `scenes.raster`.
     """
     colors = colors or default_colors()
     items: Sequence[Item] = scene["objects"]
-    drawn = sorted(zip(items, _boxes(scene), range(len(items)), strict=True), key=lambda each: each[1][1])
+    boxes = _boxes(scene, size_px)
+    drawn = sorted(zip(items, boxes, range(len(items)), strict=True), key=lambda each: each[1][1])
     objects = "".join(
         f"<g><title>{escape(f'{number}: {object_words(item)}')}</title>{_outlined(item, box, colors)}"
         f"{_number(number, box) if numbered else ''}</g>"
         for item, (box, _), number in drawn
     )
-    height = HEIGHT_PX + (LEGEND_PX if legend else 0)
+    width, bottom = size_px
+    height = bottom + (LEGEND_PX if legend else 0)
     label = f"Sketch of a scene with {len(items)} object{'' if len(items) == 1 else 's'}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH_PX}" height="{height}" '
-        f'viewBox="0 0 {WIDTH_PX} {height}" role="img" aria-label="{label}">'
-        f'<defs>{GLOSS}</defs><rect width="{WIDTH_PX}" height="{HEIGHT_PX}" fill="#a7a6a3"/>'
-        f"{objects}{_legend(items) if legend else ''}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
+        f'<defs>{GLOSS}</defs><rect width="{width}" height="{bottom}" fill="#a7a6a3"/>'
+        f"{objects}{_legend(items, bottom) if legend else ''}</svg>"
     )
 
 
@@ -107,7 +115,7 @@ def object_words(item: Item) -> str:
     return " ".join([*said, str(item.get("shape", "object"))])
 
 
-def box_px(item: Item) -> Box:
+def box_px(item: Item, size_px: tuple[int, int] = SIZE_PX) -> Box:
     """Left, top, right and bottom of an object in its image, in pixels.
 
     Published CLEVR scenes have no boxes; for them it is the box of a sphere of the object's size.
@@ -116,17 +124,17 @@ def box_px(item: Item) -> Box:
         left, top, right, bottom = item["bbox"]
         return left, top, right, bottom
     u, v, depth = item["pixel_coords"]
-    reach = FOCAL_PX * item["3d_coords"][2] / depth
+    reach = FOCAL_LENGTH * max(size_px) * item["3d_coords"][2] / depth
     return u - reach, v - reach, u + reach, v + reach
 
 
-def _boxes(scene: Mapping[str, Any]) -> list[tuple[Box, float]]:
+def _boxes(scene: Mapping[str, Any], size_px: tuple[int, int]) -> list[tuple[Box, float]]:
     """The box of each object, and minus its distance from the camera."""
     try:
-        return [_finite(*each) for each in _placed(scene)]
+        return [_finite(*each) for each in _placed(scene, size_px)]
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         # It does not say where each object is, or has other content there.
-        return list(_in_rows(scene["objects"]))
+        return list(_in_rows(scene["objects"], size_px))
 
 
 def _finite(box: Box, depth: float) -> tuple[Box, float]:
@@ -136,33 +144,35 @@ def _finite(box: Box, depth: float) -> tuple[Box, float]:
     return (left, top, right, bottom), depth
 
 
-def _placed(scene: Mapping[str, Any]) -> Iterator[tuple[Box, float]]:
+def _placed(scene: Mapping[str, Any], size_px: tuple[int, int]) -> Iterator[tuple[Box, float]]:
     camera = scene.get("camera", {}).get("location") or default_location()
     for item in scene["objects"]:
         pixel_coords = item.get("pixel_coords", [])
         # Super-CLEVR's are nested, and in images of another size.
         if len(pixel_coords) == 3 and item.keys() & {"bbox", "3d_coords"}:
-            yield box_px(item), -pixel_coords[2]
+            yield box_px(item, size_px), -pixel_coords[2]
         else:
-            yield _projected(item, camera)
+            yield _projected(item, camera, size_px)
 
 
-def _in_rows(items: Sequence[Item]) -> Iterator[tuple[Box, float]]:
+def _in_rows(items: Sequence[Item], size_px: tuple[int, int]) -> Iterator[tuple[Box, float]]:
+    width, height = size_px
     n_rows = math.ceil(math.sqrt(len(items) / 1.5))
     n_columns = math.ceil(len(items) / max(n_rows, 1))
-    step = min(WIDTH_PX / max(n_columns, 1), HEIGHT_PX / max(n_rows, 1))
+    step = min(width / max(n_columns, 1), height / max(n_rows, 1))
     for number, item in enumerate(items):
         row, column = divmod(number, n_columns)
         reach = step * 0.45 * RADII.get(item.get("size", ""), 0.7)
-        u = WIDTH_PX / 2 + (column - (n_columns - 1) / 2) * step
-        v = HEIGHT_PX / 2 + (row - (n_rows - 1) / 2) * step
+        u = width / 2 + (column - (n_columns - 1) / 2) * step
+        v = height / 2 + (row - (n_rows - 1) / 2) * step
         yield (u - reach, v - reach, u + reach, v + reach), 0.0
 
 
-def _projected(item: Item, camera: Sequence[float]) -> tuple[Box, float]:
+def _projected(item: Item, camera: Sequence[float], size_px: tuple[int, int]) -> tuple[Box, float]:
     """The box of an object at `3d_coords` in a camera's image, and minus its distance."""
-    u, v, depth = project(item["3d_coords"], camera, focal_px=FOCAL_PX, size_px=(WIDTH_PX, HEIGHT_PX))
-    reach = FOCAL_PX * RADII.get(item.get("size", ""), item["3d_coords"][2]) / depth
+    focal_px = FOCAL_LENGTH * max(size_px)
+    u, v, depth = project(item["3d_coords"], camera, focal_px=focal_px, size_px=size_px)
+    reach = focal_px * RADII.get(item.get("size", ""), item["3d_coords"][2]) / depth
     return (u - reach, v - reach, u + reach, v + reach), -depth
 
 
@@ -210,16 +220,16 @@ def _number(number: int, box: Box) -> str:
     )
 
 
-def _legend(items: Sequence[Item]) -> str:
-    """Explains how each material in the scene is drawn."""
+def _legend(items: Sequence[Item], top: int) -> str:
+    """Explains below a drawing how each material in the scene is drawn."""
     materials = sorted({str(item["material"]) for item in items if "material" in item})
     drawn = ""
     for place, material in enumerate(materials):
         x = 8 + 130 * place
         one = {"shape": "sphere", "color": "legend", "material": material}
-        box = (x, HEIGHT_PX + 5.0, x + 12.0, HEIGHT_PX + 17.0)
+        box = (x, top + 5.0, x + 12.0, top + 17.0)
         drawn += (
-            f'{_outlined(one, box, {"legend": (140, 140, 140)})}<text x="{x + 18}" y="{HEIGHT_PX + 15}" '
+            f'{_outlined(one, box, {"legend": (140, 140, 140)})}<text x="{x + 18}" y="{top + 15}" '
             f'font-family="system-ui, sans-serif" font-size="12" fill="#77746d">{escape(material)}</text>'
         )
     return drawn

@@ -18,6 +18,7 @@ from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.scene_files import MISSING, PoolScenes, Rows
 from clevrhope.runtime.progress import Advance
+from clevrhope.scenes import raster
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
 CAMERA, JITTER = (7.48113, -6.50764, 5.34367), 0.5
@@ -171,6 +172,11 @@ def check_visibility(folder: AuditFolder, results: Results, advance: Advance) ->
     """Counts each object's visible pixels in a sample of the scenes."""
     least = int(folder.manifest.world["constraints"]["min_pixels"])
     check = results["visible objects"]
+    height, width = folder.image_size
+    if tuple(raster(width, height).values()) != folder.manifest.raster_px:
+        shape = " x ".join(map(str, folder.manifest.raster_px))
+        problem = f"its scenes were sampled for images in the shape of {shape}"
+        check.fault("manifest.json", None, problem, f"{width} x {height}")
     n_scenes = {pool: len(folder.scenes[pool].indices) for pool in folder.pools}
     chosen = sampled(n_scenes, folder.manifest.seed)
     for pool, places in chosen.items():
