@@ -2,8 +2,8 @@
 
 use crate::assets;
 use clevrhope_core::covr::{
-    Ask, Cut, DistractorChoice, Meaning, PROGRAM_WIDTH, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule, SetStream,
-    Structure, Template,
+    Ask, Cut, DistractorChoice, Meaning, PROGRAM_WIDTH, PairPlace, Phrasings, SetQuestion, SetQuestions, SetRule,
+    SetStream, Structure, Template,
 };
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::{Function, Output, ProgramVocabulary, execute_on_set, trace_on_set};
@@ -180,7 +180,8 @@ fn nothing_that_the_answer_needs_can_be_left_out() {
     }
     // With random distractors, relations are superfluous more often.
     let random = questions(SetRule { distractors: DistractorChoice::Random, ..rule("a") }, None, 2);
-    let stays = random.iter().filter(|each| asks_about_one(each.meaning.template()) && each.cut == Cut::Nothing).count();
+    let stays =
+        random.iter().filter(|each| asks_about_one(each.meaning.template()) && each.cut == Cut::Nothing).count();
     assert!(stays > 50, "{stays}");
 }
 
