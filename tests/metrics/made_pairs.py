@@ -10,7 +10,8 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics.pairs import AnswerSet, Relation
 
 NUMBERS = {"<UNK>": 3, "0": 4, "1": 5, "2": 6, "blue": 7, "no": 8, "red": 9, "yes": 10, "cube": 11}
-ANSWERS = AnswerSet.from_numbers(NUMBERS)
+FUNCTIONS = ("scene", "filter_color[blue]", "filter_color[red]", "filter_shape[cube]")
+ANSWERS = AnswerSet.from_numbers(NUMBERS, FUNCTIONS)
 NO, YES = NUMBERS["no"], NUMBERS["yes"]
 MISSING, UNREAD = -1, -2
 BY_TEXT = {**NUMBERS, "missing": MISSING, "unread": UNREAD}

@@ -88,6 +88,9 @@ def test_an_empty_denominator_gives_none_and_not_zero() -> None:
         (Relation.IS, "red", "red", "blue", "blue", False, False),
         (Relation.IS, "red", "red", "unread", "no", True, False),
         (Relation.IS, "red", "red", "no", "no", False, False),  # "no" is not a color
+        (Relation.IS, "red", "red", "cube", "no", True, False),  # nor is a shape
+        (Relation.SAME, "red", "", "cube", "cube", True, False),
+        (Relation.SAME, "yes", "", "<UNK>", "<UNK>", False, False),  # nobody knows whether they are equal
         (Relation.IS, "2", "1", "red", "no", True, False),
         (Relation.IS, "2", "1", "2", "no", True, True),
         (Relation.POSITIVE, "2", "", "1", "yes", True, True),

@@ -99,8 +99,26 @@ def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
             if suite == "rad":
                 of_value = Counter(rows["value"][added & (rows["test"] == number)].tolist())
                 assert 0 <= n_yes - n_no <= len(of_value)
-            elif name in ("negation", "ontology", "extension_color", "fewer_more"):
+            elif name in ("negation", "ontology", "extension_color", "fewer_more", "antonym_relation"):
                 assert abs(n_yes - n_no) <= 1
+    forms = added_forms(out)
+    assert forms.keys() == {"ontology", "extension_size", "extension_color", "extension_material"}
+    for counts in forms.values():
+        assert len(counts) == 4
+        assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def added_forms(folder: Path) -> dict[str, Counter[tuple[bool, str]]]:
+    """Test -> the number of added questions that say more than their original or less, with each answer."""
+    path = Layout(folder).suite_json(HOP, "carets", "train_carets")
+    rows = json.loads(path.read_text())["questions"]
+    own = [row for row in rows if not row["test"]]
+    forms: dict[str, Counter[tuple[bool, str]]] = {}
+    for row in rows:
+        if row["test"] and (row["test"] == "ontology" or row["test"].startswith("extension_")):
+            is_specific = len(row["program"]) > len(own[row["original_index"]]["program"])
+            forms.setdefault(row["test"], Counter())[is_specific, row["answer"]] += 1
+    return forms
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def test_results_have_a_row_for_each_measure(dataset: Path, tmp_path: Path) -> N
     }  # fmt: skip
     assert metrics == {
         "": of_pairs,
-        "test": of_pairs | {"constant"},
+        "test": of_pairs | {"constant", "words"},
         "type": of_pairs,
         "tier": of_pairs,
         "asks": of_pairs,

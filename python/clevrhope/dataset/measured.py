@@ -135,7 +135,7 @@ _TEMPLATE = Fields(
     {
         "questions": COUNT,
         "answers": _COUNTS,
-        "cut": Fields(dict.fromkeys(("changed", "stays", "exempt"), COUNT)),
+        "cut": Fields(dict.fromkeys(("changed", "numbers", "stays", "exempt"), COUNT)),
     }
 )
 _SETS = Fields(

@@ -311,10 +311,11 @@ SETS = QuestionKind(
             check=_place_of_an_image,
         ),
         "cut": Column(
-            "whether the answer changes or is lost without the last leaf; -1 for a question without a leaf",
+            "1 if the answer changes or is lost without the last leaf, 2 if it stays but each number that it "
+            "follows from changes or is lost, 0 if neither; -1 for a question without a leaf",
             "int8",
             least=-1,
-            limit=2,
+            limit=3,
         ),
         "pair_places": Column(
             "where the held-out pair occurs: a number in `PAIR_PLACES`", "int8", limit=len(PAIR_PLACES)

@@ -45,7 +45,7 @@ FILTERED: Mapping[str, int] = {
 MAJ, MAJ_TEMPL = 26.8, 41.5
 """Accuracy of the most frequent answers on COVR's test set, in per cent. Source: table 6."""
 
-_CUTS = {"changed": 1, "stays": 0, "exempt": -1}
+_CUTS = {"changed": 1, "numbers": 2, "stays": 0, "exempt": -1}
 """Names of the numbers of the column `cut`."""
 
 

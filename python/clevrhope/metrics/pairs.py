@@ -3,7 +3,8 @@
 A pair is an original and a partner about one image, with a known relation between their right answers.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -20,6 +21,8 @@ from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.shares import Flags, Measures, score_flags
+
+_FILTER = re.compile(r"filter_(?P<attribute>\w+)\[(?P<value>.+)\]")
 
 Booleans = npt.NDArray[np.bool_]
 Answers = npt.NDArray[np.integer[Any]]
@@ -50,7 +53,7 @@ class AnswerKind(IntEnum):
     YES_NO = 1
     NUMBER = 2
     OTHER = 3
-    """A value of an attribute."""
+    """A value of an unknown attribute. The kinds of values of known attributes are numbered from 4."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,15 @@ class AnswerSet:
     no: int
     yes: int
     kinds: npt.NDArray[np.int8]
-    """(A + 1,) the `AnswerKind` of each number; the last is UNKNOWN."""
+    """(A + 1,) the `AnswerKind` of each number, or 4 and more for values; the last is UNKNOWN."""
     counts: Ints
     """(A + 1,) the count that an answer gives; 0 for answers that are not numbers."""
 
     @classmethod
-    def from_numbers(cls, numbers: Mapping[str, int]) -> "AnswerSet":
+    def from_numbers(cls, numbers: Mapping[str, int], functions: Iterable[str] = ()) -> "AnswerSet":
         """The answer set of a mapping text -> number, as in vocab.json. Special tokens are not answers.
+
+        The functions of programs, such as "filter_color[red]", say which attribute an answer is a value of.
 
         Raises:
             PredictionsError: "yes" or "no" is missing.
@@ -77,6 +82,9 @@ class AnswerSet:
                     f'the vocabulary has no answer "{text}", which pairs of questions need'
                 )
         n = max(numbers.values()) + 1
+        filters = [found for name in functions if (found := _FILTER.fullmatch(name))]
+        attributes = list(dict.fromkeys(found["attribute"] for found in filters))
+        attribute_of = {found["value"]: found["attribute"] for found in filters}
         kinds, counts = np.full(n + 1, AnswerKind.UNKNOWN, dtype=np.int8), np.zeros(n + 1, dtype=np.int32)
         for text, number in numbers.items():
             if text in ("yes", "no"):
@@ -84,7 +92,8 @@ class AnswerSet:
             elif text.isdecimal():
                 kinds[number], counts[number] = AnswerKind.NUMBER, int(text)
             elif text not in SPECIAL_TOKENS:
-                kinds[number] = AnswerKind.OTHER
+                of_value = attributes.index(attribute_of[text]) + 1 if text in attribute_of else 0
+                kinds[number] = AnswerKind.OTHER + of_value
         return cls(numbers["no"], numbers["yes"], kinds, counts)
 
     def places(self, answers: Answers) -> npt.NDArray[np.intp]:
@@ -117,7 +126,8 @@ def pair_flags(pairs: QuestionTable, given: Answers, answers: AnswerSet) -> dict
     answers to a SAME pair, different ones to any other. It does not use the right answers, so a model can be
     consistent and wrong. Two answers that are both outside the vocabulary are not consistent, because it is
     unknown whether they are equal. For "strict", the relation holds between the two answers, and they are of
-    the kinds that the questions ask for; it uses no right answers but the kind of each.
+    the kinds that the questions ask for, so that no shape is an answer to a question for a color; it uses no
+    right answers but the kind of each.
 
     Args:
         pairs: the 2K questions of the pairs.

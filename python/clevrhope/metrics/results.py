@@ -93,6 +93,8 @@ class SplitScores:
         n_missing: number left out because they lack an answer.
         constants: what is known without a model. Test of a suite, if its partners are yes/no questions, ->
             the constant answer that is right most often; or a baseline of COVR -> its accuracy.
+        words: test of a suite, if its partners are yes/no questions -> the share of them, in per cent, that a
+            bag of their words answers (`bag_of_words.accuracy`); None where there are too few pairs.
         traits: name -> tests of a suite whose scores have a meaning of their own (`suites.traits`).
         controls: test of a suite whose foils complete the held-out pair -> the test on the same originals
             whose foils do not.
@@ -102,6 +104,7 @@ class SplitScores:
     n: int
     n_missing: int = 0
     constants: Mapping[str, Constant] = field(default_factory=dict)
+    words: Mapping[str, float | None] = field(default_factory=dict)
     traits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
 

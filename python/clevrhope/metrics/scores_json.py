@@ -155,6 +155,7 @@ def _suite_split(split: SplitScores) -> dict[str, Any]:
         ],
         "groups": named(split.by("groups")),
         "constants": {test: asdict(constant) for test, constant in split.constants.items()},
+        "words": dict(split.words),
     }
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from clevrhope.dataset.question_kinds import TIERS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics import bag_of_words
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS, GROUPS
 from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
@@ -27,7 +28,7 @@ ASKS = (
 """What partners ask for; in the last three, the question names the values."""
 
 STEPS = ("hyponym to hypernym", "hypernym to hyponym")
-"""The two directions of ontology tests: from cube to thing, and from thing to cube."""
+"""The two directions of ontology tests, original to partner: from cube to thing, and from thing to cube."""
 
 _STEP_TESTS = ("ontology", "extension_")
 _OFFERS = "offer_"
@@ -60,7 +61,7 @@ def groupings(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
         "type": named("type", [kind or "no type" for kind in types], type_of_test[tests]),
         "tier": named("tier", TIERS, pairs.tier[::2]),
         "asks": named("asks", ASKS, asked_for(pairs, answers, functions)),
-        "step": named("step", STEPS, steps(pairs, answers)),
+        "step": named("step", STEPS, steps(pairs)),
     }
     if "pair" in SPLITS[pairs.split].of:
         found["cell"] = (_N_CELLS * tests + pairs.cell[::2], cell)
@@ -80,15 +81,15 @@ def asked_for(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
     return asks
 
 
-def steps(pairs: QuestionTable, answers: AnswerSet) -> Ints:
+def steps(pairs: QuestionTable) -> Ints:
     """(K,) the direction of each pair of an ontology test, as an index into `STEPS`; -1 for other pairs.
 
-    A partner asks of things what is true of cubes, or asks of cubes what is true of no thing. So a pair with
-    the answer yes goes to the hypernym, and a pair with the answer no to the hyponym.
+    The question with the hyponym names one value more, so its program has one step more.
     """
     has_step = np.asarray([name.startswith(_STEP_TESTS) for name in pairs.tests])
     is_step = has_step[pairs.test[::2]] & (pairs.relation[::2] == Relation.SAME)
-    directions: Ints = np.where(is_step, pairs.answers[::2] == answers.no, -1).astype(np.int32)
+    lengths = (pairs.programs > 0).sum(axis=1)
+    directions: Ints = np.where(is_step, lengths[::2] < lengths[1::2], -1).astype(np.int32)
     return directions
 
 
@@ -105,6 +106,21 @@ def constants(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, Constant
             answer, n_right = max(("yes", n_yes), ("no", n_no), key=lambda guess: guess[1])
             best[test] = Constant(answer, 100 * n_right / len(right))
     return best
+
+
+def words(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, float | None]:
+    """For each test with only yes/no partners, the share that a bag of their words answers, in per cent.
+
+    None if all pairs are about one image.
+    """
+    reached = {}
+    for test, is_of in _pairs_by_test(pairs):
+        right = pairs.answers[1::2][is_of]
+        if np.isin(right, (answers.yes, answers.no)).all():
+            images, questions = pairs.image_idxs[1::2][is_of], pairs.questions[1::2][is_of]
+            share = bag_of_words.accuracy(questions, right == answers.yes, images)
+            reached[test] = None if share is None else 100 * share
+    return reached
 
 
 def traits(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:

@@ -60,7 +60,7 @@ def _split(results: Results, condition: Condition, split: str, scores: SplitScor
     ]
     width = 13 if results.bootstrap else 12
     after_accuracies = ROBUSTNESS.index("partner_accuracy") + 1
-    robustness = [*ROBUSTNESS[:after_accuracies], "constant", *ROBUSTNESS[after_accuracies:]]
+    robustness = [*ROBUSTNESS[:after_accuracies], "constant", "words", *ROBUSTNESS[after_accuracies:]]
     yield from _table("", ["cell", "pairs", *counts, *AGREEMENT], rows, width)
     yield ""
     yield from _table("", robustness, [row for row in rows if row.name], width)
@@ -84,6 +84,7 @@ class _Row:
     """None for a heading."""
     cell: str = ""
     constant: str = ""
+    words: str = ""
     is_deviation: bool = False
     """Whether the row has the deviations of the scores over runs."""
 
@@ -101,7 +102,9 @@ def _rows(condition: Condition, split: SplitScores) -> Iterator[_Row]:
         cells = split.cells(test)
         cell = next(iter(cells)) if len(cells) == 1 else ALL_CELLS
         constant = constant_text([split.constants.get(test)]) or "-"
-        yield _Row(f"  {test}", scored.mean, cell, constant)
+        of_words = split.words.get(test)
+        words = "-" if of_words is None else f"{of_words:.1f}"
+        yield _Row(f"  {test}", scored.mean, cell, constant, words)
         if len(cells) > 1:
             yield from (_Row("", of_cell.mean, name) for name, of_cell in cells.items())
     for by in dict.fromkeys(part.by for part in split.parts):
@@ -111,7 +114,7 @@ def _rows(condition: Condition, split: SplitScores) -> Iterator[_Row]:
             yield from (_Row(f"  {name}", of_part.mean) for name, of_part in parts.items())
 
 
-_WIDTHS = {"cell": 5, "constant": 12, "originals": 10, **dict.fromkeys(("pairs", *_COUNTS), 8)}
+_WIDTHS = {"cell": 5, "constant": 12, "words": 7, "originals": 10, **dict.fromkeys(("pairs", *_COUNTS), 8)}
 """Column -> its width, of those that are not measures."""
 
 
@@ -138,8 +141,8 @@ def _cell(row: _Row, scores: Scores, column: str, measures: Measures) -> str:
     if column in measures:
         show = deviation_text if row.is_deviation else value_text
         return show(scores[column], measures[column].signed)
-    if column in ("cell", "constant"):
-        return row.cell if column == "cell" else row.constant
+    if column in ("cell", "constant", "words"):
+        return {"cell": row.cell, "constant": row.constant, "words": row.words}[column]
     n = scores.counts[_COUNTS[column]] if column in _COUNTS else scores.n
     return "" if row.is_deviation else f"{n:,}"
 

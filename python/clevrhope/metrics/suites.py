@@ -28,7 +28,7 @@ from clevrhope.metrics.scoring import (
     notes_of,
 )
 from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits
+from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits, words
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import suggestion
 
@@ -136,7 +136,7 @@ class _Scorer:
         self, key: AnswerKey, suite: str, tier: str, given: Mapping[Target, AnswerNumbers], **draws: int
     ) -> None:
         self._key, self._suite, self._tier, self._given = key, suite, tier, given
-        self._answers = AnswerSet.from_numbers(key.answers)
+        self._answers = AnswerSet.from_numbers(key.answers, key.functions)
         self._draws: dict[str, Any] = draws
         self.missing: list[str] = []
 
@@ -179,6 +179,7 @@ class _Scorer:
             n=len(pairs) // 2,
             n_missing=parts[Part()].mean.counts["n_missing"],
             constants=constants(pairs, self._answers),
+            words=words(pairs, self._answers),
             traits=traits(pairs, self._answers),
             controls=controls,
         )

@@ -75,6 +75,8 @@ def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
         if part.by == "test" and not part.cell and part.name in paired.scored.constants:
             numbers["constant"] = paired.scored.constants[part.name].percent
         of_part = {"suite": paired.suite, "by": part.by, "part": part.name or ALL_PAIRS, "cell": part.cell}
+        if part.by == "test" and not part.cell:
+            numbers["words"] = paired.scored.words.get(part.name)
         for name, value in numbers.items():
             if value is not None:
                 row = _row(paired.result, name, paired.split, value)

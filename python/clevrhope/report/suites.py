@@ -122,6 +122,13 @@ class _Row(NamedTuple):
         """The accuracy of a constant answer."""
         return constant_text(each.scored.constants.get(self.part.name) for each in self.group)
 
+    @property
+    def words(self) -> str:
+        """The mean of what a bag of words reaches."""
+        given = [each.scored.words.get(self.part.name) for each in self.group]
+        reached = [share for share in given if share is not None]
+        return f"{sum(reached) / len(reached):.1f}" if reached else ""
+
     def spread(self, measure: str) -> str:
         """Mean and deviation of a measure over the runs that define it."""
         measured = [(each.scores[self.part][measure].value, each.result.collapsed) for each in self.group]
@@ -150,7 +157,7 @@ _MODEL: Columns[_Row] = (
 _TEST: Columns[_Row] = (("test", lambda row: row.part.name), *_MODEL)
 _PAIRS: Columns[_Row] = (("pairs", lambda row: row.n),)
 _ORIGINALS: Columns[_Row] = (*_TEST, ("originals", lambda row: row.n))
-_CONSTANT: Columns[_Row] = (("constant", lambda row: row.constant),)
+_CONSTANT: Columns[_Row] = (("constant", lambda row: row.constant), ("words", lambda row: row.words))
 _UNREAD: Columns[_Row] = (("unread", lambda row: f"{row.n_unread:,}"),)
 _AGREEMENT, _ROBUSTNESS = _measured(PAIRS, AGREEMENT), _measured(PAIRS, ROBUSTNESS)
 

@@ -110,10 +110,8 @@ impl PyAuditSetFindings {
         PyAuditFindings(self.0.iter().map(|found| found.asked).collect())
     }
 
-    /// (N,) 1 if the last leaf matters, 0 if not, -1 if there is no leaf.
-    ///
-    /// It matters if the answer is lost or changes when the leaf is cut; if the answer follows from numbers, each of
-    /// them must be lost or change.
+    /// (N,) 1 if the answer is lost or changes when the last leaf is cut, 2 if it stays but follows from numbers that
+    /// are all lost or change, 0 if neither, -1 if there is no leaf.
     #[getter]
     fn cut<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
         self.column(py, |found| found.cut)

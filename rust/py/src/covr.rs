@@ -122,8 +122,8 @@ impl QuestionRows for SetRows {
             "structures" => numbers(py, rows, |row| row.meaning.structure() as i8),
             // The place of the source image in the set.
             "sources" => numbers(py, rows, |row| row.source as i8),
-            // 1 if the last leaf matters, 0 if not, -1 if there is no leaf; see `AuditSetFindings.cut`.
-            "cut" => numbers(py, rows, |row| row.cut),
+            // What changes without the last leaf; see `AuditSetFindings.cut`.
+            "cut" => numbers(py, rows, |row| row.cut as i8),
             // Where the held-out values occur: 0 nowhere, 1 in the question, 2 only in distractors.
             "pair_places" => numbers(py, rows, |row| row.place as i8),
             // (N, R) for each property of `covr_property_names`, 1 if the question has it and 0 if not.

@@ -295,20 +295,23 @@ def _cuts(splits: Mapping[str, Measured]) -> StatsTable:
     for name in dict.fromkeys(name for split in splits.values() for name in split["templates"]):
         templates = [split["templates"].get(name) for split in splits.values()]
         rows.append([name, *(number(template["questions"] if template else 0) for template in templates)])
-        rows.append(["- last object needed", *(percent(_needed(template)) for template in templates)])
+        for label, kind in (("answer needs the last object", "changed"), ("only numbers need it", "numbers")):
+            shares = (percent(_share_with_object(template, kind)) for template in templates)
+            rows.append([f"- {label}", *shares])
     return StatsTable(
         "Templates over several images: questions, and whether the last object is needed",
         ["", *splits],
         rows,
-        "Needed: the answer, or a number that it follows from, is lost or changes without the object; the "
-        "share is of the questions with such an object.",
+        "Needed: the answer is lost or changes without the object, or the answer stays, but each number that "
+        "it follows from changes; the shares are of the questions with such an object.",
     )
 
 
-def _needed(template: Mapping[str, Any] | None) -> float | None:
-    cut = template["cut"] if template else {"changed": 0, "stays": 0}
-    n = cut["changed"] + cut["stays"]
-    return cut["changed"] / n if n else None
+def _share_with_object(template: Mapping[str, Any] | None, kind: str) -> float | None:
+    """The share of a kind among a template's questions that describe an object which can be left out."""
+    cut = template["cut"] if template else {"changed": 0, "numbers": 0, "stays": 0}
+    n = cut["changed"] + cut["numbers"] + cut["stays"]
+    return cut[kind] / n if n else None
 
 
 def _n_not_found(split: Measured) -> str:

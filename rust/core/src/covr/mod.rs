@@ -25,7 +25,7 @@ mod unique;
 mod window;
 
 pub use meaning::{Ask, Bound, Comparison, Condition, Connective, Counted, Meaning, Quantifier};
-pub use pairs::SetQuestion;
+pub use pairs::{Cut, SetQuestion};
 pub use phrasing::{Phrasings, PhrasingsError};
 pub use program::{PROGRAM_WIDTH, functions};
 pub use rule::{DistractorChoice, PairPlace, SetRule};

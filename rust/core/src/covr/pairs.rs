@@ -27,12 +27,22 @@ pub struct SetQuestion {
     pub n_images: u8,
     /// The place in the set of the source image, the first that was chosen for showing what the question describes.
     pub source: u8,
-    /// 1 if the answer, or each number that it follows from, is lost or changes when the last leaf is cut, 0 if not, -1
-    /// if there is no leaf.
-    pub cut: i8,
+    pub cut: Cut,
     pub place: PairPlace,
     /// The number of its phrasing.
     pub phrasing: u16,
+}
+
+/// What a question loses when the last leaf of its description is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// There is no leaf.
+    Exempt = -1,
+    Nothing = 0,
+    /// The answer is lost or changes.
+    Answer = 1,
+    /// The answer stays, but each of the numbers that it follows from is lost or changes.
+    Numbers = 2,
 }
 
 /// Makes pairs from the scenes of one window.
@@ -198,7 +208,7 @@ impl<'a> Attempt<'_, 'a> {
         let answer = execute_on_set(program, &scenes, self.maker.vocab).ok()?;
         let cut = self.cut(meaning, answer, &scenes);
         let must_change = self.maker.rule.distractors == DistractorChoice::Edited && needs_its_leaf(meaning.template());
-        if cut == Some(false) && must_change {
+        if must_change && (cut == Cut::Nothing || cut == Cut::Answer && !self.each_number_changes(meaning, &scenes)) {
             return None;
         }
         let mut indices = [0; MAX_IMAGES];
@@ -212,23 +222,29 @@ impl<'a> Attempt<'_, 'a> {
             scenes: indices,
             n_images: set.n() as u8,
             source,
-            cut: cut.map_or(-1, i8::from),
+            cut,
             place: self.place,
             phrasing: 0,
         })
     }
 
-    /// Whether the answer, or each of the numbers that it follows from, is lost or changes when the last leaf is cut;
-    /// None if there is no leaf.
-    fn cut(&self, meaning: Meaning, answer: Answer, scenes: &SceneSet<'_>) -> Option<bool> {
-        let cut = meaning.cut()?;
+    /// What is lost or changes when the last leaf is cut.
+    fn cut(&self, meaning: Meaning, answer: Answer, scenes: &SceneSet<'_>) -> Cut {
+        let Some(cut) = meaning.cut() else { return Cut::Exempt };
+        if execute_on_set(&cut.program(), scenes, self.maker.vocab) != Ok(answer) {
+            return Cut::Answer;
+        }
+        let has_numbers = meaning.counts().iter().any(Option::is_some);
+        if has_numbers && self.each_number_changes(meaning, scenes) { Cut::Numbers } else { Cut::Nothing }
+    }
+
+    /// Whether each of the numbers that the answer follows from is lost or changes when the last leaf is cut; true if
+    /// it follows from none.
+    fn each_number_changes(&self, meaning: Meaning, scenes: &SceneSet<'_>) -> bool {
+        let Some(cut) = meaning.cut() else { return true };
         let executed = |meaning: &Meaning| execute_on_set(&meaning.program(), scenes, self.maker.vocab);
-        let counts = meaning.counts().into_iter().zip(cut.counts());
-        let mut counts = counts.filter_map(|(whole, cut)| Some((whole?, cut?))).peekable();
-        Some(match counts.peek() {
-            Some(_) => counts.all(|(whole, cut)| executed(&whole) != executed(&cut)),
-            None => executed(&cut) != Ok(answer),
-        })
+        let mut counts = meaning.counts().into_iter().zip(cut.counts());
+        counts.all(|(whole, cut)| whole.zip(cut).is_none_or(|(whole, cut)| executed(&whole) != executed(&cut)))
     }
 }
 

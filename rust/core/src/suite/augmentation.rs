@@ -6,6 +6,7 @@ use super::error::SuiteError;
 use super::expression::Substitute;
 use super::original::Original;
 use super::pairs::{Found, Given, Pair, PairMaker};
+use super::partner::Step;
 use crate::question::text_buffer::TextBuffer;
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;
@@ -13,7 +14,9 @@ use crate::vocab::Answer;
 use std::collections::BTreeMap;
 
 /// Picks partners for a train set. Tests take turns: the least used test comes first, and uses the latest of its unused
-/// originals. As far as the originals permit, its partners are answered yes as often as no.
+/// originals. As far as the originals permit, its partners are answered yes as often as no. Where partners leave a value
+/// out or add one, these two forms and the two answers take turns, so that the form does not give the answer away; such
+/// a test waits until it has an original for its turn.
 pub struct Augmentation<'a> {
     maker: &'a PairMaker<'a>,
     originals: &'a [(Original, SceneView<'a>)],
@@ -25,16 +28,30 @@ pub struct Augmentation<'a> {
     pub pairs: Vec<Pair>,
 }
 
+/// The number of kinds of partners.
+const N_KINDS: usize = 6;
+
+/// A kind of partners with the answers yes and no: twice the number of their step, and 1 more for yes.
+type Kind = usize;
+
+fn kind(step: Step, truth: bool) -> Kind {
+    2 * step as usize + usize::from(truth)
+}
+
 /// The partners that a test has added, and the originals that it has left.
 struct Turns {
     key: StreamKey,
     n_added: usize,
-    /// The numbers of partners answered no and yes.
-    n_answered: [usize; 2],
+    /// The kinds that take turns; those answered no and yes alone, unless partners differ in how much they say.
+    kinds: Vec<Kind>,
+    /// Whether a kind that has no original for its turn is waited for.
+    waits: bool,
+    /// By kind, the number of partners.
+    n_of_kind: [usize; N_KINDS],
     /// Originals that were not examined yet, the latest last.
     unread: Vec<usize>,
-    /// Originals whose partners are answered no and yes.
-    read: [Vec<usize>; 2],
+    /// By kind of their partners, originals that were examined too early.
+    read: [Vec<usize>; N_KINDS],
     /// By type of answer, how many more partners that ask for each value were answered yes than no: 0 or 1.
     owed: BTreeMap<Option<u8>, [u32; 256]>,
 }
@@ -47,13 +64,22 @@ impl<'a> Augmentation<'a> {
         texts: &'a [String],
         every: usize,
     ) -> Self {
-        let turns = |test: usize| Turns {
-            key: maker.key_of(test as u16),
-            n_added: 0,
-            n_answered: [0; 2],
-            unread: Vec::new(),
-            read: [Vec::new(), Vec::new()],
-            owed: BTreeMap::new(),
+        let turns = |test: usize| {
+            let steps = maker.steps(test as u16);
+            let waits = !steps.is_empty();
+            Turns {
+                key: maker.key_of(test as u16),
+                n_added: 0,
+                kinds: if waits { steps } else { vec![(Step::None, false), (Step::None, true)] }
+                    .into_iter()
+                    .map(|(step, truth)| kind(step, truth))
+                    .collect(),
+                waits,
+                n_of_kind: [0; N_KINDS],
+                unread: Vec::new(),
+                read: Default::default(),
+                owed: BTreeMap::new(),
+            }
         };
         let tests = (0..maker.n_tests()).map(turns).collect();
         Self { maker, originals, texts, every, tests, buffer: TextBuffer::default(), pairs: Vec::new() }
@@ -80,46 +106,53 @@ impl<'a> Augmentation<'a> {
         }
         let mut order: Vec<usize> = (0..self.tests.len()).collect();
         order.sort_by_key(|&test| self.tests[test].n_added);
-        for test in order {
-            if let Some(pair) = self.next(test)? {
-                self.tests[test].n_added += 1;
-                if let Answer::Bool(truth) = pair.answer {
-                    self.tests[test].n_answered[usize::from(truth)] += 1;
+        // If every test waits, one of them stops waiting.
+        for waits in [true, false] {
+            for &test in &order {
+                if let Some((pair, kind)) = self.next(test, waits)? {
+                    self.tests[test].n_added += 1;
+                    kind.into_iter().for_each(|kind| self.tests[test].n_of_kind[kind] += 1);
+                    self.pairs.push(pair);
+                    return Ok(());
                 }
-                self.pairs.push(pair);
-                return Ok(());
             }
         }
         Err(SuiteError::Augmentation { suite: self.maker.suite_name().to_owned(), n: end })
     }
 
-    /// The next pair of a test; None if none of its originals is left.
-    fn next(&mut self, test: usize) -> Result<Option<Pair>, SuiteError> {
-        let [n_no, n_yes] = self.tests[test].n_answered;
-        let rarer = usize::from(n_yes < n_no);
-        if n_no != n_yes
-            && let Some(place) = self.tests[test].read[rarer].pop()
+    /// The next pair of a test and its kind; None if none of its originals is left, or none for its turn if it `waits`.
+    fn next(&mut self, test: usize, waits: bool) -> Result<Option<(Pair, Option<Kind>)>, SuiteError> {
+        let turns = &self.tests[test];
+        let least = turns.kinds.iter().map(|&kind| turns.n_of_kind[kind]).min().unwrap_or(0);
+        let (rarer, others): (Vec<Kind>, Vec<Kind>) =
+            turns.kinds.iter().partition(|&&kind| turns.n_of_kind[kind] == least);
+        let waits = waits && turns.waits;
+        if !others.is_empty()
+            && let Some(place) = self.read(test, &rarer)
         {
             return self.pair(test, place).map(|(pair, _)| pair);
         }
         while let Some(place) = self.tests[test].unread.pop() {
-            let (Some(pair), is_drawn) = self.pair(test, place)? else { continue };
-            match pair.answer {
-                Answer::Bool(truth) if !is_drawn && n_no != n_yes && usize::from(truth) != rarer => {
-                    self.tests[test].read[usize::from(truth)].push(place);
-                }
-                _ => return Ok(Some(pair)),
+            let (Some((pair, kind)), is_drawn) = self.pair(test, place)? else { continue };
+            match kind {
+                Some(kind) if others.contains(&kind) && !is_drawn => self.tests[test].read[kind].push(place),
+                _ => return Ok(Some((pair, kind))),
             }
         }
-        let read = &mut self.tests[test].read;
-        match read[1 - rarer].pop().or_else(|| read[rarer].pop()) {
+        let left = if waits { rarer } else { [others, rarer].concat() };
+        match self.read(test, &left) {
             Some(place) => self.pair(test, place).map(|(pair, _)| pair),
             None => Ok(None),
         }
     }
 
-    /// The pair of an original, if it has one, and whether its answer was chosen here and is therefore final.
-    fn pair(&mut self, test: usize, place: usize) -> Result<(Option<Pair>, bool), SuiteError> {
+    /// Takes the latest original of the first of some kinds that has one.
+    fn read(&mut self, test: usize, kinds: &[Kind]) -> Option<usize> {
+        kinds.iter().find_map(|&kind| self.tests[test].read[kind].pop())
+    }
+
+    /// The pair of an original and its kind, if it has one, and whether its answer was chosen here and is therefore final.
+    fn pair(&mut self, test: usize, place: usize) -> Result<(Option<(Pair, Option<Kind>)>, bool), SuiteError> {
         let (original, scene) = &self.originals[place];
         let turns = &mut self.tests[test];
         let Some(Ok(found)) = self.maker.find(test as u16, &self.originals[place], &turns.key) else {
@@ -143,8 +176,13 @@ impl<'a> Augmentation<'a> {
         let Some(Ok(case)) = self.maker.case(test as u16, original, *scene) else { return Ok((None, false)) };
         let _ = rng.coin(); // Balancing a whole file also draws a coin here.
         let given = Given { place, original, scene: *scene, text: &self.texts[place], substitute };
+        let step = case.step();
         let made = self.maker.pair(test as u16, case, given, &mut rng, &mut self.buffer)?;
-        Ok((made.ok(), is_drawn))
+        let with_kind = |pair: Pair| {
+            let kind = if let Answer::Bool(truth) = pair.answer { Some(kind(step, truth)) } else { None };
+            (pair, kind)
+        };
+        Ok((made.ok().map(with_kind), is_drawn))
     }
 }
 

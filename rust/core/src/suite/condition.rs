@@ -22,6 +22,8 @@ pub(super) struct Condition {
     pub set: Vec<u8>,
     any_set: Vec<u8>,
     pub unset: Vec<u8>,
+    /// Whether an original whose partner has another answer than the relation says is left out.
+    pub holds: bool,
 }
 
 /// The objects that have the values of a node.
@@ -77,10 +79,12 @@ impl Condition {
             set: params(&raw.set)?,
             any_set: params(&raw.any_set)?,
             unset: params(&raw.unset)?,
+            holds: raw.holds,
         })
     }
 
-    pub fn holds(&self, original: &Original, source: &Family, scene: SceneView<'_>, vocab: &Vocabulary) -> bool {
+    /// Whether an original meets the conditions; `holds` is left to whoever makes its partner.
+    pub fn is_met(&self, original: &Original, source: &Family, scene: SceneView<'_>, vocab: &Vocabulary) -> bool {
         let has_value = |&param: &u8| original.reading.values[usize::from(param)].is_some();
         (self.answers.is_empty() || self.answers.contains(&original.answer))
             && self.set.iter().all(has_value)

@@ -104,6 +104,9 @@ pub(super) struct When {
     /// These parameters have no value.
     #[serde(default)]
     pub unset: Vec<String>,
+    /// The partner's answer follows from the original's. Without this, an original for which it does not is an error.
+    #[serde(default)]
+    pub holds: bool,
 }
 
 /// The set of a node, before it is counted or its only member is taken.

@@ -7,7 +7,7 @@ use super::entry::Sides;
 use super::error::SuiteError;
 use super::expression::{Substitute, answer_value};
 use super::original::Original;
-use super::partner::{Draft, Needs, Skip, Surroundings};
+use super::partner::{Draft, Needs, Skip, Step, Surroundings};
 use super::relation::Relation;
 use super::test::{Case, Suite};
 use crate::holdout::Holdout;
@@ -19,7 +19,7 @@ use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;
 use crate::vocab::{Answer, Vocabulary};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An original and its partner.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,12 +211,27 @@ impl<'a> PairMaker<'a> {
         self.suite.tests[usize::from(test)].cases.contains_key(&family)
     }
 
+    /// How much the partners of a test say, and the answers that they can have; empty if they all say as much as their
+    /// originals.
+    pub(super) fn steps(&self, test: u16) -> Vec<(Step, bool)> {
+        let cases = self.suite.tests[usize::from(test)].cases.values().flatten();
+        let stepping = cases.filter(|case| case.step() != Step::None);
+        let answered = stepping.flat_map(|case| {
+            let can_be = |truth: &bool| {
+                let answers = &case.condition.answers;
+                answers.is_empty() || answers.contains(&Answer::Bool(*truth))
+            };
+            [false, true].into_iter().filter(can_be).map(|truth| (case.step(), truth))
+        });
+        answered.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// The case of a test whose condition an original meets, or why there is none; None if the test does not take the
     /// original's family.
     pub(super) fn case(&self, test: u16, original: &Original, scene: SceneView<'_>) -> Option<Result<&Case, Skip>> {
         let source = &self.at.templates.families()[usize::from(original.family)];
         let cases = self.suite.tests[usize::from(test)].cases.get(&original.family)?;
-        let case = cases.iter().find(|case| case.condition.holds(original, source, scene, self.at.vocab));
+        let case = cases.iter().find(|case| case.condition.is_met(original, source, scene, self.at.vocab));
         Some(case.ok_or(Skip::Condition))
     }
 

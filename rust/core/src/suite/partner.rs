@@ -74,7 +74,39 @@ pub(super) struct Draft {
     has_word: [bool; MAX_PARAMS],
 }
 
+impl Draft {
+    /// Whether its answer follows from the original's.
+    fn holds(&self, original: &Original) -> bool {
+        self.relation.partner(original.answer) == Some(self.answer)
+    }
+}
+
+/// How much a partner says of the objects that the question is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Step {
+    /// As much as the original.
+    None,
+    /// It leaves a value out.
+    General,
+    /// It adds a value.
+    Specific,
+}
+
 impl Case {
+    /// How much partners that have the answers of their originals say. If all general ones were answered yes and all
+    /// specific ones no, the form of a question would give its answer away.
+    pub fn step(&self) -> Step {
+        if self.relation != RelationRule::Same {
+            Step::None
+        } else if self.values.contains(&Expression::Unset) {
+            Step::General
+        } else if self.values.contains(&Expression::Foil) {
+            Step::Specific
+        } else {
+            Step::None
+        }
+    }
+
     /// Whether its partners ask for either the answer or a foil, so that values have to be balanced. If a partner names
     /// both, or only the foil, there is nothing to balance.
     pub fn is_balanced(&self) -> bool {
@@ -92,7 +124,10 @@ impl Case {
         if self.values.contains(&Expression::Each) {
             return self.each(original, scene, at).map(Needs::Each).ok_or(Skip::NoFoil);
         }
-        let Some(place) = self.values.iter().position(Expression::needs_foil) else { return Ok(Needs::Nothing) };
+        let Some(place) = self.values.iter().position(Expression::needs_foil) else {
+            let is_left_out = self.condition.holds && !self.draft(original, None, scene, at)?.holds(original);
+            return if is_left_out { Err(Skip::Condition) } else { Ok(Needs::Nothing) };
+        };
         let foils = self.foils(place, original, scene, at);
         let first = *foils.first().ok_or(Skip::NoFoil)?;
         let answer_fits = answer_value(original.answer).is_some() && self.fits(true, first, original, scene, at);
@@ -125,7 +160,8 @@ impl Case {
 
     /// Whether there is a partner that asks for the answer or the foil.
     fn fits(&self, is_answer: bool, foil: u8, original: &Original, scene: SceneView<'_>, at: Surroundings<'_>) -> bool {
-        self.draft(original, Some(Substitute { is_answer, foil }), scene, at).is_ok()
+        let draft = self.draft(original, Some(Substitute { is_answer, foil }), scene, at);
+        draft.is_ok_and(|draft| !self.condition.holds || draft.holds(original))
     }
 
     /// All values of a type, each for a partner of its own; None if one of these partners is not possible.
@@ -239,10 +275,10 @@ impl Case {
         text: &str,
         vocab: &Vocabulary,
     ) -> Result<(), SuiteError> {
-        let expected = draft.relation.partner(original.answer);
-        if expected == Some(draft.answer) {
+        if draft.holds(original) {
             return Ok(());
         }
+        let expected = draft.relation.partner(original.answer);
         Err(SuiteError::Refuted(Box::new(Refutation {
             place: self.place.clone(),
             original: original_text.to_owned(),

@@ -15,7 +15,7 @@ use clevrhope_core::suite::{
     SuiteError, TestSearch, Tier,
 };
 use clevrhope_core::vocab::Answer;
-use clevrhope_core::{SceneGraph, Vocabulary};
+use clevrhope_core::{Program, SceneGraph, Vocabulary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -381,6 +381,69 @@ fn what_is_added_to_a_train_set_depends_on_the_questions_before_it() {
     assert!(many.iter().enumerate().all(|(k, pair)| pair.original < 10 * (k + 1) && !pair.touches.by_partner));
     let counts: Vec<usize> = by_test(&suite, &many).values().map(Vec::len).collect();
     assert_eq!((counts.len(), counts.iter().min(), counts.iter().max()), (10, Some(&20), Some(&20)));
+}
+
+/// The number of values that a question filters by.
+fn n_values(program: &Program) -> usize {
+    program.steps.iter().filter(|step| matches!(step.function, Function::Filter(_))).count()
+}
+
+/// Whether partners leave a value out or add one, and keep the answer.
+fn is_of_steps(test: &str) -> bool {
+    test == "ontology" || test.starts_with("extension_")
+}
+
+#[test]
+fn a_general_question_is_answered_no_more_often_than_a_specific_one() {
+    let suite = CASE.suite("carets");
+    let made = CASE.pairs_of(&suite, QuestionRule::Without, "steps").unwrap();
+    // By whether the question that is called the original is the specific one, the pairs answered no and yes.
+    let mut counts = [[0u32; 2]; 2];
+    let mut kinds: BTreeMap<(bool, bool), u32> = BTreeMap::new();
+    for pair in made.pairs.iter().filter(|pair| is_of_steps(&suite.tests[usize::from(pair.test)].name)) {
+        let original = n_values(&CASE.questions[pair.original].program);
+        assert_eq!(original.abs_diff(n_values(&pair.program)), 1, "{}", pair.text);
+        let (is_specific, is_yes) = (original > n_values(&pair.program), pair.answer == Answer::Bool(true));
+        counts[usize::from(is_specific != pair.is_swapped)][usize::from(is_yes)] += 1;
+        *kinds.entry((is_specific, is_yes)).or_default() += 1;
+    }
+    // The question of the dataset is general or specific, with yes or no.
+    assert!(kinds.len() == 4 && kinds.values().all(|&n| n > 5), "{kinds:?}");
+    let shares = counts.map(|[no, yes]| f64::from(yes) / f64::from(no + yes));
+    assert!((shares[0] - shares[1]).abs() < 0.2, "{counts:?}");
+}
+
+#[test]
+fn the_form_of_an_added_question_does_not_give_its_answer_away() {
+    let suite = CASE.suite("carets");
+    let holdout = pair(&CASE.vocab);
+    let key = StreamKey::new(&[b"added"]);
+    let maker = PairMaker::new(&suite, &CASE.vocab, QuestionRule::Without, Some(&holdout), key);
+    let view = |each: Original| (each.clone(), CASE.graphs[CASE.questions[each.row].scene as usize].view());
+    let originals: Vec<_> = CASE.originals().into_iter().map(view).collect();
+    let texts = maker.texts(&originals);
+    let mut added = Augmentation::new(&maker, &originals, &texts, 10);
+    for _ in 0..added.n_blocks() {
+        added.add().unwrap();
+    }
+    let mut n = 0;
+    for (name, pairs) in by_test(&suite, &added.pairs) {
+        let mut kinds: BTreeMap<(bool, bool), u32> = BTreeMap::new();
+        for pair in &pairs {
+            let is_specific = n_values(&pair.program) > n_values(&CASE.questions[pair.original].program);
+            *kinds.entry((is_specific, pair.answer == Answer::Bool(true))).or_default() += 1;
+        }
+        let (least, most) = (kinds.values().min().unwrap(), kinds.values().max().unwrap());
+        if is_of_steps(name) {
+            assert!(kinds.len() == 4 && most - least <= 1, "{name}: {kinds:?}");
+            n += 1;
+        } else if ["fewer_more", "antonym_relation", "negation"].contains(&name) {
+            // Where originals are few, one that would be answered otherwise is taken.
+            assert!(kinds.len() == 2 && (most - least <= 1 || name == "antonym_relation"), "{name}: {kinds:?}");
+            n += 1;
+        }
+    }
+    assert_eq!(n, 7);
 }
 
 #[test]

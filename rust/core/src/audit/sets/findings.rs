@@ -19,8 +19,8 @@ const MOST_SETS: usize = 2;
 pub struct SetFinding {
     /// Its mentions and answer, as for a question about one image; its words mention values if one noun phrase does.
     pub asked: Finding,
-    /// 1 if the answer, or each number that it follows from, is lost or changes without the last leaf of the
-    /// description, 0 if not; -1 if there is no such leaf.
+    /// 1 if the answer is lost or changes without the last leaf of the description; 2 if the answer stays, but each
+    /// number that it follows from is lost or changes; 0 if neither; -1 if there is no such leaf.
     pub cut: i8,
     /// For each set that it describes, the number of members in each image; `NO_NUMBER` without such a set or image.
     pub matches: [[i8; MOST_IMAGES]; MOST_SETS],
@@ -75,22 +75,23 @@ fn finding(reader: &ProgramReader, program: &[i32], scenes: &[SceneView<'_>], as
         }
     }
     if !scenes.is_empty() {
-        found.cut = changed(reader, &tree, scenes, executed).map_or(NO_NUMBER, i8::from);
+        found.cut = changed(reader, &tree, scenes, executed).unwrap_or(NO_NUMBER);
     }
     found
 }
 
-/// Whether, without the last leaf, the answer is lost or changes, or each number that it follows from does; None if
-/// there is no leaf.
-fn changed(reader: &ProgramReader, tree: &Node<'_>, scenes: &[SceneView<'_>], answer: i32) -> Option<bool> {
+/// What is lost or changes without the last leaf: 1 the answer, 2 only the numbers that it follows from, 0 nothing or
+/// not all of these numbers; None if there is no leaf.
+fn changed(reader: &ProgramReader, tree: &Node<'_>, scenes: &[SceneView<'_>], answer: i32) -> Option<i8> {
     let tokens = tree.cut()?;
     let cut = Node::read(&reader.tokens, &tokens)?;
+    if reader.answer_on_set(&tokens, scenes) != answer {
+        return Some(1);
+    }
     let numbers = |tree: &Node<'_>| -> Vec<Option<u32>> {
         tree.numbers().iter().map(|number| reader.number_on_set(number.tokens, scenes)).collect()
     };
     let whole = numbers(tree);
-    if whole.is_empty() {
-        return Some(reader.answer_on_set(&tokens, scenes) != answer);
-    }
-    Some(whole.iter().zip(numbers(&cut)).all(|(whole, cut)| *whole != cut))
+    let all_change = !whole.is_empty() && whole.iter().zip(numbers(&cut)).all(|(whole, cut)| *whole != cut);
+    Some(if all_change { 2 } else { 0 })
 }
