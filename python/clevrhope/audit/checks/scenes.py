@@ -233,5 +233,5 @@ def pixels_shown(
     left = iter(scenes)
     while batch := list(islice(left, SCENES_A_BATCH)):
         rasters = folder.object_ids(pool, [row for _, row in batch])
-        for scene, raster in zip(batch, rasters, strict=True):
-            yield scene, np.bincount(raster.ravel(), minlength=len(scene[0]["objects"]) + 1)[1:].tolist()
+        for scene, ids in zip(batch, rasters, strict=True):
+            yield scene, np.bincount(ids.ravel(), minlength=len(scene[0]["objects"]) + 1)[1:].tolist()
