@@ -18,7 +18,7 @@ from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
-from clevrhope.start import Stop, main
+from clevrhope.runtime.stopping import Stop
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, suite, families, export),
@@ -90,4 +90,4 @@ def _fail(sentence: str, code: int) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_command(sys.argv[1:]))

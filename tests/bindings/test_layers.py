@@ -24,7 +24,18 @@ reads of models what their papers' configurations and recipes are, which is data
 FOLDERS = (
     *("errors", "version", "_core", "runtime", "pages", "look", "splits", "scenes", "questions", "images"),
     *("programs", "config", "dataset", "features", "models", "editions", "describe", "metrics", "audit"),
-    *("export", "pipeline", "training", "report", "browse", "doctor", "cli", "experiments", "__main__"),
+    *(
+        "export",
+        "pipeline",
+        "training",
+        "report",
+        "browse",
+        "doctor",
+        "cli",
+        "experiments",
+        "__main__",
+        "start",
+    ),
 )
 """Folders and modules of the package, from the lowest up. Each may import those before it."""
 

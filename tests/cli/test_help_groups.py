@@ -102,7 +102,7 @@ def test_bash_takes_its_script_and_completes(limited: Path, tmp_path: Path) -> N
     program = tmp_path / "clevrhope"
     program.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path[:0] = {sys.path!r}\n"
-        "from clevrhope.__main__ import main\nmain()\n"
+        "from clevrhope.start import main\nmain()\n"
     )
     program.chmod(0o755)
     line = 'eval "$(_CLEVRHOPE_COMPLETE=bash_source clevrhope)"'

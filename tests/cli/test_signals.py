@@ -13,7 +13,7 @@ import pytest
 from building import build_demo
 
 from clevrhope.__main__ import run_command
-from clevrhope.start import Stop
+from clevrhope.runtime.stopping import Stop
 from waiting import HANG_S
 
 COMMANDS = {

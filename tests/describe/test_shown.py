@@ -38,6 +38,7 @@ from clevrhope.pages.markdown import mean, percentile
 from clevrhope.pipeline.documents import pool_stats
 from clevrhope.runtime.atomic import FileRecord
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.scenes.sketch import SIZE_PX
 from clevrhope.splits.hops import Hop, paper_hops
 from wording import check_words
 
@@ -253,9 +254,9 @@ class _Page(HTMLParser):
 def page(question: str, *, sketch: bool = True) -> _Page:
     card = Card(
         "HOPE_train_000003.png",
-        sketch_url(SCENES[0], {"red": (173, 35, 35)}),
+        sketch_url(SCENES[0], {"red": (173, 35, 35)}, SIZE_PX),
         sketch,
-        pair_boxes(SCENES[0], HOP.held_out or ()),
+        pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX),
         [CardQuestion(question, "<yes>", "zero_hop.json")],
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
@@ -293,9 +294,9 @@ def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None
 
 
 def test_the_box_is_that_of_the_objects_with_the_pair() -> None:
-    (box,) = pair_boxes(SCENES[0], HOP.held_out or ())
+    (box,) = pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX)
     assert (box.left, box.top, box.width, box.height) == pytest.approx((41.67, 31.25, 20.0, 25.0), abs=0.01)
-    assert pair_boxes(SCENES[1], HOP.held_out or ()) == []
+    assert pair_boxes(SCENES[1], HOP.held_out or (), SIZE_PX) == []
 
 
 def test_a_thumbnail_has_the_same_bytes_each_time() -> None:

@@ -309,7 +309,7 @@ def test_an_account_that_is_none_is_told_with_its_key(account: Any, tmp_path: Pa
 
 WITHOUT_THE_LAST_TWO = """
 import time
-from clevrhope.__main__ import main
+from clevrhope.start import main
 from clevrhope.images.native import NativeRenderer
 
 render = NativeRenderer.render
@@ -330,7 +330,7 @@ def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
     scenes = [{**scene, "image_filename": f"{i}.png"} for i, scene in enumerate(reference_scenes() * 2)]
     path = scene_file(tmp_path / "s.json", scenes)
     arguments = ["render", str(path), "--renderer", "native", "--quality", "draft", "--quiet"]
-    program = [sys.executable, "-c", "from clevrhope.__main__ import main; main()", *arguments]
+    program = [sys.executable, "-c", "from clevrhope.start import main; main()", *arguments]
     unfinished = [sys.executable, "-c", WITHOUT_THE_LAST_TWO, *arguments]
     for n_images in (1, 9, 20):
         running = subprocess.Popen([*unfinished, "--out", str(tmp_path / "killed")], env=os.environ)

@@ -97,8 +97,8 @@ def passes_of(scene: Scene) -> Passes:
 
 
 if __name__ == "__main__":
-    from clevrhope.__main__ import main
     from clevrhope.images.blender import cycles
+    from clevrhope.start import main
 
     cycles.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
     main()

@@ -88,10 +88,25 @@ def _fill_relations(scene: Mapping[str, Any], place: str) -> tuple[dict[str, Any
     else:
         unplaced = next((number for number, item in enumerate(objects) if "3d_coords" not in item), None)
         if unplaced is None:
-            return ({} if "directions" in scene else {"directions": directions_of(scene)}), {}
+            return _fill_directions(scene, place, absent)
         what, where = '"relationships" or the "3d_coords" of each object', f"{place}objects[{unplaced}]"
         clauses = dict.fromkeys(absent, Gap("3d_coords", what, where, objects[unplaced]))
     return {"relationships": {**given, **{each: [[] for _ in objects] for each in absent}}}, clauses
+
+
+def _fill_directions(
+    scene: Mapping[str, Any], place: str, absent: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Gap]]:
+    """The directions to add, and the gaps for relations that would follow from a camera that is none."""
+    if "directions" in scene:
+        return {}, {}
+    try:
+        return {"directions": directions_of(scene)}, {}
+    except ValueError:
+        what = '"directions", or a "camera" whose "location" is three numbers, not above the origin'
+        return {"directions": directions_of({})}, dict.fromkeys(
+            absent, Gap("directions", what, f"{place.removesuffix('.') or 'it'}", scene)
+        )
 
 
 def needs_of(nodes: Sequence[Mapping[str, Any]]) -> Needs:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from clevrhope.errors import SceneError, shown
 from clevrhope.runtime.assets import blender_assets
 
 LEAST_DEPTH = 0.1
@@ -26,14 +25,12 @@ def directions_of(scene: Mapping[str, Any]) -> dict[str, list[float]]:
     Without a camera they are those of the camera before its jitter, as in all published CLEVR scenes.
 
     Raises:
-        SceneError: the camera is no place from which to look at the origin.
+        ValueError: its camera has no location beside the origin.
     """
     camera = scene.get("camera", {})
     location = camera.get("location", default_location()) if isinstance(camera, Mapping) else camera
     if not _is_beside_origin(location):
-        raise SceneError(
-            f"scene: camera: {shown(camera)} should have a location of three numbers, not above the origin"
-        )
+        raise ValueError(location)
     x, y, _ = location
     length = math.hypot(x, y)
     x, y = round(x / length, 9), round(y / length, 9)

@@ -248,12 +248,18 @@ def _name_rank(kind: str) -> int:
     return NAME_ORDER.index(kind) if kind in NAME_ORDER else len(NAME_ORDER)
 
 
+def _halves(name: str) -> Iterator[tuple[str, str]]:
+    """Every way to cut a name at an underscore: a value's own name may contain underscores."""
+    for place, letter in enumerate(name):
+        if letter == "_":
+            yield name[:place], name[place + 1 :]
+
+
 def _cuts(name: str, values: Mapping[str, str]) -> Iterator[list[str]]:
-    """Every way to cut a name at underscores into values, whose own names may contain underscores."""
+    """Every way to cut a name at underscores into values."""
     if name in values:
         yield [name]
-    for mark in re.finditer("_", name):
-        first, rest = name[: mark.start()], name[mark.end() :]
+    for first, rest in _halves(name):
         if first in values:
             yield from ([first, *others] for others in _cuts(rest, values))
 
@@ -281,9 +287,18 @@ def _complaint(
 
 
 def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
-    """The name, of a pair or `none`, that is most similar; None if all are quite different."""
+    """The pair whose two values are most similar to the two halves of the name."""
+    for halves in _halves(name):
+        near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
+        if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
+            a, b = sorted(near, key=lambda value: _name_rank(type_of[value]))
+            return f"{a}_{b}"
+    if get_close_matches(name, [NONE], cutoff=0.7):
+        return NONE
+    if "_" in name or name in type_of:
+        return None
+    # Two values may be written as one word.
     pairs = {f"{a}_{b}": (a, b) for a in type_of for b in type_of if type_of[a] != type_of[b]}
-    matches = get_close_matches(name, [*pairs, NONE], n=1, cutoff=0.8)
-    if not matches or matches[0] == NONE:
-        return matches[0] if matches else None
-    return "_".join(sorted(pairs[matches[0]], key=lambda value: _name_rank(type_of[value])))
+    for match in get_close_matches(name, pairs, n=1, cutoff=0.8):
+        return "_".join(sorted(pairs[match], key=lambda value: _name_rank(type_of[value])))
+    return None
