@@ -1,4 +1,4 @@
-"""What full disks, read-only ones and hostile names do to a command: one sentence, and nothing to the terminal."""
+"""What full or read-only disks and hostile names do to a command: a sentence, and nothing to the terminal."""
 
 import errno
 import os
