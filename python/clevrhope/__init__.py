@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from clevrhope.dataset.loader import load
+    from clevrhope.dataset.torch_dataset import collate
     from clevrhope.images.stage import render
     from clevrhope.programs import (
         Program,
@@ -42,6 +43,7 @@ _MODULES = {
     **dict.fromkeys(
         ("Program", "Scene", "SceneSet", "execute", "execute_batch", "sample_scenes", "trace"), "programs"
     ),
+    "collate": "dataset.torch_dataset",
     "instantiate_questions": "questions",
     "load": "dataset.loader",
     "render": "images.stage",
@@ -65,6 +67,7 @@ __all__ = [
     "TemplateError",
     "TrainingError",
     "VocabularyError",
+    "collate",
     "execute",
     "execute_batch",
     "instantiate_questions",

@@ -4,6 +4,7 @@ Each command imports what it needs only when it runs, so that `--help` is quick.
 output, everything else to standard error. An error is reported in one sentence.
 """
 
+import errno
 import signal
 import sys
 
@@ -16,8 +17,10 @@ from clevrhope.cli.machine import blender, devices, doctor
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
-from clevrhope.errors import ClevrhopeError
+from clevrhope.errors import ClevrhopeError, printable
 from clevrhope.experiments.command import experiment
+from clevrhope.runtime.atomic import FULL_DISK
+from clevrhope.runtime.reading import os_reason
 from clevrhope.runtime.stopping import Stop
 
 GROUPS = {
@@ -40,6 +43,13 @@ RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")
 """Commands that continue an interrupted run when they are given again."""
 
 
+OF_THE_MACHINE = {
+    *FULL_DISK,
+    *(errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ESTALE),
+}
+"""Errors of the system that no command can prevent, such as those of a disk that can only be read."""
+
+
 def run_command(
     arguments: list[str],
     command: click.Command = commands,
@@ -56,6 +66,7 @@ def run_command(
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         code = command.main(args=arguments, prog_name=name, standalone_mode=False)
+        sys.stdout.flush()  # at exit, nobody would tell that the disk is full
         return code if isinstance(code, int) else 0
     except BaseException as error:
         if stop.is_set or isinstance(error, KeyboardInterrupt | click.Abort):
@@ -81,11 +92,15 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         sys.stdout = None  # the reader of our output is gone; otherwise Python would complain at exit
         return 1
+    if isinstance(error, OSError) and error.errno in OF_THE_MACHINE:
+        if error.filename is None:
+            sys.stdout = None
+        return _fail(f"{error.filename or 'the output'}: {os_reason(error)}", 1)
     raise error
 
 
 def _fail(sentence: str, code: int) -> int:
-    click.echo(f"clevrhope: {sentence}", err=True)
+    click.echo(printable(f"clevrhope: {sentence}"), err=True)
     return code
 
 

@@ -83,6 +83,13 @@ def listed(names: Sequence[object], *, most: int) -> str:
     return f"{named} and {len(names) - most:,} more" if len(names) > most else named
 
 
+def printable(text: str) -> str:
+    """A text for a terminal: characters that would control it are escaped, but for ends of lines and tabs."""
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
+    )
+
+
 def shown(value: object) -> str:
     """A value as it appears in a message: as JSON where possible, at most `MAX_SHOWN` characters.
 

@@ -122,13 +122,27 @@ def test_loaded_beside_the_images(whole: Path) -> None:
     scene = scenes_of(whole, "train")[item["image_index"]]
     with h5py.File(whole / "passes" / "train.h5") as file:
         np.testing.assert_array_equal(item["mask"], file["mask"][item["image_index"]])
+        assert item["boxes"].shape == file["boxes"].shape[1:]
     assert item["normal"].shape == (80, 120, 3)
     assert "depth" not in item
-    assert item["boxes"].shape == (len(scene["objects"]), 4)
-    for fraction, each in zip(item["visible_fraction"], scene["objects"], strict=True):
+    n = len(scene["objects"])
+    assert item["n_objects"] == n
+    assert not item["boxes"][n:].any()
+    for fraction, each in zip(item["visible_fraction"][:n], scene["objects"], strict=True):
         assert fraction == pytest.approx(each["visible_fraction"], abs=0.15)
     assert "mask" not in clevrhope.load(whole, "rubber_cylinder", "train")[3]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(split))[3]["mask"], item["mask"])
+
+
+def test_masks_come_in_batches(whole: Path) -> None:
+    data = pytest.importorskip("torch.utils.data")
+    items = clevrhope.load(whole, "rubber_cylinder", "train", passes=("mask",))
+    for batch in data.DataLoader(items, batch_size=16):
+        n = len(batch["answer"])
+        assert batch["mask"].shape == (n, 80, 120)
+        assert batch["boxes"].shape == (n, items[0]["boxes"].shape[0], 4)
+        assert batch["visible_fraction"].shape == batch["boxes"].shape[:2]
+        assert batch["n_objects"].shape == (n,)
 
 
 def test_what_cannot_be_loaded_or_made_is_said(whole: Path, bare: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from building import Cli, Make, request, tree
 
+import clevrhope
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.layout import Layout
@@ -83,6 +84,19 @@ def test_rows_of_tokens_are_executed_on_sets(folder: Path) -> None:
         execute_batch(
             arrays.programs[:1], scenes, image_idxs=np.arange(6)[np.newaxis], vocab=layout.covr_vocab
         )
+
+
+def test_sets_come_in_batches(folder: Path) -> None:
+    data = pytest.importorskip("torch.utils.data")
+    items = clevrhope.load(folder, HOP, "covr_train", text=True, scenes=True)
+    (batch, *_) = data.DataLoader(items, batch_size=8, collate_fn=clevrhope.collate)
+    assert batch["question"].shape[0] == len(batch["answer"]) == 8
+    for name in ("image_indices", "scenes", "question_text", "template"):
+        assert batch[name] == [item[name] for item in items[:8]]
+    assert items[[2, 5]][1]["question_text"] == items[5]["question_text"]
+    sampler = data.BatchSampler(data.SequentialSampler(items), 4, drop_last=False)
+    loader = data.DataLoader(items, sampler=sampler, batch_size=None, collate_fn=clevrhope.collate)
+    assert next(iter(loader))["question_index"].tolist() == [0, 1, 2, 3]
 
 
 def test_no_image_and_no_text_shows_what_is_held_out(folder: Path) -> None:

@@ -54,21 +54,22 @@ class Split(ItemSequence):
     | question_index | int, the question's place in its file: k itself, unless this is a slice          |
     | family         | int, CLEVR's question_family_index                                               |
 
-    With `passes`, an item also has the arrays of its image that `passes` names, and one row for each object,
-    in the order of the scene's list:
+    With `passes`, an item also has the arrays of its image that `passes` names, and a row for each object, in
+    the order of the scene's list, filled up with zeros to as many as any image of the pool has:
 
     | key              | value                                                                          |
     |------------------|--------------------------------------------------------------------------------|
     | mask             | (height, width) uint8: the object that the pixel shows, 255 for none            |
     | depth            | (height, width) float32: Blender units along the camera's axis                  |
     | normal           | (height, width, 3) float16: of objects, in the world's axes; 0 elsewhere        |
-    | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
-    | visible_fraction | (objects,) float32: share of the pixels that it would have alone on the ground  |
+    | boxes            | (most, 4) int32: x, y, width, height in pixels; 0 where nothing is seen         |
+    | visible_fraction | (most,) float32: share of the pixels that it would have alone on the ground     |
+    | n_objects        | int, the number of objects                                                      |
 
     Where a question is about a set of images, such as in covr_train, there are lists of one to five elements,
     one for each image in the order of the question's row, which is random and has no meaning. `image` and
     `image_index` become `images` and `image_indices`, `family` becomes three other keys, and a torch
-    DataLoader needs a `collate_fn`, because the lists differ in length:
+    DataLoader needs `collate_fn=clevrhope.collate`, because the lists differ in length:
 
     | key       | value                                                                                 |
     |-----------|---------------------------------------------------------------------------------------|
@@ -161,7 +162,14 @@ class Split(ItemSequence):
     def _annotated(self, annotations: PassesFile, index: int) -> Item:
         row = annotations.row(index, self._passes)
         visible, alone = row.pop("visible_px"), row.pop("alone_px")
-        return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
+        missing = annotations.most - len(visible)
+        fraction = (visible / np.maximum(alone, 1)).astype(np.float32)
+        return {
+            **row,
+            "boxes": np.pad(row["boxes"], ((0, missing), (0, 0))),
+            "visible_fraction": np.pad(fraction, (0, missing)),
+            "n_objects": len(visible),
+        }
 
 
 class Pairs(ItemSequence):

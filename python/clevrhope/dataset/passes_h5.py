@@ -256,6 +256,8 @@ class PassesFile:
                 raise DatasetError(f"{path}: not {PASSES.what} (its arrays do not fit each other)")
             self.size = (int(height), int(width))
             """Height and width in pixels."""
+            self.most = int(file["boxes"].shape[1])
+            """The most objects of any image in the file."""
 
     def __repr__(self) -> str:
         return f"<{', '.join(self.kinds)} of {len(self.indices):,} images in {self._file.path}>"

@@ -1,7 +1,7 @@
 """The classes of `load` and `stream`: sequences of items, and torch datasets if torch is installed."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import cache
 from importlib import import_module
@@ -30,12 +30,19 @@ class ItemSequence(ABC):
     @overload
     def __getitem__(self, number: slice) -> Self: ...
 
-    def __getitem__(self, number: SupportsIndex | slice) -> "dict[str, Any] | Self":
-        if not isinstance(number, slice):
-            return self._item(self._row(number))
-        part = copy(self)
-        part._rows = self._rows[number]
-        return part
+    @overload
+    def __getitem__(self, number: Sequence[SupportsIndex]) -> list[dict[str, Any]]: ...
+
+    def __getitem__(
+        self, number: SupportsIndex | slice | Sequence[SupportsIndex]
+    ) -> "dict[str, Any] | Self | list[dict[str, Any]]":
+        if isinstance(number, slice):
+            part = copy(self)
+            part._rows = self._rows[number]
+            return part
+        if isinstance(number, Sequence):  # of a BatchSampler
+            return [self._item(self._row(each)) for each in number]
+        return self._item(self._row(number))
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return map(self._item, self._rows)
@@ -46,6 +53,30 @@ class ItemSequence(ABC):
             return self._rows[number]
         except IndexError:
             raise IndexError(f"{self._unit} {number} of {len(self)}") from None
+
+
+def collate(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Joins items of `load` or `stream` into a batch, as a DataLoader's `collate_fn`.
+
+    Numbers, and arrays that have the same shape in all items, become tensors with the batch as their first
+    dimension; the two questions of a pair become batches of their own. All else becomes a list with an
+    element for each item: scenes, texts, and the images of sets, which differ in number.
+    """
+    default_collate = import_module("torch.utils.data").default_collate
+    batch: dict[str, Any] = {}
+    for name in items[0]:
+        values = [item[name] for item in items]
+        if name in ("original", "partner"):
+            batch[name] = collate(values)
+        else:
+            batch[name] = default_collate(values) if _can_be_stacked(values) else values
+    return batch
+
+
+def _can_be_stacked(values: Sequence[Any]) -> bool:
+    """Whether values are all numbers, or all arrays or tensors of one shape."""
+    shapes = {getattr(each, "shape", None) for each in values}
+    return all(isinstance(each, int | float) for each in values) or (len(shapes) == 1 and None not in shapes)
 
 
 @cache
