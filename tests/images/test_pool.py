@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pytest
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, patience_for, threads_of_workers
 from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
-from clevrhope.images.blender.process import Patience, remove_abandoned
+from clevrhope.images.blender.process import Patience, WorkerFolder, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
 from clevrhope.images.settings import BlenderSettings
@@ -275,6 +276,21 @@ def test_a_worker_that_spins_ends_without_a_parent_too() -> None:
     code = "from clevrhope.images.blender import worker; worker._limit_processor_time(0.5)\nwhile True: pass"
     spun = subprocess.run([sys.executable, "-c", code], timeout=HANG_S, check=False)
     assert spun.returncode == -signal.SIGXCPU
+
+
+@pytest.mark.parametrize(("free_mb", "is_used"), [(4_000, True), (64, False), (0, False)])
+def test_a_folder_in_memory_without_room_is_not_used(
+    free_mb: int, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container, whose /dev/shm has 64 MB."""
+    free = SimpleNamespace(free=free_mb << 20)
+    monkeypatch.setattr("clevrhope.images.blender.process.MEMORY_FOLDER", tmp_path)
+    monkeypatch.setattr("clevrhope.images.blender.process.shutil.disk_usage", lambda _: free)
+    folder = WorkerFolder()
+    try:
+        assert (folder.path.parent == tmp_path) == is_used
+    finally:
+        folder.remove()
 
 
 def test_what_a_run_and_its_workers_leave_behind_is_removed(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import fake_actor
@@ -275,6 +276,17 @@ def test_without_ray_the_sentence_says_what_to_install_or_to_add(
     monkeypatch.setitem(sys.modules, "ray", None)
     asked = ["render", SCENES, "--out", tmp_path / "out", "--quiet", *options.split()]
     check_words(cli(*asked, code=code).err)
+
+
+def test_a_temporary_folder_whose_path_is_too_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: object) -> None:
+        raise OSError("validate_socket_filename failed: AF_UNIX path length cannot exceed 107 bytes: /long")
+
+    fake = SimpleNamespace(is_initialized=lambda: False, init=init)
+    monkeypatch.setattr("clevrhope.images.ray.cluster.import_ray", lambda: fake)
+    monkeypatch.setattr("clevrhope.images.ray.cluster._keep_off_standard_output", lambda: None)
+    with refused(RenderError):
+        connect(None)
 
 
 def test_local_processes_need_no_ray(tmp_path: Path) -> None:

@@ -32,6 +32,8 @@ CHECK_EVERY_S = 0.5
 #: A worker that does less work than this is idle; even a hung one may still read the clock.
 LEAST_WORK_S = 0.1
 MEMORY_FOLDER = Path("/dev/shm")
+LEAST_FREE_BYTES = 96 << 20
+"""A folder in memory with less space is not used: containers have 64 MB, which loaders of others fill."""
 PREFIX = "clevrhope-worker-"
 #: Locked by the run while the folder is in use, whichever machine or container shares it.
 LOCK = "in_use"
@@ -279,7 +281,7 @@ class WorkerFolder:
     """
 
     def __init__(self) -> None:
-        place = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+        place = MEMORY_FOLDER if _has_room(MEMORY_FOLDER) else Path(tempfile.gettempdir())
         remove_abandoned(place)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
@@ -290,6 +292,10 @@ class WorkerFolder:
         """Removes the folder and everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
+
+
+def _has_room(place: Path) -> bool:
+    return os.access(place, os.W_OK) and shutil.disk_usage(place).free >= LEAST_FREE_BYTES
 
 
 def remove_abandoned(place: Path) -> None:

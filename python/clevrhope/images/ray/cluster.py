@@ -19,6 +19,8 @@ from clevrhope.runtime.resources import available_cores
 #: Ray's own variable with the default address for its programs.
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 DEFAULT_PORT = 6379
+SOCKET_PATH = "AF_UNIX path length"
+"""A part of Ray's message about a temporary folder whose path is too long for its sockets."""
 #: A machine that does not answer within this time counts as missing.
 CONNECT_TIMEOUT_S = 5.0
 #: A server that does not answer as Ray within this time is not Ray. Ray itself would try for two minutes.
@@ -75,9 +77,12 @@ def connect(address: str | None) -> bool:
     except Exception as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         if address == "local":
+            advice = "if the machine is busy, try again later"
+            if SOCKET_PATH in first:
+                advice = "set TMPDIR or RAY_TMPDIR to a folder with a shorter path"
             raise RenderError(
-                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); if the "
-                "machine is busy, try again later, or leave out --engine, which needs no Ray"
+                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); {advice}, "
+                "or leave out --engine, which needs no Ray"
             ) from error
         raise RenderError(f"--address {address}: Ray cannot be joined there ({first})") from error
     finally:
