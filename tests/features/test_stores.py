@@ -3,7 +3,7 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,12 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features import extraction
 from clevrhope.features.extraction import make_features
+from clevrhope.features.extractor import ExtractorOptions
+from clevrhope.features.plain import Attributes
 from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
+from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.progress import Advance
 from wording import check_words, refused
 
@@ -76,7 +79,8 @@ def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
     assert made.note == "true attributes, nothing seen"
     pool = open_store(folder, kind="attributes").pool("train")
     scenes = json.loads(Layout(folder).scene_shard("train", 0).read_text())["scenes"]
-    types = json.loads((folder / "manifest.json").read_text())["world"]["attributes"]
+    listed = json.loads((folder / "manifest.json").read_text())["world"]["attributes"]
+    types = {kind: sorted(values) for kind, values in listed.items()}
     assert pool.indices.tolist() == sorted(scene["image_index"] for scene in scenes)
     for scene in scenes:
         row = pool.rows(np.asarray([scene["image_index"]]))[0]
@@ -99,6 +103,16 @@ def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
                 assert set(related) <= set(ahead), name
         assert (pool.arrays["attributes"][row][n:] == -1).all()
         assert not pool.arrays["places"][row][n:].any()
+
+
+def test_attributes_have_the_same_numbers_whatever_the_order_of_a_folders_values() -> None:
+    def rows(order: int) -> Mapping[str, Any]:
+        values = {kind: names[::order] for kind, names in default_vocabulary().attribute_types}
+        options = ExtractorOptions(None, None, "cpu", values, (480, 320), 10, None)
+        return Attributes(options).rows(np.zeros((3, 2, 2, 3), np.uint8), scenes)
+
+    scenes = [scene.content for scene in clevrhope.sample_scenes(3, seed=1)]
+    np.testing.assert_array_equal(rows(1)["attributes"], rows(-1)["attributes"])
 
 
 @pytest.mark.parametrize("kind", ["pixels", "attributes"])

@@ -35,7 +35,8 @@ class Pixels(Extractor):
 class Attributes(Extractor):
     """`attributes`, `places` and `n_boxes`, in the order of the scene's objects.
 
-    - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
+    - `attributes`, (10, types) int64: each value's place among those of its type in alphabetical order, so
+      that datasets which list the values in another order have the same numbers; types as in the manifest;
       -1 after the last object.
     - `places`, (10, 3) float32: how far to the right, to the front and up each object stands, along the
       scene's own directions, divided by 3; 0 after the last object. So relations can be derived from them,
@@ -45,7 +46,7 @@ class Attributes(Extractor):
 
     reads = ("scene",)
     weights = None
-    code = 2
+    code = 3
     note = "true attributes, nothing seen"
 
     def __init__(self, options: ExtractorOptions) -> None:
@@ -56,7 +57,8 @@ class Attributes(Extractor):
             "n_boxes": ArraySpec("int64", ()),
         }
         self._indices = {
-            kind: {value: k for k, value in enumerate(values)} for kind, values in options.attributes.items()
+            kind: {value: k for k, value in enumerate(sorted(values))}
+            for kind, values in options.attributes.items()
         }
 
     def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
