@@ -55,6 +55,21 @@ def test_a_signal_at_any_moment_ends_a_command_in_one_line(
             assert process.returncode in (0, 1, 2, -number), errors
 
 
+def test_a_command_that_went_on_is_interrupted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where a library takes an interrupted import for a missing module."""
+    monkeypatch.setattr("clevrhope.runtime.stopping.PATIENCE_S", 0.2)
+
+    @click.command
+    def deaf() -> None:
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(HANG_S)
+
+    began = time.monotonic()
+    assert run_command([], deaf) == 130
+    assert time.monotonic() - began < HANG_S / 2
+
+
 def test_an_error_in_place_of_the_interrupt_is_told_as_a_stop(capsys: pytest.CaptureFixture[str]) -> None:
     """As when torch is interrupted in the middle of its import."""
     stop = Stop()
