@@ -4,10 +4,8 @@ Each diversity has the same colour and marker in every figure. The paper's value
 brackets. Needs matplotlib.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, cycle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,9 +46,6 @@ _FEWEST_POINTS = 2
 
 _LEAST_SPAN = 10.0
 """Fewest points that an axis of gaps spans, so that no difference looks larger than it is."""
-
-_MOST_CURVES = 8
-"""Most panels of learning curves."""
 
 _FEWEST_IN_A_BOX = 3
 """Fewest pairs for a box, since fewer have no useful quartiles."""
@@ -294,52 +289,6 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
             f"Controlled diversity, trained on {_questions(size or 0)}",
             png(drawn),
         )
-
-
-def learning_curves(results: Sequence[Result]) -> Figure | None:
-    """A panel for each model with the accuracy on the set that it was tuned on, or else its loss."""
-    curves: dict[str, dict[Path, tuple[int, list[tuple[int, float]]]]] = {}
-    ylabels: dict[str, str] = {}
-    for each in results:
-        if not each.source.way:
-            ylabel, points = _curve(each.source.origin / "log.jsonl")
-            if len(points) > 1 and ylabels.setdefault(each.model, ylabel) == ylabel:
-                curves.setdefault(each.model, {})[each.source.origin] = (each.diversity, points)
-    if not curves:
-        return None
-    shown = dict(list(curves.items())[:_MOST_CURVES])
-    n_rows, n_columns = -(-len(shown) // 4), min(len(shown), 4)
-    with figure("Learning curves", width_in=0.8 + 3.6 * n_columns, height_in=3.4 * n_rows) as drawn:
-        panels = drawn.subplots(n_rows, n_columns, squeeze=False).ravel()
-        for axes in panels[len(shown) :]:
-            axes.set_axis_off()
-        for axes, (model, runs) in zip(panels, shown.items(), strict=False):
-            for diversity, points in runs.values():
-                colour = look_of(diversity)["color"]
-                axes.plot(*zip(*points, strict=True), color=colour, linewidth=1.1, alpha=0.85)
-            axes.set_title(model)
-            axes.set_xlabel("updates")
-            axes.set_ylabel(ylabels[model])
-            axes.grid(axis="y", color=GRID, linewidth=0.8)
-            if ylabels[model].endswith("%"):
-                axes.set_ylim(0, 101)
-        diversities = {diversity for runs in shown.values() for diversity, _ in runs.values()} - {0}
-        if diversities:
-            legend(drawn, looks_of(sorted(diversities)))
-        return Figure("learning_curves", "Learning curves", png(drawn))
-
-
-def _curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
-    """The label of the vertical axis, and the points of a log's last stage."""
-    try:
-        records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError):
-        return "", []
-    records = [each for each in records if each.get("stage") == records[-1].get("stage")]
-    tuned = [(each["update"], each["accuracy"]) for each in records if "tuned_on" in each]
-    if tuned:
-        return "accuracy on the tuning set, %", tuned
-    return "training loss", [(each["update"], each["loss"]) for each in records if "loss" in each]
 
 
 def _plot_estimates(axes: Axes, points: Iterable[tuple[float, Estimate | None]], look: Look) -> None:

@@ -218,7 +218,8 @@ def _figures(groups: Sequence[Group], last: Sequence[Result], *, draws: bool) ->
     """The figures that are not of one model; none without matplotlib."""
     if not draws:
         return dict.fromkeys(("overview", "diversity_figures", "learning_curves"), ())
-    from clevrhope.report.figures import diversity_plots, learning_curves, overview
+    from clevrhope.report.figures import diversity_plots, overview
+    from clevrhope.report.learning_curves import learning_curves
 
     curves = learning_curves(last)
     return {
