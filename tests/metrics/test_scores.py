@@ -176,18 +176,6 @@ def test_questions_about_one_image_are_drawn_together(tmp_path: Path) -> None:
     assert test.mean == test.parts[Part("answer", "yes/no")].mean == accuracy(50.0, 40, 20)
 
 
-def test_images_of_a_minimal_place_are_drawn_together(tmp_path: Path) -> None:
-    """Two of the four images of each place are answered right, so every draw has half."""
-    asked = [(image, 2, "no") for image in range(40)]
-    questions = {HOP: {"minimal_iid": asked, "minimal_ood": asked[::2]}}
-    folder = make_folder(tmp_path / "data", questions)
-    every_other = [("minimal_iid", k) for k in range(40) if k % 4 in (0, 3)]
-    rows = wrong(right_answers(questions), *every_other, *(("minimal_ood", k) for k in range(0, 20, 2)))
-    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
-    assert [found.splits[name].mean["accuracy"].interval for name in questions[HOP]] == [Interval(50, 50)] * 2
-    assert gaps(found)["minimal"].interval == Interval(0.0, 0.0)
-
-
 def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
     """A model that errs on the same images in both minimal sets has the same gap in every draw: none."""
     asked = [(image, 2, "no") for image in range(30)]

@@ -36,41 +36,6 @@ def test_a_group_is_scored_in_the_mean_over_runs_and_drawn_by_units() -> None:
     assert found[3].mean["accuracy"] == Measure(100.0, 2, Interval(100, 100), 0.0)
 
 
-def coverage(units: np.ndarray, place: np.ndarray, split: np.ndarray, n: int = 300) -> dict[str, float]:
-    """How often intervals hold the truth, if each place is as hard for all of its questions, by figure.
-
-    Places of each of `n` simulated models have chances from Beta(1, 1), lower by a fifth in the second split.
-    """
-    rng = np.random.default_rng(5)
-    hit = {"iid": 0, "ood": 0, "gap": 0}
-    truth = {"iid": 50.0, "ood": 40.0, "gap": -10.0}
-    for k in range(n):
-        chance = rng.random(place.max() + 1)[place] * np.where(split == 1, 0.8, 1.0)
-        # All questions of a place share what decides them.
-        right = (rng.random(place.max() + 1)[place] < chance)[np.newaxis]
-        flags = {"given": np.ones_like(right), "right": right}
-        found = score_flags(flags, ACCURACY, {"": split}, units, bootstrap=400, seed=(k,))[""]
-        iid, ood = (found[number].figures["accuracy"] for number in (0, 1))
-        figures = {"iid": iid, "ood": ood, "gap": ood.minus(iid)}
-        for name, figure in figures.items():
-            found_interval = figure.measure().interval
-            assert found_interval is not None
-            hit[name] += found_interval.low <= truth[name] <= found_interval.high
-    return {name: 100 * count / n for name, count in hit.items()}
-
-
-@pytest.mark.slow
-def test_intervals_cover_the_truth_where_errors_go_by_place() -> None:
-    """A minimal set: 160 places of four images, all asked about in one split, every second in the other."""
-    place = np.concatenate([np.repeat(np.arange(160), 4), np.repeat(np.arange(0, 160, 2), 4)])
-    image = 4 * place + np.arange(len(place)) % 4
-    split = np.repeat([0, 1], [640, 320])
-    of_places = coverage(image // 4, place, split)
-    assert all(93 <= share <= 97.5 for share in of_places.values()), of_places
-    of_images = coverage(image, place, split)
-    assert all(share < 88 for share in of_images.values()), of_images
-
-
 def test_a_new_measure_is_one_row_of_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

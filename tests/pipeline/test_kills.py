@@ -17,7 +17,7 @@ from waiting import wait_until
 pytestmark = pytest.mark.slow
 
 SETTINGS = '[rendering]\nwidth = 96\nheight = 64\nsamples = 1\ndevice = "cpu"\n'
-COMMAND = "from clevrhope.__main__ import main; main()"
+COMMAND = "from clevrhope.start import main; main()"
 RUNS_KILLED = 2
 SEED = 11
 

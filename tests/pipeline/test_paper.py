@@ -42,7 +42,7 @@ STREAMED = {
 # What resource.getrusage says at the end, beside what the command line prints.
 RUN = """
 import resource, sys
-from clevrhope.__main__ import main
+from clevrhope.start import main
 try:
     main()
 finally:

@@ -30,7 +30,7 @@ def make(out: Path, rendering: NativeSettings | BlenderSettings = TINY, **change
 
 
 #: The command line as it is where `import bpy` fails, whatever is installed.
-WITHOUT_BPY = "import sys; sys.modules['bpy'] = None; from clevrhope.__main__ import main; main()"
+WITHOUT_BPY = "import sys; sys.modules['bpy'] = None; from clevrhope.start import main; main()"
 
 
 def command(*arguments: str | Path, threads: int = 2) -> subprocess.Popen[str]:

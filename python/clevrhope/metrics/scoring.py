@@ -20,7 +20,7 @@ from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import GAPS
+from clevrhope.splits.kinds import GAPS, SPLITS
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -136,8 +136,10 @@ def accuracy_figures(
         right = answers == np.concatenate([table.answers for table in tables])
         flags = {"given": answers != NOT_GIVEN, "right": right}
         pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
-        units = np.concatenate([drawn_images(table) for table in tables])
-        units //= key.images_of_a_unit(pool, splits[0])
+        # The images of a preliminary set differ in one value, and their answers cover all values. A model
+        # that ignores the image is right about exactly one of them, so the bootstrap draws whole sets.
+        n_together = max(1, SPLITS[splits[0]].group) if splits[0] in SPLITS else 1
+        units = np.concatenate([drawn_images(table) for table in tables]) // n_together
         split_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
         numbers = {
