@@ -63,7 +63,7 @@ def test_long_help_has_headings(cli: Cli) -> None:
 def completed(shell: str, line: str) -> list[str]:
     """What the shell's script gets for a line, of which the last word is being typed."""
     words = line.split(" ")
-    program = "import sys; sys.argv = ['clevrhope']; import clevrhope.__main__ as m; m.main()"
+    program = "import sys; sys.argv = ['clevrhope']; import clevrhope.start as s; s.main()"
     environment = {
         "_CLEVRHOPE_COMPLETE": f"{shell}_complete",
         "COMP_WORDS": line,
