@@ -105,7 +105,7 @@ fn texts_are_checked() {
     assert!(message("the <Z>", "the <Z").starts_with("one_hop.json[0].text[0]: "));
     assert_eq!(
         message(r#"["How many things are <R> the <Z> <C> <M> <S>?"]"#, "[]"),
-        "one_hop.json[0].text: no phrasing"
+        "one_hop.json[0].text: expected 1 to 256 phrasings, got 0"
     );
 }
 
