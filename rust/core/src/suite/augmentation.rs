@@ -13,6 +13,9 @@ use crate::scene::SceneView;
 use crate::vocab::Answer;
 use std::collections::BTreeMap;
 
+/// A pair, and its kind if it has one.
+type KindPair = (Pair, Option<Kind>);
+
 /// Picks partners for a train set. Tests take turns: the least used test comes first, and uses the latest of its unused
 /// originals. As far as the originals permit, its partners are answered yes as often as no. Where partners leave a value
 /// out or add one, these two forms and the two answers take turns, so that the form does not give the answer away; such
@@ -152,7 +155,7 @@ impl<'a> Augmentation<'a> {
     }
 
     /// The pair of an original and its kind, if it has one, and whether its answer was chosen here and is therefore final.
-    fn pair(&mut self, test: usize, place: usize) -> Result<(Option<(Pair, Option<Kind>)>, bool), SuiteError> {
+    fn pair(&mut self, test: usize, place: usize) -> Result<(Option<KindPair>, bool), SuiteError> {
         let (original, scene) = &self.originals[place];
         let turns = &mut self.tests[test];
         let Some(Ok(found)) = self.maker.find(test as u16, &self.originals[place], &turns.key) else {
