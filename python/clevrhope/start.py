@@ -2,23 +2,17 @@
 
 import signal
 import sys
-import threading
-from _thread import interrupt_main
 from collections.abc import Callable
 from typing import Any
 
 from clevrhope.runtime.stopping import Stop
-
-RETRY_S = 0.01
-"""After this time a lost interrupt is repeated."""
-
 
 def main() -> None:
     """Runs the command line and exits."""
     stop = Stop()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    sys.unraisablehook = _repeating(sys.unraisablehook)
+    sys.unraisablehook = _without_interrupts(sys.unraisablehook)
     try:
         from clevrhope.__main__ import run_command
 
@@ -33,13 +27,11 @@ def main() -> None:
     sys.exit(code)
 
 
-def _repeating(show: Callable[[Any], object]) -> Callable[[Any], object]:
-    """A hook for exceptions that cannot be raised: an interrupt is repeated, others are shown."""
+def _without_interrupts(show: Callable[[Any], object]) -> Callable[[Any], object]:
+    """A hook that shows exceptions which cannot be raised, but for an interrupt, which `Stop` repeats."""
 
     def hook(unraisable: Any) -> None:
-        if isinstance(unraisable.exc_value, KeyboardInterrupt):
-            threading.Timer(RETRY_S, interrupt_main).start()
-        else:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
             show(unraisable)
 
     return hook
