@@ -7,6 +7,7 @@ from typing import Any
 
 from clevrhope.runtime.stopping import Stop
 
+
 def main() -> None:
     """Runs the command line and exits."""
     stop = Stop()
