@@ -94,7 +94,7 @@ def test_replies(reader: ReplyReader, question: str, reply: str, answer: str | N
 
 @pytest.mark.slow
 def test_the_kind_of_every_question_of_a_dataset_is_told_from_its_words(tmp_path: Path) -> None:
-    words = Words(ANSWERS, VALUES)
+    words = Words(ANSWERS, VALUES, {})
     sizes = {"train": 1_500, "complex_iid": 500}
     build(request(tmp_path / "data", sizes=sizes, render=False, question_json=False))
     kind_of = {value: kind for kind, values in VALUES.items() for value in values}
