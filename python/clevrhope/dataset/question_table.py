@@ -89,10 +89,7 @@ class QuestionTable:
         if name in self._columns:
             return self._columns[name]
         if name in self.kind.columns and self._file is not None:
-            self._columns[name] = self._rows(name, 0, len(self))
-            if not self._is_part:
-                self._file.close()
-            return self._columns[name]
+            return self.load(name)._columns[name]
         if name in self.attributes:
             return self.attributes[name]
         raise AttributeError(f"no column or attribute {name} in questions of kind {self.kind.name}")
@@ -149,11 +146,23 @@ class QuestionTable:
 
     def arrays(self) -> dict[str, Numbers]:
         """The columns by name, in the order in which a file has them."""
+        self.load()
+        return {name: self._columns[name] for name in self.kind.columns if name in self._columns}
+
+    def load(self, *names: str) -> "QuestionTable":
+        """Reads columns, or all of the file, while it is opened once; returns the table.
+
+        Raises:
+            DatasetError: the file is damaged, or a number is out of range; names the column and the place.
+        """
         if self._file is None:
-            return {name: self._columns[name] for name in self.kind.columns if name in self._columns}
+            return self
         with self._file.reading() as file:
-            there = [name for name in self.kind.columns if name in file]
-        return {name: getattr(self, name) for name in there}
+            for name in names or [name for name in self.kind.columns if name in file]:
+                self._columns[name] = self._rows(name, 0, len(self))
+        if not self._is_part:
+            self._file.close()
+        return self
 
     def take(self, rows: Any) -> "QuestionTable":
         """The questions in these rows (an index array or a slice), in their order, in memory."""
@@ -210,15 +219,9 @@ class QuestionTable:
         return [spoken.question(row) for _, rows, _ in self.blocks() for row in rows]
 
     def check(self) -> "QuestionTable":
-        """Reads all columns with one number per question, which checks them; returns the table.
-
-        Raises:
-            DatasetError: the file is damaged, or a number is out of range; names the column and the place.
-        """
-        for name, column in self.kind.columns.items():
-            if column.row in ((), self.kind.columns["image_idxs"].row):
-                getattr(self, name)
-        return self
+        """Reads all columns with one number per question, which checks them, as `load` does."""
+        of_one_number = ((), self.kind.columns["image_idxs"].row)
+        return self.load(*(name for name, column in self.kind.columns.items() if column.row in of_one_number))
 
     def _rows(self, name: str, first: int, stop: int) -> Any:
         """Rows of a column: of those kept, or from the file, checked."""

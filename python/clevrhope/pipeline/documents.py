@@ -125,7 +125,7 @@ def _measured(
     splits, shared = {}, {}
     from_clevr: dict[int, tuple[int, int]] = {}
     for split in manifest.splits[hop.name]:
-        rows = read_table(layout.questions_h5(hop.name, split))
+        rows = read_table(layout.questions_h5(hop.name, split)).load()
         pool, mine = of_splits[hop.name, split]
         splits[split] = measure_split(pool, rows, vocab=vocab, scenes=counts[pool], families=families)
         shared[split] = int((n_users[pool][mine] > 1).sum())
