@@ -308,6 +308,6 @@ def _beside(result: Result, known: Mapping[tuple[int, str], Sequence[Result]]) -
     size = result.train_size or 0
     nearest = known[min(known, key=lambda key: (abs(key[0] - size), -key[0], key[1]))]
     splits = set.intersection(*(set(each.accuracies) for each in nearest))
-    means = {split: mean_of_runs([each.accuracies[split] for each in nearest]) for split in splits}
+    means = {split: mean_of_runs([each.accuracies[split] for each in nearest], stream=1) for split in splits}
     blind = QuestionOnly(means, nearest[0].train_size)
     return replace(result, blind=blind, floor=means[IID].value, floor_from=QUESTION_ONLY)
