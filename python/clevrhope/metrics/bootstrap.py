@@ -7,7 +7,7 @@ runs and parts share the draws: differences between them come from the models, n
 
 Two kinds of noise are not in such draws and are added to them. Where all draws are equal (all answers right,
 all wrong, or a single image), the spread is that of Wilson's interval (`with_wilson`). Where several runs of
-one setting are averaged, the runs are drawn as well (`noise_of_items`).
+one setting are averaged, the noise of runs is added (`noise_of_items`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -140,29 +140,27 @@ def within(drawn: Floats, values: Floats, signed: bool, whole: float = 1.0) -> F
 
 
 def noise_of_items(values: Floats, n_samples: int, *, stream: int = 0) -> Floats:
-    """(n_samples,) what the mean of n items, (n,), gains or loses if the items are drawn with replacement.
+    """(n_samples,) what the mean of n items, (n,), gains or loses if other items had been taken.
 
-    The items are runs, palettes, pairs or datasets. A bootstrap over few items is too narrow: its spread is
-    too small by a factor of sqrt((n - 1) / n), and its tails are no heavier than normal. So deviations from
-    the mean are scaled by sqrt(n / (n - 1)) and by the ratio of Student's t quantile to the normal quantile.
-    A single item shows no noise: 0.
+    The items are runs, palettes, pairs or datasets. The deviations from their mean are multiplied by normal
+    deviates (the multiplier bootstrap, which also works for two items), and widened so that percentile
+    intervals are t intervals. A single item shows no noise: 0.
 
-    Items of equal number share the draws, so that differences between measures of the same items are paired;
-    another `stream` is for items of another kind.
+    Items of equal number share the deviates, so that differences between measures of the same items are
+    paired; another `stream` is for items of another kind.
     """
     n = len(values)
     if n < 2:
         return np.zeros(n_samples)
     student = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
-    wider = (n / (n - 1)) ** 0.5 * student / _NORMAL
-    noise: Floats = wider * (values[_chosen(n, n_samples, stream)].mean(axis=1) - values.mean())
+    wider = student / _NORMAL / (n * (n - 1)) ** 0.5
+    noise: Floats = wider * _multipliers(n, n_samples, stream) @ (values - values.mean())
     return noise
 
 
 @cache
-def _chosen(n: int, n_samples: int, stream: int) -> npt.NDArray[np.int64]:
-    """(n_samples, n) the items that are drawn."""
-    return np.random.default_rng((n, stream)).integers(n, size=(n_samples, n))
+def _multipliers(n: int, n_samples: int, stream: int) -> Floats:
+    return np.random.default_rng((n, stream)).standard_normal((n_samples, n))
 
 
 _NORMAL = 1.960

@@ -1,9 +1,8 @@
 """Figures with their uncertainty: a mean and its deviation, or a value and its bootstrap samples.
 
 Within a run, the bootstrap draws images (see `bootstrap`). Draw k has the same images for all models that
-answered the same questions, so differences between models are paired. For means over several runs on one
-sub-dataset, it draws the runs too. For means over several palettes, pairs or datasets, it draws these
-instead.
+answered the same questions, so differences between models are paired. Means over several runs on one
+sub-dataset also have the noise of runs; those over several palettes, pairs or datasets have that of these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -133,7 +132,7 @@ def mean_of_runs(runs: Sequence[Estimate], *, stream: int = 0) -> Estimate:
 
 
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
-    """The mean over palettes, pairs or datasets, which are drawn with replacement.
+    """The mean over palettes, pairs or datasets, with a t interval over them.
 
     The differences between them already include the noise from images and runs, so these are not drawn again,
     unless all values are equal; a single one keeps its interval.
