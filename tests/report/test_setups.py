@@ -187,12 +187,12 @@ def test_question_only_counts_for_its_own_dataset_alone(dataset: Path, tmp_path:
     write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={})
     write_run(tmp_path / "runs", other, model="question_only", **plain, wrong={"complex_iid": 0.5})
     film, reader = measure(find_sources([tmp_path / "runs"])[0])[0]
-    assert (film.floor_from, reader.floor_from) == ("majority_by_family", "question_only")
+    assert (film.blind.name, reader.blind.name) == ("majority_by_family", "question_only")
     write_run(
         tmp_path / "runs", dataset, model="question_only", **plain, wrong={"complex_iid": 0.4}, name="b"
     )
     film, _, _ = measure(find_sources([tmp_path / "runs"])[0])[0]
-    assert (film.floor, film.floor_from) == (60.0, "question_only")
+    assert (film.floor, film.blind.name) == (60.0, "question_only")
 
 
 def test_what_is_not_the_papers_training_is_told() -> None:

@@ -56,12 +56,14 @@ class Estimate:
         drawn: (`N_DRAWS`,) the figure in each bootstrap sample.
         n_units: how many images, or groups of them, it is of.
         signed: whether it is a difference, and not an accuracy.
+        n: how many questions or groups a run's figure is of, of a difference those of the first; else 0.
     """
 
     value: float
     drawn: Floats
     n_units: float
     signed: bool = False
+    n: int = 0
 
     @property
     def interval(self) -> Interval | None:
@@ -71,7 +73,8 @@ class Estimate:
     def minus(self, other: "Estimate") -> "Estimate":
         """The difference, draw by draw."""
         value, n_units = self.value - other.value, min(self.n_units, other.n_units)
-        return Estimate(value, _with_wilson(value, self.drawn - other.drawn, n_units, signed=True), n_units)
+        drawn = _with_wilson(value, self.drawn - other.drawn, n_units, signed=True)
+        return Estimate(value, drawn, n_units, signed=True, n=self.n)
 
     @classmethod
     def of_share(cls, value: float, drawn: Floats, n_units: float) -> "Estimate":
@@ -91,14 +94,18 @@ class QuestionOnly:
     Attributes:
         accuracies: test set -> accuracy in per cent.
         train_size: number of questions it was trained on; None if unknown.
+        name: "question_only", or a baseline that stands in for it.
     """
 
     accuracies: Mapping[str, Estimate]
     train_size: int | None
+    name: str = "question_only"
 
 
-def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, Estimate]:
-    """The accuracies of a run in per cent, by test set; test sets without any prediction are left out.
+def estimates(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, dict[str, Estimate]]:
+    """The measures of a run in per cent, by name and test set; those without any prediction are left out.
+
+    They are "accuracy" and, of minimal sets, those of `measures.MINIMAL_GROUPS`.
 
     Args:
         key: the right answers.
@@ -110,13 +117,14 @@ def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> 
         for split in key.splits[hop]
         if split in given and (given[split] != NOT_GIVEN).any()
     }
-    figures = accuracy_figures(key, hop, rows, bootstrap=N_DRAWS)
-    return {
-        split: Estimate(
-            100 * float(each.runs.values[0]), 100 * each.runs.drawn[:, 0], float(each.runs.n_units[0])
-        )
-        for split, each in figures.items()
-    }
+    found: dict[str, dict[str, Estimate]] = {"accuracy": {}}
+    for split, of_split in accuracy_figures(key, hop, rows, bootstrap=N_DRAWS).items():
+        for name, figure in of_split.whole.items():
+            if figure.n[0]:
+                value, drawn = 100 * float(figure.values[0]), 100 * figure.drawn[:, 0]
+                estimate = Estimate(value, drawn, float(figure.n_units[0]), n=int(figure.n[0]))
+                found.setdefault(name, {})[split] = estimate
+    return found
 
 
 def mean_of_runs(runs: Sequence[Estimate], *, stream: int = 0) -> Estimate:
