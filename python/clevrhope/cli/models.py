@@ -208,7 +208,7 @@ def evaluate(run: Path, **choices: Any) -> None:
     lines = []
     for each in made:
         accuracies = ", ".join(
-            f"{split} {percent:.2f}%" + _beside(each.constants.get(split))
+            f"{split} {percent:.2f}%" + _beside(each.constants.get(split), each.groups.get(split))
             for split, percent in each.percent.items()
         )
         n_without = sum(each.unanswered.values())
@@ -222,9 +222,11 @@ def evaluate(run: Path, **choices: Any) -> None:
     show_result({"as_json": choices["as_json"]}, result, lines)
 
 
-def _beside(constant: tuple[str, float] | None) -> str:
-    """The accuracy of always giving one answer, in brackets; "" if there is none to report."""
-    return f" (always {constant[0]}: {constant[1]:.2f}%)" if constant else ""
+def _beside(constant: tuple[str, float] | None, groups: float | None) -> str:
+    """The accuracy of always giving one answer and the share of right groups, in brackets; "" of others."""
+    if constant is None or groups is None:
+        return ""
+    return f" (always {constant[0]}: {constant[1]:.2f}%; whole groups right: {groups:.2f}%)"
 
 
 def _load_torch(*, quiet: bool) -> None:

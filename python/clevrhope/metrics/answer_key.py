@@ -212,17 +212,6 @@ class AnswerKey:
             return 0
         return kind.group_of(len(parse_hop(hop, list(self.attributes.items())).held_out or ()))
 
-    def starts_of_groups(self, questions: QuestionTable) -> npt.NDArray[np.bool_]:
-        """(N,) whether a question of a minimal set is the first of its group.
-
-        A group asks one question about the images of a place, first about the one to which yes is right.
-        """
-        place = questions.image_idxs // self.images_of_a_unit(questions.pool, questions.split)
-        of_group = np.column_stack([place, questions.programs])
-        is_other = np.append(True, (of_group[1:] != of_group[:-1]).any(axis=1))
-        starts: npt.NDArray[np.bool_] = is_other | (questions.answers == self.answers.get("yes", -1))
-        return starts
-
     def forget(self, hop: str) -> None:
         """Frees the memory of a HOP's test sets and pairs."""
         self._tables = {place: table for place, table in self._tables.items() if place[0] != hop}

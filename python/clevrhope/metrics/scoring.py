@@ -22,6 +22,7 @@ from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import GAPS
+from clevrhope.splits.minimal_groups import Groups, groups_of
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -154,8 +155,12 @@ def accuracy_figures(
         places = {name: split_of * sizes[name] + group for name, group in numbers.items()}
         measures, of_whole = ACCURACY, flags
         if size := key.images_of_a_group(hop, splits[0]):
-            starts = np.concatenate([key.starts_of_groups(table) for table in tables])
-            measures, of_whole = {**ACCURACY, **MINIMAL_GROUPS}, flags | _group_flags(flags, starts, size)
+            is_yes = np.concatenate([table.answers == key.answers.get("yes", -1) for table in tables])
+            groups_asked = groups_of(is_yes)
+            measures, of_whole = (
+                {**ACCURACY, **MINIMAL_GROUPS},
+                flags | _group_flags(flags, groups_asked, size),
+            )
         whole = score_flags(of_whole, measures, {"": split_of}, units, **draws)[""]
         by_group = _pooled(flags, places, units, draws)
         for k, split in enumerate(splits):
@@ -190,22 +195,16 @@ def _pooled(
     return found
 
 
-def _group_flags(flags: Mapping[str, Flags], starts: Flags, size: int) -> dict[str, Flags]:
+def _group_flags(flags: Mapping[str, Flags], groups: Groups, size: int) -> dict[str, Flags]:
     """The flags of `measures.MINIMAL_GROUPS`, each at the first question of a group whose answers are given.
 
-    Args:
-        flags: "given" and "right", (R, N) each.
-        starts: (N,) where groups start.
-        size: the images of a whole group.
+    `flags` has "given" and "right", (R, N) each, and `size` is the number of images of a whole group.
     """
-    rows = np.flatnonzero(starts)
-    is_whole = np.diff(np.append(rows, len(starts))) == size
-    of_groups = {name: np.logical_and.reduceat(flag, rows, axis=1) for name, flag in flags.items()}
     found = {}
-    for name, is_of in (("group", is_whole), ("smaller_group", ~is_whole)):
-        for flag, said in (("given", of_groups["given"]), ("right", of_groups["right"])):
-            found[f"{name}_{flag}"] = np.zeros_like(flags["given"])
-            found[f"{name}_{flag}"][:, rows] = said & is_of
+    for name, is_of in (("group", groups.size == size), ("smaller_group", groups.size != size)):
+        for flag, of_questions in flags.items():
+            found[f"{name}_{flag}"] = np.zeros_like(of_questions)
+            found[f"{name}_{flag}"][:, groups.first] = groups.all_of(of_questions) & is_of
     return found
 
 
