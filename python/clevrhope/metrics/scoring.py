@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.question_kinds import SINGLE, Numbers, QuestionKind
+from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
@@ -106,8 +105,8 @@ class SplitFigures:
     whole: Mapping[str, Figure]
     """The measures of `measures.ACCURACY`, and those of `measures.MINIMAL_GROUPS` for a minimal set."""
     groups: Mapping[Group, tuple[Figure, Flags]]
-    """The accuracy of each group and (N,) the questions that are in it; groups without a prediction are left
-    out. All runs have the draws of the answers of all of them together."""
+    """The accuracy of each group, pooled over all runs, and (N,) the questions that are in it; groups without
+    a prediction are left out."""
 
     @property
     def runs(self) -> Figure:
@@ -162,37 +161,17 @@ def accuracy_figures(
                 flags | _group_flags(flags, groups_asked, size),
             )
         whole = score_flags(of_whole, measures, {"": split_of}, units, **draws)[""]
-        by_group = _pooled(flags, places, units, draws)
+        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
+        by_group = score_flags(pooled, ACCURACY, places, units, **draws)
         for k, split in enumerate(splits):
             groups = {}
             for name, of_name in by_group.items():
-                for place, figure in of_name.items():
-                    number = place % sizes[name]
-                    if place // sizes[name] == k and figure.n.any():
+                for place, scored in of_name.items():
+                    figure, number = scored.figures["accuracy"], place % sizes[name]
+                    if place // sizes[name] == k and figure.n[0]:
                         groups[name, number] = figure, numbers[name][split_of == k] == number
             figures[split] = SplitFigures(tables[k], given[split], whole[k].figures, groups)
     return {split: figures[split] for split in key.splits[hop] if split in figures}
-
-
-def _pooled(
-    flags: Mapping[str, Flags], places: Mapping[str, Numbers], units: Ints, draws: Mapping[str, Any]
-) -> dict[str, dict[int, Figure]]:
-    """Breakdown -> group -> the accuracy of each run, with the draws of all runs together.
-
-    There are many groups, and one draw for all runs takes the time of a single run.
-    """
-    pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
-    together = score_flags(pooled, ACCURACY, places, units, **draws)
-    of_runs = score_flags(flags, ACCURACY, places, units)
-    found: dict[str, dict[int, Figure]] = {}
-    for name, groups in of_runs.items():
-        found[name] = {}
-        for place, group in groups.items():
-            runs, pool = group.figures["accuracy"], together[name][place].figures["accuracy"]
-            drawn = np.broadcast_to(pool.drawn, (len(pool.drawn), len(runs.values)))
-            n_units = np.broadcast_to(pool.n_units, runs.values.shape)
-            found[name][place] = Figure(runs.values, runs.n, drawn, n_units)
-    return found
 
 
 def _group_flags(flags: Mapping[str, Flags], groups: Groups, size: int) -> dict[str, Flags]:
