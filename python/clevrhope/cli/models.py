@@ -152,7 +152,8 @@ def train(**choices: Any) -> None:
     loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
     lines = [
         f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
-        f"To evaluate it: clevrhope evaluate {made.folder}",
+        f"To evaluate it: clevrhope evaluate {made.folder}"
+        + (f" --model {request.model}" if ":" in request.model else ""),
     ]
     show_result(choices, {**asdict(made), "folder": str(made.folder), "seed": request.seed}, lines)
 
@@ -168,6 +169,7 @@ What to answer
         splits where answers are missing; repeatable.
     --dataset DIR: Another dataset of the same world; needs --out.
 With what
+    --model CLASS: The run's package.module:Class, if it is one of your own: importing a class runs its code.
     --checkpoint NAME... -> checkpoints: Only this checkpoint; repeatable.  [default: all that were kept]
     --reaching PERCENT: Only the last weights, and the first two kept checkpoints in a row with this accuracy
         on the set that the run was tuned on.
@@ -192,6 +194,7 @@ def evaluate(run: Path, **choices: Any) -> None:
         for suite in suites
         for each in answer(
             run,
+            model=choices["model"],
             dataset=choices["dataset"],
             features=choices["features"],
             checkpoints=choices["checkpoints"] or None,
