@@ -86,7 +86,7 @@ def listed(names: Sequence[object], *, most: int) -> str:
 def printable(text: str) -> str:
     """A text for a terminal: characters that would control it are escaped, but for ends of lines and tabs."""
     return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or letter in "\n\t\xa0" else ascii(letter)[1:-1] for letter in text
     )
 
 

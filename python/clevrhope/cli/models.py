@@ -13,6 +13,7 @@ import click
 
 from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.errors import shown
+from clevrhope.runtime.terminal import say
 from clevrhope.runtime.toml import parse_toml
 
 if TYPE_CHECKING:
@@ -139,12 +140,12 @@ def train(**choices: Any) -> None:
 
     def tell(sentences: Sequence[str]) -> None:
         if drawn:
-            click.echo(
+            say(
                 f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
                 err=True,
             )
         for sentence in () if choices["quiet"] else sentences:
-            click.echo(sentence, err=True)
+            say(sentence, err=True)
 
     made = run(request, shown_progress(choices), tell=tell)
     new = made.updates > made.resumed_at
@@ -235,7 +236,7 @@ def _load_torch(*, quiet: bool) -> None:
     from clevrhope.runtime.extras import check_torch
 
     if not quiet and "torch" not in sys.modules:
-        click.echo("Loading torch", err=True)
+        say("Loading torch", err=True)
     check_torch()
 
 
