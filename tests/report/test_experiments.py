@@ -42,7 +42,7 @@ def test_what_is_done_is_not_done_again(grid: Path, tmp_path: Path, asked: Any) 
     assert [each[0] for each in asked()] == ["train", "evaluate"]
 
 
-@pytest.mark.parametrize("place", ["data", "runs", "done", "logs"])
+@pytest.mark.parametrize("place", ["config", "data", "runs", "done", "logs", "report"])
 def test_an_experiment_writes_through_no_link(place: str, grid: Path, tmp_path: Path, asked: Any) -> None:
     plan = plan_of(grid)
     (tmp_path / "out").mkdir()

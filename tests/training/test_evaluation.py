@@ -265,7 +265,7 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     cli("train", "mine:BagAndConv", dataset, *options.split(), "--out", "runs/mine-1")
     lines = rows(Path("runs/mine-1/log.jsonl"))
     assert lines[-1]["loss"] < 0.7 * lines[0]["loss"]
-    cli("evaluate", "runs/mine-1", "--quiet")
+    cli("evaluate", "runs/mine-1", "--model", "mine:BagAndConv", "--quiet")
     predictions = "runs/mine-1/predictions/last.predict.jsonl"
     scored = cli("score", dataset, predictions, "--hop", HOP, "--seed", 1, "--quiet")
     assert "complex_ood" in scored.out
@@ -276,7 +276,15 @@ def test_the_documentations_model_is_trained_scored_and_learns(
 def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: Path) -> None:
     run(model="tiny_models:Dawdles", size=40, updates=2)
     begun = tmp_path / "begun"
-    command = ["evaluate", str(tmp_path / "run"), "--device", "cpu", "--quiet"]
+    command = [
+        "evaluate",
+        str(tmp_path / "run"),
+        "--model",
+        "tiny_models:Dawdles",
+        "--device",
+        "cpu",
+        "--quiet",
+    ]
     process = start_command(*command, DAWDLES_AT=str(begun))
     wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
     process.send_signal(number)

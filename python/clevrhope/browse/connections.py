@@ -31,7 +31,9 @@ class Connection(H11Protocol):
         self._check_time()
         if len(self.connections) > MOST:
             waiting = [each for each in self.connections if isinstance(each, Connection) and each.is_waiting]
-            min(waiting, key=lambda each: each._waits_since).transport.abort()
+            longest = min(waiting, key=lambda each: each._waits_since)
+            self.connections.discard(longest)  # at once, as others may come before it is lost
+            longest.transport.abort()
 
     @property
     def is_waiting(self) -> bool:

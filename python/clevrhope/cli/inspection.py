@@ -16,6 +16,7 @@ from clevrhope.cli.arguments import (
     show_result,
     shown_progress,
 )
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.terminal import say, say_json
 
 
@@ -144,6 +145,7 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     written = []
     if plots is not None:
+        check_links(plots, (each.group for each in sheets), deep=False)
         n_plots = sum(len(kinds_of(each)) for each in sheets)
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:

@@ -115,10 +115,14 @@ def run_experiment(
 def _written(plan: Plan) -> Iterator[str]:
     """What the steps of an experiment write, as paths below its folder; existing datasets are elsewhere."""
     out = plan.experiment.out
-    for step in (step for chain in (*plan.datasets.values(), *plan.runs) for step in chain.steps):
-        for path in (step.mark, step.log, step.made):
-            if path.is_relative_to(out):
-                yield path.relative_to(out).as_posix()
+    steps = [step for chain in (*plan.datasets.values(), *plan.runs) for step in chain.steps]
+    paths = [path for step in steps for path in (step.mark, step.log, step.made)]
+    for dataset in plan.experiment.datasets:
+        places = Places(out, dataset)
+        paths += [places.templates, *filter(None, map(places.own_suite, dataset.suites))]
+    for path in (*paths, plan.report):
+        if path.is_relative_to(out):
+            yield path.relative_to(out).as_posix()
 
 
 def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
