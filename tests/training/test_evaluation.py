@@ -276,15 +276,8 @@ def test_the_documentations_model_is_trained_scored_and_learns(
 def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: Path) -> None:
     run(model="tiny_models:Dawdles", size=40, updates=2)
     begun = tmp_path / "begun"
-    command = [
-        "evaluate",
-        str(tmp_path / "run"),
-        "--model",
-        "tiny_models:Dawdles",
-        "--device",
-        "cpu",
-        "--quiet",
-    ]
+    options = "--model tiny_models:Dawdles --device cpu --quiet"
+    command = ["evaluate", str(tmp_path / "run"), *options.split()]
     process = start_command(*command, DAWDLES_AT=str(begun))
     wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
     process.send_signal(number)

@@ -26,7 +26,7 @@ class Measure:
     n: int
     """The denominator; in a mean over runs, the sum of the denominators."""
     interval: Interval | None = None
-    """None without a bootstrap. It covers the sampling of images, not the variation between runs."""
+    """None without a bootstrap. It covers the sampling of images and, in a mean over runs, of these."""
     deviation: float | None = None
     """Standard deviation over two or more runs (ddof 1); else None."""
 

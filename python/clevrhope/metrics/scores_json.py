@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.results import (
     Condition,
     Interval,
@@ -63,7 +64,7 @@ def _part(condition: Condition, part: Part, run: int | None = None) -> dict[str,
     return {
         "splits": {split: _accuracy(scores) for split, scores in accuracies.items()},
         "gaps": {
-            name: {"points": scores["gap"].value, **_fields(scores["gap"], "interval", "deviation")}
+            name: {"points": scores["gap"].value, **_fields(scores["gap"], "interval", "deviation", "n")}
             for name, scores in gaps.items()
         },
     }
@@ -73,7 +74,8 @@ def _accuracy(scores: Scores) -> dict[str, Any]:
     """An accuracy with its interval, and the numbers of questions and images."""
     measure = scores["accuracy"]
     percent = {"percent": measure.value, **_fields(measure, "interval")}
-    return {**percent, **scores.counts, "deviation": measure.deviation}
+    groups = {name: asdict(scores[name]) for name in MINIMAL_GROUPS if name in scores.measures}
+    return {**percent, **scores.counts, "deviation": measure.deviation, **groups}
 
 
 # Questions about sets of images

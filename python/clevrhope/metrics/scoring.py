@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
+from clevrhope.dataset.question_kinds import SINGLE, Numbers, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
-from clevrhope.metrics.measures import ACCURACY
+from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import GAPS, SPLITS
+from clevrhope.splits.kinds import GAPS
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -101,10 +102,16 @@ class SplitFigures:
     questions: QuestionTable
     given: AnswerNumbers
     """(R, N)"""
-    runs: Figure
+    whole: Mapping[str, Figure]
+    """The measures of `measures.ACCURACY`, and those of `measures.MINIMAL_GROUPS` for a minimal set."""
     groups: Mapping[Group, tuple[Figure, Flags]]
-    """The accuracy of each group, pooled over all runs, and (N,) the questions that are in it; groups without
-    a prediction are left out."""
+    """The accuracy of each group and (N,) the questions that are in it; groups without a prediction are left
+    out. All runs have the draws of the answers of all of them together."""
+
+    @property
+    def runs(self) -> Figure:
+        """The accuracy of each run."""
+        return self.whole["accuracy"]
 
 
 def accuracy_figures(
@@ -134,12 +141,9 @@ def accuracy_figures(
         tables = [key.test_set(hop, split) for split in splits]
         answers = np.concatenate([given[split] for split in splits], axis=1)
         right = answers == np.concatenate([table.answers for table in tables])
-        flags = {"given": answers != NOT_GIVEN, "right": right}
-        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
-        # The images of a preliminary set differ in one value, and their answers cover all values. A model
-        # that ignores the image is right about exactly one of them, so the bootstrap draws whole sets.
-        n_together = max(1, SPLITS[splits[0]].group) if splits[0] in SPLITS else 1
-        units = np.concatenate([drawn_images(table) for table in tables]) // n_together
+        flags: dict[str, Flags] = {"given": answers != NOT_GIVEN, "right": right}
+        units = np.concatenate([drawn_images(table) for table in tables])
+        units = units // key.images_of_a_unit(pool, splits[0])
         split_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
         numbers = {
@@ -148,17 +152,61 @@ def accuracy_figures(
         }
         sizes = {name: int(group.max(initial=0)) + 1 for name, group in numbers.items()}
         places = {name: split_of * sizes[name] + group for name, group in numbers.items()}
-        whole = score_flags(flags, ACCURACY, {"": split_of}, units, **draws)[""]
-        by_group = score_flags(pooled, ACCURACY, places, units, **draws)
+        measures, of_whole = ACCURACY, flags
+        if size := key.images_of_a_group(hop, splits[0]):
+            starts = np.concatenate([key.starts_of_groups(table) for table in tables])
+            measures, of_whole = {**ACCURACY, **MINIMAL_GROUPS}, flags | _group_flags(flags, starts, size)
+        whole = score_flags(of_whole, measures, {"": split_of}, units, **draws)[""]
+        by_group = _pooled(flags, places, units, draws)
         for k, split in enumerate(splits):
             groups = {}
             for name, of_name in by_group.items():
-                for place, scored in of_name.items():
-                    figure, number = scored.figures["accuracy"], place % sizes[name]
-                    if place // sizes[name] == k and figure.n[0]:
+                for place, figure in of_name.items():
+                    number = place % sizes[name]
+                    if place // sizes[name] == k and figure.n.any():
                         groups[name, number] = figure, numbers[name][split_of == k] == number
-            figures[split] = SplitFigures(tables[k], given[split], whole[k].figures["accuracy"], groups)
+            figures[split] = SplitFigures(tables[k], given[split], whole[k].figures, groups)
     return {split: figures[split] for split in key.splits[hop] if split in figures}
+
+
+def _pooled(
+    flags: Mapping[str, Flags], places: Mapping[str, Numbers], units: Ints, draws: Mapping[str, Any]
+) -> dict[str, dict[int, Figure]]:
+    """Breakdown -> group -> the accuracy of each run, with the draws of all runs together.
+
+    There are many groups, and one draw for all runs takes the time of a single run.
+    """
+    pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
+    together = score_flags(pooled, ACCURACY, places, units, **draws)
+    of_runs = score_flags(flags, ACCURACY, places, units)
+    found: dict[str, dict[int, Figure]] = {}
+    for name, groups in of_runs.items():
+        found[name] = {}
+        for place, group in groups.items():
+            runs, pool = group.figures["accuracy"], together[name][place].figures["accuracy"]
+            drawn = np.broadcast_to(pool.drawn, (len(pool.drawn), len(runs.values)))
+            n_units = np.broadcast_to(pool.n_units, runs.values.shape)
+            found[name][place] = Figure(runs.values, runs.n, drawn, n_units)
+    return found
+
+
+def _group_flags(flags: Mapping[str, Flags], starts: Flags, size: int) -> dict[str, Flags]:
+    """The flags of `measures.MINIMAL_GROUPS`, each at the first question of a group whose answers are given.
+
+    Args:
+        flags: "given" and "right", (R, N) each.
+        starts: (N,) where groups start.
+        size: the images of a whole group.
+    """
+    rows = np.flatnonzero(starts)
+    is_whole = np.diff(np.append(rows, len(starts))) == size
+    of_groups = {name: np.logical_and.reduceat(flag, rows, axis=1) for name, flag in flags.items()}
+    found = {}
+    for name, is_of in (("group", is_whole), ("smaller_group", ~is_whole)):
+        for flag, said in (("given", of_groups["given"]), ("right", of_groups["right"])):
+            found[f"{name}_{flag}"] = np.zeros_like(flags["given"])
+            found[f"{name}_{flag}"][:, rows] = said & is_of
+    return found
 
 
 def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
@@ -220,15 +268,16 @@ def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScor
     answered = is_given.any(axis=0)
     images = drawn_images(split.questions)
 
-    def scores(figure: Figure, asked: Flags, runs: slice = slice(None)) -> Scores:
+    def scores(figures: Mapping[str, Figure], asked: Flags, runs: slice = slice(None)) -> Scores:
         counts = {"n_questions": int(np.count_nonzero(asked)), "n_images": len(np.unique(images[asked]))}
-        return Scores({"accuracy": figure.measure(runs)}, counts)
+        measures = {name: figure.measure(runs) for name, figure in figures.items() if figure.n.any()}
+        return Scores(measures, counts)
 
-    runs = tuple(scores(split.runs, of_run, slice(k, k + 1)) for k, of_run in enumerate(is_given))
-    of_parts = {Part(): Scored(runs, scores(split.runs, answered))}
+    runs = tuple(scores(split.whole, of_run, slice(k, k + 1)) for k, of_run in enumerate(is_given))
+    of_parts = {Part(): Scored(runs, scores(split.whole, answered))}
     for group, (figure, is_in) in split.groups.items():
         if group in parts:
-            of_parts[parts[group]] = Scored((), scores(figure, answered & is_in))
+            of_parts[parts[group]] = Scored((), scores({"accuracy": figure}, answered & is_in))
     return SplitScores(of_parts, len(split.questions), int(np.count_nonzero(~is_given)))
 
 

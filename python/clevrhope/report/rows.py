@@ -74,11 +74,16 @@ def _of_result(result: Result) -> Iterator[Row]:
         yield {
             **_row(result, "accuracy", split, accuracy.value),
             "unanswered": result.n_unanswered.get(split, 0),
+            "n": accuracy.n,
         }
+    for measure, of_splits in result.groups.items():
+        for split, share in of_splits.items():
+            yield {**_row(result, measure, split, share.value), "n": share.n}
     for measure, kind in (*(("gap", kind) for kind in KINDS), ("matched_gap", "complex")):
         gap = result.figure(measure, kind)
         if gap is not None:
-            yield _row(result, measure, kind, gap.value)
+            n = result.matched.n_ood if result.matched and measure == "matched_gap" else gap.n
+            yield {**_row(result, measure, kind, gap.value), "n": n}
 
 
 def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
