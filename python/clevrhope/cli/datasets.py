@@ -1,6 +1,5 @@
 """The commands that make data: build, merge, plan, hops, render, export."""
 
-import json
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from clevrhope.cli.arguments import (
 )
 from clevrhope.cli.request import dataset_options, read_request
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request, Summary
@@ -90,11 +90,11 @@ def plan(**choices: Any) -> None:
     request = read_request(choices)
     made = make_plan(request, progress=shown_progress(choices))
     if choices["as_json"]:
-        click.echo(json.dumps(plan_json(made)))
+        say_json(plan_json(made))
         return
-    click.echo("\n".join(plan_lines(made)))
+    say("\n".join(plan_lines(made)))
     if choices["seed"] is None and request.seed is not None and request.edition is None:
-        click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
+        say(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
@@ -234,11 +234,11 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
             "contact_sheet": str(summary.contact_sheet),
             **({"edition": verified.as_json()} if verified else {}),
         }
-        click.echo(json.dumps(result))
+        say_json(result)
     elif not choices["quiet"]:
-        click.echo("\n".join([*_summary_lines(request, summary), *(verified.lines() if verified else ())]))
+        say("\n".join([*_summary_lines(request, summary), *(verified.lines() if verified else ())]))
     elif verified and not verified.ok:
-        click.echo("\n".join(verified.lines()), err=True)
+        say("\n".join(verified.lines()), err=True)
     return 0 if verified is None or verified.ok else 1
 
 

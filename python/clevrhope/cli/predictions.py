@@ -1,6 +1,5 @@
 """The commands that make predictions without training, score predictions, and report on them."""
 
-import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
+from clevrhope.runtime.terminal import say, say_json
 
 _SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
 _HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
@@ -40,9 +40,9 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in choices["hops"])
-    click.echo(f"{out}: {n:,} predictions of {kind}")
+    say(f"{out}: {n:,} predictions of {kind}")
     with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
-    click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
+    say(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
@@ -70,9 +70,9 @@ def ask(
     progress = shown_progress({"quiet": quiet})
     n = write_requests(folder, out, splits=read_names(splits), seed=drawn, progress=progress, **choices)
     if seed is None and choices["limit"] is not None:
-        click.echo(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
-    click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
+        say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
+    say(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
+    say(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
@@ -174,11 +174,11 @@ def score(
     from clevrhope.metrics.scores_json import scores_json
 
     if choices["as_json"]:
-        click.echo(json.dumps(scores_json(results)))
+        say_json(scores_json(results))
         return
-    click.echo("\n".join(scores_lines(results)))
+    say("\n".join(scores_lines(results)))
     if results.kind == "single" and by is None and not families:
-        click.echo("For the breakdown by question family, add --families.")
+        say("For the breakdown by question family, add --families.")
 
 
 @click.command(cls=Command, short_help="Makes the paper's tables and figures.")
@@ -202,10 +202,10 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
 
     made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     if not quiet:
         n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
-        click.echo(f"{made.html}: {n} of predictions, {n_figures}")
+        say(f"{made.html}: {n} of predictions, {n_figures}")
         if made.without:
-            click.echo(made.without)
-        click.echo(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
+            say(made.without)
+        say(f"As Markdown: {made.markdown}; as numbers: {made.csv}")

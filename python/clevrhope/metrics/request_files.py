@@ -37,6 +37,7 @@ from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import is_covr
@@ -237,6 +238,7 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
         path = layout.image(pool, index)
         if not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
+            check_links(path.parent.parent, (path.parent.name,), deep=False)
             write_whole(path, images.png(index)())  # an existing file may be from another dataset
         return path.resolve()
 
