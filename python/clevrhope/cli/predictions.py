@@ -81,24 +81,35 @@ def ask(
     --requests FILE!: The file that `ask` wrote.
     --model NAME: The model's name in reports.  [default: the name of REPLIES]
     --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
+    --partial: Read the replies that there are, and say how many are missing.
     {_JSON}
     {_OUT}
 """)
 def answers(
-    replies: Path, requests: Path, model: str | None, folder: Path | None, out: Path, **choices: Any
+    replies: Path,
+    requests: Path,
+    model: str | None,
+    folder: Path | None,
+    partial: bool,
+    out: Path,
+    **choices: Any,
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
     from clevrhope.metrics.predictions import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
-    found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
-    counts = {"replies": found.n_replies, "unreadable": found.n_unreadable}
+    found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder, partial=partial)
+    counts = {"replies": found.n_replies, "unreadable": found.n_unreadable, "missing": found.n_missing}
     first = f" (first {found.unreadable[0]})" if found.unreadable else ""
     line = (
         f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
         f'all are marked "{NOT_TRAINED}"'
     )
-    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, [line])
+    lines = [line]
+    if found.n_missing:
+        n = found.n_replies + found.n_missing
+        lines.append(f"{found.n_missing:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
 
 
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")

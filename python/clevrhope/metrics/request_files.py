@@ -2,11 +2,12 @@
 
 A request is one JSON object per line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
 allowed), `hop`, `split` and `question_index`. A question from a suite also has `suite` and `suite_sha256`
-(the first digits of the SHA-256 of the suite's file). A question over several images has `images`, a list of
-paths, in place of `image`, and `asked`, the answers among which it asks. If images were drawn, `seed` is the
-seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are marked "not trained on
-the splits": the model was not trained on a set without the pair, so its gaps say nothing about
-systematicity.
+(the first digits of the SHA-256 of the suite's file). `asked_of` are digits that stand for the dataset, and
+end the `id`, so that replies to another dataset's requests are noticed. A question over several images has
+`images`, a list of paths, in place of `image`, and `asked`, the answers among which it asks. If images were
+drawn, `seed` is the seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are
+marked "not trained on the splits": the model was not trained on a set without the pair, so its gaps say
+nothing about systematicity.
 """
 
 import re
@@ -23,7 +24,7 @@ from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
-from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.questions_h5 import Ints
@@ -59,19 +60,22 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT, "suite_sha256": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
+    {"suite": TEXT, "suite_sha256": TEXT, "asked_of": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """The number of replies, and of those that could not be read."""
+    """The number of replies, of those that could not be read, and of requests without a reply."""
 
     n_replies: int
     n_unreadable: int
     unreadable: tuple[str, ...]
     """The ids of the first few replies that could not be read."""
+    n_missing: int
+    missing: tuple[str, ...]
+    """The ids of the first few requests without a reply."""
 
 
 def write_requests(
@@ -136,9 +140,10 @@ def _requests(
     advance: Advance,
 ) -> Iterator[dict[str, Any]]:
     draw = {} if limit is None else {"seed": seed}
-    attributes = existing_manifest(layout.manifest).world["attributes"]
+    manifest = existing_manifest(layout.manifest)
+    attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
-        place: dict[str, Any] = {"hop": hop, "split": split}
+        place: dict[str, Any] = {"hop": hop, "split": split, "asked_of": asked_of}
         if suite is None:
             vocab = read_vocab(layout.vocab_of(split))
             table = open_split(layout, hop, split, vocab=vocab)
@@ -164,7 +169,7 @@ def _requests(
                         program = spoken.program(programs[k - first])
                         about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
                     yield {
-                        "id": f"{name}/{rows[k]}",
+                        "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
                         "question": spoken.question(questions[k - first]),
                         "answers": answers,
@@ -246,7 +251,13 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
 
 
 def write_answers(
-    replies: Path, requests: Path, out: Path, *, model: str, folder: Path | None = None
+    replies: Path,
+    requests: Path,
+    out: Path,
+    *,
+    model: str,
+    folder: Path | None = None,
+    partial: bool = False,
 ) -> ReplyCounts:
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
@@ -256,48 +267,65 @@ def write_answers(
         out: the file of predictions to write.
         model: the model's name in reports.
         folder: the dataset; needed if its values are not CLEVR's.
+        partial: whether to read the replies that there are and count the requests without one.
 
     Raises:
-        PredictionsError: a line is malformed, or a reply is missing, repeated or not to a request.
+        PredictionsError: a line is malformed, a reply is missing, repeated or not to a request, or the
+            requests are about another dataset than the folder.
     """
+    manifest = None if folder is None else existing_manifest(Layout(folder).manifest)
     by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST)}
     texts: dict[str, str] = {}
     for row in _lines(replies, _REPLY):
         name = str(row["id"])
         if name not in by_id:
-            raise PredictionsError(f"{replies}: {shown(name)} is not a request of {requests}")
+            _, mark, digest = name.rpartition("@")
+            of_another = mark and not any(each.endswith(mark + digest) for each in by_id)
+            about = "; it is a reply to another dataset's request" if of_another else ""
+            raise PredictionsError(
+                f"{replies}: {shown(name)} is not a request of {requests}{about}; give --requests the file "
+                "that these replies answer"
+            )
         if name in texts:
             raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")
         texts[name] = "" if row["reply"] is None else str(row["reply"])
     missing = [name for name in by_id if name not in texts]
-    if missing:
+    if missing and not (partial and texts):
         raise PredictionsError(
             f"{replies}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
-            "give an empty reply where there was none"
+            "give an empty reply where there was none, or --partial to leave these out"
         )
     unreadable: list[str] = []
 
     def rows() -> Iterator[dict[str, Any]]:
         readers: dict[tuple[str, ...], ReplyReader] = {}
         for name, row in by_id.items():
+            if name not in texts:
+                continue
+            if manifest and row.get("asked_of", manifest.digest) != manifest.digest:
+                raise PredictionsError(
+                    f"{requests}: {shown(name)} is about another dataset than {folder}; give --dataset the "
+                    "folder that these requests were made of"
+                )
             allowed = tuple(row["answers"])
             if allowed not in readers:
-                readers[allowed] = ReplyReader(allowed, _attributes(allowed, folder, requests))
+                readers[allowed] = ReplyReader(allowed, _attributes(allowed, manifest, requests))
             answer = readers[allowed].read(str(row["question"]), texts[name], asked=row.get("asked", ()))
             if answer is None:
                 unreadable.append(name)
-            columns = ("hop", "split", "suite", "suite_sha256", "question_index")
+            columns = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
             place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
     n = write_predictions(out, rows(), inputs=(replies, requests))
-    return ReplyCounts(n, len(unreadable), tuple(unreadable[:5]))
+    return ReplyCounts(n, len(unreadable), tuple(unreadable[:5]), len(missing), tuple(missing[:5]))
 
 
-def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> Mapping[str, Sequence[str]]:
-    """The attributes and values of a dataset's folder; without one, CLEVR's."""
-    if folder is not None:
-        manifest = existing_manifest(Layout(folder).manifest)
+def _attributes(
+    answers: Sequence[str], manifest: Manifest | None, requests: Path
+) -> Mapping[str, Sequence[str]]:
+    """The attributes and values of a dataset; without one, CLEVR's."""
+    if manifest is not None:
         attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]
         return attributes
     clevr = dict(default_vocabulary().attribute_types)

@@ -202,9 +202,12 @@ def _open_store(root: Path, info: Mapping[str, Any], name: str | None) -> Featur
     store = open_store(root, kind=trained_on["kind"], name=name)
     here = as_json_values(described_features(store))
     if here != trained_on:
+        differs = difference(trained_on, here, sides=("in training", "here"))
+        remedy = "make those, or say which with --features"
+        if here["options"].get("values") != trained_on["options"].get("values"):
+            remedy = "evaluate on a dataset of the same values"
         raise DatasetError(
-            f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
-            "make those, or say which with --features"
+            f"{store.folder}: other features than the run was trained on ({differs}); {remedy}"
         )
     return store
 
