@@ -1,5 +1,6 @@
-"""The commands that make data: build, merge, plan, hops, render, export."""
+"""The commands that make data: build, merge, plan, hops, render, questions, export."""
 
+import secrets
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,31 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         progress=shown_progress(choices),
     )
     show_result(choices, {**asdict(made), "folder": str(made.folder)}, text_lines(made))
+
+
+@click.command(cls=Command, short_help="Asks questions about any CLEVR scene file.")
+@click.argument("scenes", type=PATH, metavar="SCENES.json")
+@options(f"""
+    --out FILE!: A new file of questions, with programs and answers, in CLEVR's form.
+    --questions-per-scene N = 9: The number of questions about a scene; some scenes yield fewer.  [default: 9]
+    --seed SEED: The seed of the questions; if left out, one is drawn and printed.
+    --templates DIR: Question templates in CLEVR's format.  [default: the package's]
+    {PROPERTIES}
+""")
+@quiet_option
+@json_option
+def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None:
+    """Asks questions about the scenes of a CLEVR scene file, whose images render makes."""
+    from clevrhope.pipeline.scene_questions import ask_about_scene_file, text_lines
+
+    drawn = secrets.randbelow(2**32) if seed is None else seed
+    names = ("questions_per_scene", "templates", "properties")
+    given = {name: choices[name] for name in names}
+    made = ask_about_scene_file(scenes, out, seed=drawn, progress=shown_progress(choices), **given)
+    lines = text_lines(made)
+    if seed is None:
+        lines.append(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}")
+    show_result(choices, {**asdict(made), "file": str(made.file), "seed": drawn}, lines)
 
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
