@@ -81,6 +81,7 @@ def ask(
     --requests FILE!: The file that `ask` wrote.
     --model NAME: The model's name in reports.  [default: the name of REPLIES]
     --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
+    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
     --partial: Read the replies that there are, and say how many are missing.
     {_JSON}
     {_OUT}
@@ -90,6 +91,7 @@ def answers(
     requests: Path,
     model: str | None,
     folder: Path | None,
+    properties: Path | None,
     partial: bool,
     out: Path,
     **choices: Any,
@@ -98,18 +100,41 @@ def answers(
     from clevrhope.metrics.predictions import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
-    found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder, partial=partial)
-    counts = {"replies": found.n_replies, "unreadable": found.n_unreadable, "missing": found.n_missing}
-    first = f" (first {found.unreadable[0]})" if found.unreadable else ""
-    line = (
-        f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
-        f'all are marked "{NOT_TRAINED}"'
+    if properties is not None and folder is None:
+        raise click.UsageError("--properties needs --dataset, the dataset that was made with them")
+    found = write_answers(
+        replies,
+        requests,
+        out,
+        model=model or replies.stem,
+        folder=folder,
+        properties=properties,
+        partial=partial,
     )
-    lines = [line]
+    counts = {
+        "replies": found.n_replies,
+        "unreadable": found.n_unreadable,
+        "missing": found.n_missing,
+        "yes_no": found.n_yes_no,
+        "unreadable_yes_no": found.n_unreadable_yes_no,
+    }
+    lines = [f'{out}: {found.n_replies:,} predictions, all marked "{NOT_TRAINED}"']
     if found.n_missing:
         n = found.n_replies + found.n_missing
         lines.append(f"{found.n_missing:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+    if found.unreadable:
+        lines += [
+            f"Replies that cannot be read: {_of(found.n_unreadable, found.n_replies)} "
+            f"(first {found.unreadable[0]}); to questions for yes or no: "
+            f"{_of(found.n_unreadable_yes_no, found.n_yes_no)}.",
+            "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
+        ]
     show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
+
+
+def _of(part: int, whole: int) -> str:
+    """A part of a whole with its share: 3 of 60, 5.0%."""
+    return f"{part:,} of {whole:,}{f', {part / whole:.1%}' if whole else ''}"
 
 
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")

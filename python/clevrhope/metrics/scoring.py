@@ -10,14 +10,24 @@ import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
+from clevrhope.metrics.collector import (
+    NOT_AN_ANSWER,
+    NOT_GIVEN,
+    AnswerNumbers,
+    Collector,
+    collect,
+    runs_of,
+    train_sizes,
+)
 from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
+from clevrhope.metrics.unread import unread_replies
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import GAPS
@@ -232,7 +242,7 @@ def question_condition(
         hop=model.hop,
         train_size=model.train_size,
         runs=tuple(runs_of(given, model.hop, model.train_size)),
-        splits={split: _split_scores(of_split, parts) for split, of_split in figures.items()},
+        splits={split: _split_scores(of_split, parts, key.answers) for split, of_split in figures.items()},
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
@@ -241,7 +251,9 @@ def question_condition(
     )
 
 
-def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScores:
+def _split_scores(
+    split: SplitFigures, parts: Mapping[Group, Part], numbers: Mapping[str, int]
+) -> SplitScores:
     is_given = split.given != NOT_GIVEN
     answered = is_given.any(axis=0)
     images = drawn_images(split.questions)
@@ -256,7 +268,11 @@ def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScor
     for group, (figure, is_in) in split.groups.items():
         if group in parts:
             of_parts[parts[group]] = Scored((), scores({"accuracy": figure}, answered & is_in))
-    return SplitScores(of_parts, len(split.questions), int(np.count_nonzero(~is_given)))
+    right = split.questions.answers
+    is_unread = split.given == numbers.get(NO_ANSWER, NOT_AN_ANSWER)
+    yes, no = (right == numbers.get(answer, NOT_AN_ANSWER) for answer in ("yes", "no"))
+    unread = unread_replies(is_given, split.given == right, is_unread, yes, no)
+    return SplitScores(of_parts, len(right), int(np.count_nonzero(~is_given)), unread=unread)
 
 
 def _gaps(figures: Mapping[str, SplitFigures], parts: Mapping[Group, Part]) -> dict[str, SplitScores]:
