@@ -411,6 +411,14 @@ impl Function {
         }
     }
 
+    /// The attribute type whose values it asks for or compares; None if it only picks out what has a given value.
+    pub const fn asked_type(self) -> Option<u8> {
+        match self {
+            Self::Filter(_) => None,
+            _ => self.attribute_type(),
+        }
+    }
+
     /// The attribute type of a function that exists once for each type.
     pub const fn attribute_type(self) -> Option<u8> {
         self.name_parts().1
@@ -511,6 +519,16 @@ mod tests {
         assert_eq!(Function::CountIs.signature().argument, Argument::Number);
         assert_eq!(Function::Scene.arity(), 0);
         assert_eq!(Function::Union.arity(), 2);
+    }
+
+    #[test]
+    fn all_functions_of_a_type_but_its_filter_ask_about_it() {
+        for function in [Function::Query(1), Function::Same(1), Function::Equal(1), Function::Verify(1)] {
+            assert_eq!(function.asked_type(), Some(1), "{function}");
+        }
+        for function in [Function::Filter(1), Function::Relate, Function::Count] {
+            assert_eq!(function.asked_type(), None, "{function}");
+        }
     }
 
     #[test]
