@@ -10,6 +10,8 @@ add these:
 - `count_is` checks whether an integer is the number that it names, such as "3";
 - `verify_relation` checks whether its first object stands in the relation that it names to its second.
 
+Templates of one's own may also use `subtraction`, the first count less the second; below 0 it has no answer.
+
 A `SceneSet` holds up to five scenes for one program, as in COVR (Bogin et al. 2021, table 11); a relation
 holds only between objects of the same image. Where COVR has one name for several functions, each has its own
 name here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between
@@ -62,6 +64,7 @@ __all__ = [
     "default_vocabulary",
     "execute",
     "execute_batch",
+    "find",
     "read_scenes",
     "read_vocabulary",
     "sample_scenes",
@@ -90,12 +93,48 @@ def execute(
     a `Program`, `Scene` or `SceneSet` is already parsed.
 
     Raises:
-        ProgramError: not a program, or it has no answer here (`unique` of none or several objects).
+        ProgramError: not a program, it ends in objects (see `find`), or it has no answer here (`unique` of
+            none or several objects).
         SceneError: not a scene, or it lacks something that the program asks for; says which object lacks
             what.
     """
     program, scene = _parsed(program, scene, vocabulary)
     return _core.execute(program._handle, 0, scene._handle, 0)
+
+
+def find(
+    program: Program | Written,
+    scene: Scene | SceneSet | Mapping[str, Any],
+    *,
+    vocabulary: _core.Vocabulary | None = None,
+) -> list[int] | list[tuple[int, int]]:
+    """Returns the objects that a referring expression means, a program that ends in a set or an object.
+
+    `find("filter_color[red](scene)", scene)` finds all red objects, and `unique` the only one.
+
+    Returns:
+        The numbers of the objects, in the scene's order; of a `SceneSet`, each as (image, object): the
+        image's number in the set and the object's in the image. Empty if no object fits.
+
+    Raises:
+        ProgramError: not a program, it does not end in objects (see `execute`), or a step has no result here
+            (`unique` of none or several objects).
+        SceneError: as for `execute`.
+    """
+    steps = trace(program, scene, vocabulary=vocabulary)
+    last = steps[-1]
+    if not last.is_of_objects:
+        raise ProgramError(
+            f'program: "{last.function}" gives {last.type}, not objects; clevrhope.execute(program, scene) '
+            "returns its answer"
+        )
+    for number, step in enumerate(steps):
+        if step.output is None:
+            raise ProgramError(
+                f"program: step {number}, {step.call}, has no result on this scene; clevrhope.trace(program, "
+                "scene) shows the results before it"
+            )
+    return last.objects  # type: ignore[return-value]
 
 
 def trace(

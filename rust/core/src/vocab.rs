@@ -372,8 +372,14 @@ mod tests {
     #[test]
     fn faults_name_their_place() {
         let cases = [
-            (PROPERTIES.replace("\"colors\": {", "\"colors\": {}, \"x\": {"), "properties.json: top level: unknown key \"x\";"),
-            (PROPERTIES.replace("\"red\": [173, 35, 35], \"blue\": [42, 75, 215]", ""), "properties.json: colors: missing or empty"),
+            (
+                PROPERTIES.replace("\"colors\": {", "\"colors\": {}, \"x\": {"),
+                "properties.json: top level: unknown key \"x\";",
+            ),
+            (
+                PROPERTIES.replace("\"red\": [173, 35, 35], \"blue\": [42, 75, 215]", ""),
+                "properties.json: colors: missing or empty",
+            ),
             (PROPERTIES.replace("0.35", "-1"), "properties.json: sizes.small: expected a radius"),
             (PROPERTIES.replace("[173, 35, 35]", "[173, 35]"), "properties.json: colors.red: expected three numbers"),
             (PROPERTIES.replace("\"blue\"", "\"large\""), "\"large\" is defined under two"),

@@ -67,6 +67,8 @@ pub enum Origin {
     Suites,
     /// COVR's questions about several images use it; templates, whose questions are about one image, cannot.
     Covr,
+    /// Only templates of one's own use it.
+    OwnTemplates,
     /// Only this crate's own tests use it.
     Tests,
 }
@@ -326,6 +328,14 @@ catalogue! {
                 }
             };
     }
+    OwnTemplates {
+        /// The first count less the second; there is no answer below 0, since counts are answers from 0 on.
+        Subtraction "subtraction" (Integer, Integer) [Nothing] -> Integer, StartsAnew
+            => |_, _, a, b| match a.number().checked_sub(b.number()) {
+                Some(difference) => difference as u32,
+                None => return Err(Invalid),
+            };
+    }
     Tests {
         // One of each effect.
         #[cfg(test)]
@@ -483,6 +493,7 @@ mod tests {
              keys count_groups count_at_least count_at_most option_size option_color option_material option_shape \
              choose_size choose_color choose_material choose_shape choose_relation"
         );
+        assert_eq!(names(Origin::OwnTemplates), "subtraction");
         assert_eq!(names(Origin::Tests), "");
         assert!(Function::for_tests().iter().all(|function| function.origin() == Origin::Tests));
     }

@@ -77,7 +77,10 @@ impl Phrasing {
             text.split(|c: char| c.is_whitespace() || matches!(c, '[' | ']')).find(|w| w.matches('<').count() > 1)
         {
             let word = shown(word);
-            return Err(format!("two parameters in one word, \"{word}\", in \"{}\"; put a space between them", shown(text)));
+            return Err(format!(
+                "two parameters in one word, \"{word}\", in \"{}\"; put a space between them",
+                shown(text)
+            ));
         }
         if let Some(part) = optional_within_a_word(text) {
             return Err(format!("an optional part within a word, \"{}\", in \"{}\"", shown(part), shown(text)));

@@ -321,7 +321,9 @@ impl Reader {
         }
         let may_be_wordless = |place: usize| match params[place].kind {
             // An object of any shape is a "thing"; the parameter of a macro may have no value.
-            ParamKind::Attribute(kind) => usize::from(kind) != SHAPE && nodes.iter().any(|node| node.may_leave_unset(place)),
+            ParamKind::Attribute(kind) => {
+                usize::from(kind) != SHAPE && nodes.iter().any(|node| node.may_leave_unset(place))
+            }
             ParamKind::Relation | ParamKind::Number => false,
         };
         let phrasing = |(i, text): (usize, &String)| {

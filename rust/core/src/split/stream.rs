@@ -77,7 +77,8 @@ impl SplitStream {
         if stream.instantiator().usable_families().is_empty() {
             let pair = stream.scenes.holdout_text();
             let problem = if stream.plans.iter().all(|plan| plan.possible == AnswerSet::EMPTY) {
-                "every template asks for or compares an attribute that has one value, so all answers are known".to_owned()
+                "every template asks for or compares an attribute that has one value, so all answers are known"
+                    .to_owned()
             } else {
                 format!("no template can mention {pair}: its parameters leave one of the values unset")
             };

@@ -142,7 +142,10 @@ fn text_beside_a_parameter_that_has_a_word_and_marks_are_fine() {
     ] {
         assert_eq!(load(&GOOD.replacen(piece, by, 1)).unwrap().families().len(), 1, "{by}");
     }
-    let verify = GOOD.replace(r#""type": "relate", "inputs": [1], "side_inputs": ["<R>"]"#, r#""type": "verify_color", "inputs": [1], "side_inputs": ["<R>"]"#);
+    let verify = GOOD.replace(
+        r#""type": "relate", "inputs": [1], "side_inputs": ["<R>"]"#,
+        r#""type": "verify_color", "inputs": [1], "side_inputs": ["<R>"]"#,
+    );
     let verify = verify.replace(r#""type": "count", "inputs": [2]"#, r#""type": "not", "inputs": [2]"#);
     let verify = verify.replace(r#"{"type": "Relation", "name": "<R>"}"#, r#"{"type": "Color", "name": "<R>"}"#);
     assert_eq!(load(&verify.replace("things are <R> the", "-<R>-")).unwrap().families().len(), 1);
