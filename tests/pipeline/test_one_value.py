@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from building import request
 
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
-from clevrhope.pipeline import Request
 from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.runtime.assets import blender_assets
 
@@ -42,14 +42,12 @@ def test_the_only_size_is_not_asked_for(properties: Path, tmp_path: Path) -> Non
 
 
 def test_the_plan_says_so(properties: Path, tmp_path: Path) -> None:
-    request = Request(out=tmp_path / "out", hops=("none",), render=False, properties=properties)
-    plan = make_plan(request)
+    asked = {"hops": ("none",), "render": False}
+    plan = make_plan(request(tmp_path / "out", **asked, properties=properties))
     assert plan_json(plan)["not_asked"] == {"size": 19}
     line = "the size has one value, so questions never ask for it or compare it: 19 question families"
     assert any(each.startswith(line) for each in plan_lines(plan))
-    assert (
-        plan_json(make_plan(Request(out=tmp_path / "out", hops=("none",), render=False)))["not_asked"] == {}
-    )
+    assert plan_json(make_plan(request(tmp_path / "out", **asked)))["not_asked"] == {}
 
 
 def test_questions_about_one_scene_leave_it_out_too(properties: Path) -> None:

@@ -106,6 +106,8 @@ def random_program(rng: Random, scene: Scene) -> Nodes:
             return pick_out(depth)
         if wanted == "set" and depth <= 0:
             return add("scene", None)
+        if wanted == "integer" and depth <= 1:
+            return apply("count", depth)
         return apply(rng.choice([name for name, (_, given) in SIGNATURES.items() if given == wanted]), depth)
 
     def pick_out(depth: int) -> int:

@@ -124,10 +124,8 @@ def find(
     steps = trace(program, scene, vocabulary=vocabulary)
     last = steps[-1]
     if not last.is_of_objects:
-        raise ProgramError(
-            f'program: "{last.function}" gives {last.type}, not objects; clevrhope.execute(program, scene) '
-            "returns its answer"
-        )
+        instead = "trace shows the images" if last.type == "Images" else "execute returns the answer"
+        raise ProgramError(f'program: "{last.function}" gives {last.type}, not objects; clevrhope.{instead}')
     for number, step in enumerate(steps):
         if step.output is None:
             raise ProgramError(
