@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         SceneSet,
         execute,
         execute_batch,
+        find,
         sample_scenes,
         trace,
     )
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     **dict.fromkeys(
-        ("Program", "Scene", "SceneSet", "execute", "execute_batch", "sample_scenes", "trace"), "programs"
+        ("Program", "Scene", "SceneSet", "execute", "execute_batch", "find", "sample_scenes", "trace"),
+        "programs",
     ),
     "collate": "dataset.torch_dataset",
     "instantiate_questions": "questions",
@@ -70,6 +72,7 @@ __all__ = [
     "collate",
     "execute",
     "execute_batch",
+    "find",
     "instantiate_questions",
     "load",
     "render",

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, trace
+from clevrhope import (
+    Program,
+    ProgramError,
+    Scene,
+    SceneError,
+    _core,
+    execute,
+    execute_batch,
+    find,
+    trace,
+)
 from clevrhope.errors import VocabularyError
 from clevrhope.programs import answer_text, default_vocabulary, read_scenes, read_vocabulary
 from wording import refused
@@ -67,6 +77,68 @@ def test_a_trace_ends_where_there_is_no_answer(scene: dict[str, Any]) -> None:
     assert [step.output for step in trace(program, scene)] == [[0, 1], None, None]
     with refused(ProgramError):
         execute(program, scene)
+
+
+RED_AND_BLUE = {"objects": [{"color": "red"}, {"color": "blue"}, {"color": "red"}]}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "filter_color[red](scene)",
+        "filter_color[red] scene",
+        nodes("scene; filter_color[red] 0"),
+        [{"operation": "scene"}, {"operation": "filter", "dependencies": [0], "arguments": ["red"]}],
+    ],
+)
+def test_a_referring_expression_finds_objects(written: Any) -> None:
+    assert find(written, RED_AND_BLUE) == [0, 2]
+    assert find(Program(written), Scene(RED_AND_BLUE)) == [0, 2]
+    assert trace(written, RED_AND_BLUE)[-1].output == [0, 2]
+    with refused(ProgramError):
+        execute(written, RED_AND_BLUE)
+
+
+def test_it_may_find_one_object_or_none() -> None:
+    assert find("unique(filter_color[blue](scene))", RED_AND_BLUE) == [1]
+    assert find("filter_color[green](scene)", RED_AND_BLUE) == []
+    tokens = _core.ProgramTokens(default_vocabulary())
+    row = np.array([1, tokens.names.index("filter_color[blue]"), tokens.names.index("scene"), 2], np.int32)
+    assert find(row, RED_AND_BLUE) == [1]
+
+
+def test_it_says_why_it_finds_nothing() -> None:
+    with refused(ProgramError):
+        find("unique(filter_color[red](scene))", RED_AND_BLUE)
+    with refused(ProgramError):
+        find("count(filter_color[red](scene))", RED_AND_BLUE)
+
+
+def test_images_are_no_answer_either() -> None:
+    program = Program("unique_images(filter_color[red](scene))")
+    assert trace(program, RED_AND_BLUE)[-1].output == [0]
+    with refused(ProgramError):
+        execute(program, RED_AND_BLUE)
+    with refused(ProgramError):
+        find(program, RED_AND_BLUE)
+
+
+def test_rows_of_a_file_end_in_answers() -> None:
+    tokens = _core.ProgramTokens(default_vocabulary())
+    rows = np.array([[1, tokens.names.index("scene"), 2]], np.int32)
+    with refused(ProgramError):
+        _core.Programs.from_tokens(tokens, rows)
+    assert len(_core.Programs.from_tokens(tokens, rows, any_ending=True)) == 1
+
+
+def test_counts_are_subtracted_down_to_zero() -> None:
+    taken = nodes("scene; filter_shape[cube] 0; filter_color[red] 1; count 1; count 2; subtraction 3 4")
+    colors = ("red", "blue", "red", "green")
+    scene = {"objects": [{"color": color, "shape": "cube"} for color in colors]}
+    assert execute(taken, scene) == 2
+    assert execute("subtraction(count(scene), count(scene))", scene) == 0
+    with refused(ProgramError):
+        execute("subtraction(count(filter_color[red](scene)), count(scene))", scene)
 
 
 def test_faults_are_named(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:

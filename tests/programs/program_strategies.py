@@ -30,6 +30,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "equal_integer": (["integer", "integer"], "bool"),
     "less_than": (["integer", "integer"], "bool"),
     "greater_than": (["integer", "integer"], "bool"),
+    "subtraction": (["integer", "integer"], "integer"),
     "equal_object": (["object", "object"], "bool"),
     "and": (["bool", "bool"], "bool"),
     "or": (["bool", "bool"], "bool"),
@@ -37,7 +38,7 @@ SIGNATURES: dict[str, tuple[list[str], str]] = {
     "count_is": (["integer"], "bool"),
     "verify_relation": (["object", "object"], "bool"),
 }
-BEYOND_CLEVR = ["equal_object", "and", "or", "not", "count_is", "verify_relation"]
+BEYOND_CLEVR = ["subtraction", "equal_object", "and", "or", "not", "count_is", "verify_relation"]
 """Functions that no question of CLEVR uses."""
 for _kind in VALUES:
     SIGNATURES[f"filter_{_kind}"] = (["set"], "set")
@@ -105,6 +106,8 @@ def random_program(rng: Random, scene: Scene) -> Nodes:
             return pick_out(depth)
         if wanted == "set" and depth <= 0:
             return add("scene", None)
+        if wanted == "integer" and depth <= 1:
+            return apply("count", depth)
         return apply(rng.choice([name for name, (_, given) in SIGNATURES.items() if given == wanted]), depth)
 
     def pick_out(depth: int) -> int:

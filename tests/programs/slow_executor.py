@@ -16,13 +16,15 @@ OF_INPUTS: dict[str, Callable[..., Any]] = {
     "exist": lambda objects: objects != [],
     "less_than": lambda a, b: a < b,
     "greater_than": lambda a, b: a > b,
+    "subtraction": lambda a, b: a - b if a >= b else FAILED,
     "and": lambda a, b: a and b,
     "or": lambda a, b: a or b,
     "not": lambda a: not a,
 }
 """The functions that need to know nothing but their inputs."""
 FAILED = "failed"
-"""The output of a `unique` whose set has not exactly one object; no node after it has one."""
+"""The output of a `unique` whose set has not exactly one object, or of a `subtraction` below 0; no node after
+it has one."""
 
 
 def run(nodes: list[dict[str, Any]], scene: dict[str, Any]) -> list[Any]:

@@ -119,7 +119,6 @@ def test_spaces_and_names_are_free(text: str, same: str) -> None:
         "count(filter_color(scene))",
         "count(scene, scene)",
         "query_size(filter_color[red](scene))",
-        "unique(scene)",
         "count(scene",
         "count(scene]",
         "count(scene scene)",

@@ -78,6 +78,8 @@ class Plan:
     """Number of objects -> CLEVR's share of the train pool's scenes of so many; empty without CLEVR."""
     images_to_annotate: int
     """Images that lack some wanted annotation."""
+    not_asked: dict[str, int]
+    """Attribute of one value -> number of question families that would ask about it, and are left out."""
     suites: list[dict[str, Any]]
     """The folder's suites: hop, suite, pairs, bytes, and the splits that the build removes the pairs of."""
     bytes: int = 0
@@ -128,6 +130,7 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         images_to_copy=n_copied,
         clevr_by_number=_clevr_by_number(resolved, images),
         images_to_annotate=sum(len(each.missing) for each in to_annotate),
+        not_asked=engine.templates.not_asked,
         suites=_suites(resolved),
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:

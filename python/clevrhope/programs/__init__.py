@@ -10,6 +10,8 @@ add these:
 - `count_is` checks whether an integer is the number that it names, such as "3";
 - `verify_relation` checks whether its first object stands in the relation that it names to its second.
 
+Templates of one's own may also use `subtraction`, the first count less the second; below 0 it has no answer.
+
 A `SceneSet` holds up to five scenes for one program, as in COVR (Bogin et al. 2021, table 11); a relation
 holds only between objects of the same image. Where COVR has one name for several functions, each has its own
 name here: `count`, `count_images` and `count_groups`; `with_relation` and `with_same_color`. A choice between
@@ -57,6 +59,7 @@ __all__ = [
     "default_vocabulary",
     "execute",
     "execute_batch",
+    "find",
     "read_scenes",
     "read_vocabulary",
     "sample_scenes",
@@ -77,6 +80,9 @@ Single: TypeAlias = Scene | SceneSet
 """What a program is executed on at a time."""
 Several: TypeAlias = _core.SceneBatch | Iterable[Scene | Mapping[str, Any]]
 """Scenes on each of which a program is executed by itself."""
+
+Objects: TypeAlias = list[int] | list[tuple[int, int]]
+"""The numbers of a scene's objects, or those of an image of a set and of the object in it."""
 
 
 @overload
@@ -111,11 +117,48 @@ def execute(
         vocabulary: the values that program and scene may name; by default CLEVR's.
 
     Raises:
-        ProgramError: not a program, or it has no answer here (`unique` of none or several objects).
+        ProgramError: not a program, it ends in objects (see `find`), or it has no answer here (`unique` of
+            none or several objects).
         SceneError: not a scene, or it lacks something that the program asks for; says which object lacks
             what.
     """
     return _on_each(_answer, program, scene, vocabulary)
+
+
+@overload
+def find(
+    program: Program | Written, scene: Single, *, vocabulary: _core.Vocabulary | None = None
+) -> Objects: ...
+@overload
+def find(
+    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
+) -> Any: ...
+@overload
+def find(
+    program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
+) -> list[Objects]: ...
+def find(
+    program: Program | Written,
+    scene: Single | Mapping[str, Any] | Several,
+    *,
+    vocabulary: _core.Vocabulary | None = None,
+) -> Any:
+    """Returns the objects that a referring expression means, a program that ends in a set or an object.
+
+    `find("filter_color[red](scene)", scene)` finds all red objects, and `unique` the only one. Arguments are
+    those of `execute`.
+
+    Returns:
+        The numbers of the objects, in the scene's order; of a `SceneSet`, each as (image, object): the
+        image's number in the set and the object's in the image. Empty if no object fits. For several scenes,
+        a list of these.
+
+    Raises:
+        ProgramError: not a program, it does not end in objects (see `execute`), or a step has no result here
+            (`unique` of none or several objects).
+        SceneError: as for `execute`.
+    """
+    return _on_each(_found, program, scene, vocabulary)
 
 
 @overload
@@ -264,6 +307,21 @@ def _answer(program: Program, scene: Single) -> Answer:
 
 def _traced(program: Program, scene: Single) -> Trace:
     return Trace([TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)], scene)
+
+
+def _found(program: Program, scene: Single) -> Objects:
+    steps = _traced(program, scene)
+    last = steps[-1]
+    if not last.is_of_objects:
+        instead = "trace shows the images" if last.type == "Images" else "execute returns the answer"
+        raise ProgramError(f'program: "{last.function}" gives {last.type}, not objects; clevrhope.{instead}')
+    for number, step in enumerate(steps):
+        if step.output is None:
+            raise ProgramError(
+                f"program: step {number}, {step.call}, has no result on this scene; clevrhope.trace(program, "
+                "scene) shows the results before it"
+            )
+    return last.objects
 
 
 @contextmanager

@@ -31,6 +31,8 @@ _NAME = re.compile(r"^program token (\d+)")
 class Program:
     """A program, parsed and type-checked once, to be executed on many scenes.
 
+    It ends in an answer, or, as a referring expression, in objects (`find`).
+
     `str(program)` is its text, from which it can be read again. A notebook shows it as a graph.
 
     Args:
@@ -68,7 +70,7 @@ class Program:
         else:
             read = _core.Programs.from_covr_json if _is_of_covr(program) else _core.Programs.from_json
             content = json_bytes(program, "program", error=ProgramError)
-            self._handle = read(self._vocabulary, content, file="program")
+            self._handle = read(self._vocabulary, content, file="program", any_ending=True)
 
     def covr_nodes(self) -> list[dict[str, Any]]:
         """The nodes in COVR's spelling: `operation`, `dependencies`, `arguments`.
@@ -112,7 +114,8 @@ def _of_terms(text: str, vocabulary: _core.Vocabulary) -> _core.Programs:
         return f"(character {terms.places[int(found[2])]})"
 
     try:
-        return _core.Programs.from_json(vocabulary, json.dumps(terms.nodes).encode(), file="program")
+        nodes = json.dumps(terms.nodes).encode()
+        return _core.Programs.from_json(vocabulary, nodes, file="program", any_ending=True)
     except ProgramError as error:
         raise ProgramError(_NODE.sub(character, str(error))) from None
 
@@ -147,7 +150,7 @@ def _of_numbers(row: Ints, vocabulary: _core.Vocabulary) -> _core.Programs:
 
 def _of_row(row: npt.NDArray[np.int32], tokens: _core.ProgramTokens) -> _core.Programs:
     try:
-        return _core.Programs.from_tokens(tokens, row)
+        return _core.Programs.from_tokens(tokens, row, any_ending=True)
     except ProgramError as error:
         raise ProgramError(_TOKEN.sub(r"program, token \1", str(error))) from None
 

@@ -49,11 +49,18 @@ class TracedStep:
         return f"{self.name}({inputs})" if inputs else self.name
 
     @property
-    def objects(self) -> Sequence[int | tuple[int, int]]:
+    def is_of_objects(self) -> bool:
+        """Whether the output consists of objects."""
+        return self.type in ("ObjectSet", "Object", "Groups")
+
+    @property
+    def objects(self) -> list[int] | list[tuple[int, int]]:
         """The objects in the output; empty if the output is of another type."""
         if self.type in ("ObjectSet", "Groups") and isinstance(self.output, list):
             return self.output
-        if self.type == "Object" and isinstance(self.output, int | tuple):
+        if self.type == "Object" and isinstance(self.output, int):
+            return [self.output]
+        if self.type == "Object" and isinstance(self.output, tuple):
             return [self.output]
         return []
 
@@ -62,7 +69,7 @@ class TracedStep:
         """The output in words: "objects 0, 2", "yes"; for a set, "object 1.2" is object 2 of image 1."""
         if self.output is None:
             return NOTHING
-        if self.type in ("ObjectSet", "Object", "Groups"):
+        if self.is_of_objects:
             return _listed("object", [_number(each) for each in self.objects])
         if self.type == "Images":
             return _listed("image", [str(each) for each in self.output])  # type: ignore[union-attr]

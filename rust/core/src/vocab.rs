@@ -19,6 +19,8 @@ pub const MAX_VALUES: usize = 200;
 pub const TYPE_NAMES: [&str; N_TYPES] = ["size", "color", "material", "shape"];
 /// The keys of the properties file, in the same order.
 const FILE_KEYS: [&str; N_TYPES] = ["sizes", "colors", "materials", "shapes"];
+/// The keys of a material that is not an asset.
+const MATERIAL_KEYS: [&str; 3] = ["metallic", "roughness", "base_color"];
 /// Maximum number of characters of a value's name.
 pub const MAX_NAME: usize = 32;
 /// Names that no value may have, in lower case: files, hold-outs and questions use them for something else.
@@ -91,6 +93,7 @@ impl Vocabulary {
             problem,
         };
         let root = root.as_object().ok_or_else(|| invalid("top level", "expected an object".into()))?;
+        refuse_unknown_keys(root, &FILE_KEYS).map_err(|problem| invalid("top level", problem))?;
         let mut types = Vec::with_capacity(N_TYPES);
         for (name, key) in TYPE_NAMES.into_iter().zip(FILE_KEYS) {
             let entries =
@@ -288,10 +291,23 @@ fn name_problem(name: &str) -> Option<String> {
     })
 }
 
+/// Refuses keys that nothing reads, and lists those that are read.
+fn refuse_unknown_keys(entries: &Map<String, Value>, known: &[&str]) -> Result<(), String> {
+    let unknown = entries.keys().filter(|key| !known.contains(&key.as_str()));
+    let unknown: Vec<String> =
+        unknown.map(|key| format!("\"{}\"{}", shown(key), suggestion(key, known.iter().copied()))).collect();
+    let keys = if unknown.len() == 1 { "key" } else { "keys" };
+    let list = || format!("unknown {keys} {}; expected {}", listed(&unknown), known.join(", "));
+    if unknown.is_empty() { Ok(()) } else { Err(list()) }
+}
+
 /// Checks one section of the file; an error is (place, problem).
 fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<AttributeType, (String, String)> {
     let mut kind = AttributeType { name, values: Vec::new(), definitions: Vec::new() };
     for (value, definition) in entries {
+        if let Some(parameters) = definition.as_object().filter(|_| name == "material") {
+            refuse_unknown_keys(parameters, &MATERIAL_KEYS).map_err(|problem| (value.clone(), problem))?;
+        }
         let is_radius = || definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite());
         let (is_valid, expected) = match name {
             "size" => (is_radius(), "a radius above 0 in Blender units"),
@@ -323,8 +339,7 @@ fn is_principled(entries: &Map<String, Value>) -> bool {
     let within = |name: &str, least: f64| {
         entries.get(name).and_then(Value::as_f64).is_some_and(|number| (least..=1.0).contains(&number))
     };
-    let known = entries.keys().all(|name| ["base_color", "metallic", "roughness"].contains(&name.as_str()));
-    known && within("metallic", 0.0) && within("roughness", 0.05) && entries.get("base_color").is_none_or(is_rgb)
+    within("metallic", 0.0) && within("roughness", 0.05) && entries.get("base_color").is_none_or(is_rgb)
 }
 
 #[cfg(test)]
@@ -357,7 +372,14 @@ mod tests {
     #[test]
     fn faults_name_their_place() {
         let cases = [
-            (PROPERTIES.replace("colors", "colours"), "properties.json: colors: missing or empty"),
+            (
+                PROPERTIES.replace("\"colors\": {", "\"colors\": {}, \"x\": {"),
+                "properties.json: top level: unknown key \"x\";",
+            ),
+            (
+                PROPERTIES.replace("\"red\": [173, 35, 35], \"blue\": [42, 75, 215]", ""),
+                "properties.json: colors: missing or empty",
+            ),
             (PROPERTIES.replace("0.35", "-1"), "properties.json: sizes.small: expected a radius"),
             (PROPERTIES.replace("[173, 35, 35]", "[173, 35]"), "properties.json: colors.red: expected three numbers"),
             (PROPERTIES.replace("\"blue\"", "\"large\""), "\"large\" is defined under two"),
@@ -368,6 +390,24 @@ mod tests {
                 Vocabulary::from_properties_json(text.as_bytes(), "properties.json", 10).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    #[test]
+    fn keys_that_nothing_reads_are_refused() {
+        let others = r#""colours": {"orange": [255, 140, 0]}, "textures": {"dots": "dots.blend"}, "sizes""#;
+        let end = "; expected sizes, colors, materials, shapes";
+        assert_eq!(
+            read(&PROPERTIES.replace("\"sizes\"", others)).unwrap_err(),
+            format!("p.json: top level: unknown keys \"colours\" (did you mean \"colors\"?), \"textures\"{end}")
+        );
+        let error = read(&PROPERTIES.replace("colors", "colours")).unwrap_err();
+        assert_eq!(error, format!("p.json: top level: unknown key \"colours\" (did you mean \"colors\"?){end}"));
+        let glass = r#"{"metallic": 0, "roughnes": 0.1}"#;
+        assert_eq!(
+            read(&PROPERTIES.replace("{\"rubber\": \"rubber\"}", &format!("{{\"glass\": {glass}}}"))).unwrap_err(),
+            "p.json: materials.glass: unknown key \"roughnes\" (did you mean \"roughness\"?); expected metallic, \
+             roughness, base_color"
+        );
     }
 
     fn read(text: &str) -> Result<Vocabulary, String> {

@@ -6,7 +6,9 @@ use crate::interrupt::in_pieces;
 use crate::scenes::{PySceneGraphs, ScenesOrSets};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
-use clevrhope_core::program::{self, BatchError, Function, IllFormed, Program, ProgramTable, ProgramVocabulary};
+use clevrhope_core::program::{
+    self, BatchError, Fault, Function, IllFormed, Program, ProgramTable, ProgramVocabulary, Type,
+};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyIndexError;
@@ -41,23 +43,29 @@ impl PyPrograms {
 impl PyPrograms {
     /// Reads one program, a list of nodes in either of CLEVR's spellings.
     ///
+    /// With `any_ending`, it may end in objects, groups or images as well as in an answer.
+    ///
     /// Raises:
     ///     ProgramError: the data is not a program; names the node.
     #[staticmethod]
-    #[pyo3(signature = (vocabulary, data, *, file))]
-    fn from_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
-        let program = Program::from_json(data, &vocabulary.0, file).map_err(to_python)?;
+    #[pyo3(signature = (vocabulary, data, *, file, any_ending = false))]
+    fn from_json(vocabulary: &PyVocabulary, data: &[u8], file: &str, any_ending: bool) -> PyResult<Self> {
+        let read = if any_ending { Program::any_from_json } else { Program::from_json };
+        let program = read(data, &vocabulary.0, file).map_err(to_python)?;
         Ok(Self::new(vocabulary.0.clone(), vec![program]))
     }
 
     /// Reads one program over several images, a list of nodes as in COVR's files.
     ///
+    /// With `any_ending`, it may end in objects, groups or images as well as in an answer.
+    ///
     /// Raises:
     ///     ProgramError: the data is not such a program; names the node.
     #[staticmethod]
-    #[pyo3(signature = (vocabulary, data, *, file))]
-    fn from_covr_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
-        let program = Program::from_covr_json(data, &vocabulary.0, file).map_err(to_python)?;
+    #[pyo3(signature = (vocabulary, data, *, file, any_ending = false))]
+    fn from_covr_json(vocabulary: &PyVocabulary, data: &[u8], file: &str, any_ending: bool) -> PyResult<Self> {
+        let read = if any_ending { Program::any_from_covr_json } else { Program::from_covr_json };
+        let program = read(data, &vocabulary.0, file).map_err(to_python)?;
         Ok(Self::new(vocabulary.0.clone(), vec![program]))
     }
 
@@ -86,14 +94,23 @@ impl PyPrograms {
 
     /// Reads (N, P) rows of program tokens in prefix order, as in a question HDF5.
     ///
+    /// With `any_ending`, programs may end in objects, groups or images as well as in an answer.
+    ///
     /// Raises:
     ///     ProgramError: a row is not a program; names the row and the position in it.
     #[staticmethod]
-    fn from_tokens(py: Python<'_>, tokens: &PyProgramTokens, rows: PyReadonlyArray2<'_, i32>) -> PyResult<Self> {
+    #[pyo3(signature = (tokens, rows, *, any_ending = false))]
+    fn from_tokens(
+        py: Python<'_>,
+        tokens: &PyProgramTokens,
+        rows: PyReadonlyArray2<'_, i32>,
+        any_ending: bool,
+    ) -> PyResult<Self> {
         let (rows, width) = conversion::rows(&rows)?;
+        let decode = if any_ending { ProgramVocabulary::decode_any } else { ProgramVocabulary::decode };
         let decoded = py.detach(|| {
             let rows = rows.chunks_exact(width).enumerate();
-            rows.map(|(number, row)| tokens.tokens.decode(row, number)).collect::<Result<Vec<_>, _>>()
+            rows.map(|(number, row)| decode(&tokens.tokens, row, number)).collect::<Result<Vec<_>, _>>()
         });
         Ok(Self::new(tokens.vocab.clone(), decoded.map_err(to_python)?))
     }
@@ -202,7 +219,7 @@ impl PyProgramTokens {
 /// The answer of one program on one scene, or on one set of scenes.
 ///
 /// Raises:
-///     ProgramError: the program has no answer there.
+///     ProgramError: the program has no answer there, or it ends in objects, groups or images.
 ///     IndexError: there is no program, scene or set with this number.
 #[pyfunction]
 pub fn execute<'py>(
@@ -215,11 +232,21 @@ pub fn execute<'py>(
     let vocab = &programs.vocab;
     conversion::same_vocabulary(vocab, scenes.vocab())?;
     let program = programs.get(program)?;
+    program.check_ending("program").map_err(|error| no_answer(&error.fault))?;
     let answer = match &scenes {
         ScenesOrSets::Scenes(scenes) => program::execute(program, scenes.get(scene)?.view(), vocab),
         ScenesOrSets::Sets(sets) => program::execute_on_set(program, &sets.get(scene)?, vocab),
     };
     conversion::answer(py, answer.map_err(raise::<ProgramError>)?, vocab)
+}
+
+/// The error for a program that gives no answer, which says what to call instead.
+fn no_answer(fault: &Fault) -> PyErr {
+    let instead = match fault {
+        Fault::NoAnswer { output: Type::Images, .. } => "clevrhope.trace(program, scene) shows the images",
+        _ => "clevrhope.find(program, scene) returns the objects",
+    };
+    ProgramError::new_err(format!("program: {fault}; {instead}"))
 }
 
 /// Function, value, inputs, type and output of each step; output is None from the first step that fails.

@@ -4,8 +4,9 @@ use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::question::TemplateSet;
-use clevrhope_core::vocab::Vocabulary;
+use clevrhope_core::vocab::{TYPE_NAMES, Vocabulary};
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The question families of a folder of templates.
@@ -66,6 +67,18 @@ impl PyTemplates {
     #[getter]
     fn functions(&self) -> Vec<String> {
         self.templates.functions().iter().map(ToString::to_string).collect()
+    }
+
+    /// For each attribute type of one value, the number of families that ask for its values or compare them, and that
+    /// no question has.
+    #[getter]
+    fn not_asked(&self) -> BTreeMap<&'static str, usize> {
+        let families = self.templates.families().iter();
+        let mut counts = BTreeMap::new();
+        for kind in families.filter_map(|family| family.asks_of_one_value(&self.vocab)) {
+            *counts.entry(TYPE_NAMES[usize::from(kind)]).or_default() += 1;
+        }
+        counts
     }
 
     /// 64 hexadecimal digits; template sets with the same fingerprint give the same questions.

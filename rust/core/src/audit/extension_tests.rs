@@ -327,7 +327,7 @@ fn programs_of_clevrs_own_functions_are_read_as_ever() {
     let vocab = samples::vocabulary();
     let of_clevr = |function: &&Function| match function.origin() {
         Origin::ClevrQuestions | Origin::ClevrEngine => true,
-        Origin::Suites | Origin::Covr | Origin::Tests => false,
+        Origin::Suites | Origin::Covr | Origin::OwnTemplates | Origin::Tests => false,
     };
     let functions: Vec<Function> = Function::all().iter().filter(of_clevr).copied().collect();
     let pairs = [["rubber", "cylinder"], ["red", "cube"], ["small", "metal"]];

@@ -231,6 +231,10 @@ impl ProgramReader {
             }
             Function::LessThan => Value::Truth(self.number(rest, scenes)? < self.number(rest, scenes)?),
             Function::GreaterThan => Value::Truth(self.number(rest, scenes)? > self.number(rest, scenes)?),
+            Function::Subtraction => {
+                let (all, taken) = (self.number(rest, scenes)?, self.number(rest, scenes)?);
+                Value::Number(all.checked_sub(taken).ok_or(Fault::NoOutput)?)
+            }
             Function::And => {
                 let (a, b) = (self.truth(rest, scenes)?, self.truth(rest, scenes)?);
                 Value::Truth(a && b)

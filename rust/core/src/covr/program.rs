@@ -16,7 +16,7 @@ pub fn functions() -> impl Iterator<Item = Function> {
     Function::all().iter().copied().filter(|function| match function.origin() {
         Origin::ClevrQuestions | Origin::Covr => true,
         Origin::Suites => matches!(function, F::And | F::Or | F::Verify(_) | F::CountIs),
-        Origin::ClevrEngine | Origin::Tests => false,
+        Origin::ClevrEngine | Origin::OwnTemplates | Origin::Tests => false,
     })
 }
 

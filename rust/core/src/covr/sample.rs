@@ -60,10 +60,10 @@ pub(super) fn subgraph(
         *place = pick(rng, set)?;
         left &= !(1 << *place);
     }
-    let first = relation(rng, scene, [places[0], places[1]], n > 1, wanted.asked)?;
+    let first = relation(rng, vocab, scene, [places[0], places[1]], n > 1, wanted.asked)?;
     let from = if wanted.structure == Structure::Chain { 1 } else { 0 };
     let of_root = wanted.asked.filter(|_| from == 0);
-    let second = relation(rng, scene, [places[from], places[2]], n > 2, of_root)?;
+    let second = relation(rng, vocab, scene, [places[from], places[2]], n > 2, of_root)?;
     let mut g = Subgraph { structure: wanted.structure, objects: Default::default(), relations: [first, second] };
     for (slot, &place) in places[..n].iter().enumerate() {
         let likenesses = likenesses(&g, slot);
@@ -107,6 +107,7 @@ fn likenesses(g: &Subgraph, slot: usize) -> u8 {
 /// Draws a relation that the first object has to the second; a default if none `is_there` to draw.
 fn relation(
     rng: &mut StreamRng,
+    vocab: &Vocabulary,
     scene: SceneView<'_>,
     [from, to]: [usize; 2],
     is_there: bool,
@@ -118,6 +119,8 @@ fn relation(
     if rng.unit() < SHARE_OF_LIKENESSES {
         let [a, b] = [from, to].map(|object| scene.attributes[object]);
         let alike = (0..N_TYPES).filter(|&kind| a[kind] == b[kind] && asked != Some(kind as u8));
+        // All objects are alike in an attribute of one value, so to say so is to say nothing.
+        let alike = alike.filter(|&kind| vocab.n_values(kind) > 1);
         let alike = alike.fold(0, |types, kind| types | 1 << kind);
         if let Some(kind) = pick(rng, alike) {
             return Some(Relation::Same(kind as u8));
@@ -150,7 +153,13 @@ pub(super) fn object(
 }
 
 /// Draws a relation that an object of a scene has to exactly one object, which has this shape.
-pub(super) fn reached(rng: &mut StreamRng, scene: SceneView<'_>, from: usize, shape: u8) -> Option<Relation> {
+pub(super) fn reached(
+    rng: &mut StreamRng,
+    vocab: &Vocabulary,
+    scene: SceneView<'_>,
+    from: usize,
+    shape: u8,
+) -> Option<Relation> {
     let only = |set: u32| set.count_ones() == 1 && scene.attributes[set.trailing_zeros() as usize][SHAPE] == shape;
     // An object is left of another exactly if the other is right of it.
     let spatial = (0..RELATION_NAMES.len()).filter(|&r| only(scene.related(usize::from(CONVERSE[r]), from)));
@@ -161,7 +170,8 @@ pub(super) fn reached(rng: &mut StreamRng, scene: SceneView<'_>, from: usize, sh
             scene.attributes.iter().enumerate().filter(|(other, values)| *other != from && values[kind] == own);
         only(others.fold(0, |set, (other, _)| set | 1 << other))
     };
-    let likenesses = (0..N_TYPES).filter(|&kind| kind != SHAPE && alike(kind)).fold(0, |types, kind| types | 1 << kind);
+    let likenesses = (0..N_TYPES).filter(|&kind| kind != SHAPE && vocab.n_values(kind) > 1 && alike(kind));
+    let likenesses = likenesses.fold(0, |types, kind| types | 1 << kind);
     let by_likeness = likenesses != 0 && (spatial == 0 || rng.unit() < SHARE_OF_LIKENESSES);
     if by_likeness {
         return pick(rng, likenesses).map(|kind| Relation::Same(kind as u8));

@@ -71,7 +71,7 @@ impl Attempt<'_, '_> {
         let first = self.scene(|_| true)?;
         let view = self.view(first);
         let root = pick(&mut self.rng, view.everything())?;
-        let relation = sample::reached(&mut self.rng, view, root, a)?;
+        let relation = sample::reached(&mut self.rng, self.maker.vocab, view, root, a)?;
         let wanted = self.wanted(inner(structure), None);
         let g = sample::subgraph(&mut self.rng, self.maker.vocab, view, 1 << root, wanted)?;
         if let Relation::Same(kind) = relation

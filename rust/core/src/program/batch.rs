@@ -4,7 +4,7 @@
 //! before the next one. So the function is looked up once per tile instead of once per step, and the many independent
 //! reads of a tile hide each other's latency.
 
-use super::encode::{ProgramVocabulary, TokenError};
+use super::encode::{ProgramVocabulary, TokenError, check_ending};
 use super::execute::{answer, run_to_answer};
 use super::facts::{Apply, Invalid};
 use super::table::{Instruction, Operation, PackedScene, ProgramTable, SceneTable, Shape};
@@ -312,7 +312,8 @@ fn execute_rows<'a>(
             let (kind, available) = ("scene", scenes.n_scenes());
             return Err(BatchError::OutOfRange { pair: first + i, kind, number: scene, available });
         }
-        match vocabulary.decode_backwards(tokens, &mut steps) {
+        let decoded = vocabulary.decode_backwards(tokens, &mut steps);
+        match decoded.and_then(|()| check_ending(&steps)) {
             Ok(()) => {
                 let answer = run_to_answer(&steps, scenes.scene(scene), &mut words).ok();
                 *slot = answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID);

@@ -67,6 +67,8 @@ pub enum Origin {
     Suites,
     /// COVR's questions about several images use it; templates, whose questions are about one image, cannot.
     Covr,
+    /// Only templates of one's own use it.
+    OwnTemplates,
     /// Only this crate's own tests use it.
     Tests,
 }
@@ -326,6 +328,14 @@ catalogue! {
                 }
             };
     }
+    OwnTemplates {
+        /// The first count less the second; there is no answer below 0, since counts are answers from 0 on.
+        Subtraction "subtraction" (Integer, Integer) [Nothing] -> Integer, StartsAnew
+            => |_, _, a, b| match a.number().checked_sub(b.number()) {
+                Some(difference) => difference as u32,
+                None => return Err(Invalid),
+            };
+    }
     Tests {
         // One of each effect.
         #[cfg(test)]
@@ -411,6 +421,14 @@ impl Function {
         }
     }
 
+    /// The attribute type whose values it asks for or compares; None if it only picks out what has a given value.
+    pub const fn asked_type(self) -> Option<u8> {
+        match self {
+            Self::Filter(_) => None,
+            _ => self.attribute_type(),
+        }
+    }
+
     /// The attribute type of a function that exists once for each type.
     pub const fn attribute_type(self) -> Option<u8> {
         self.name_parts().1
@@ -475,6 +493,7 @@ mod tests {
              keys count_groups count_at_least count_at_most option_size option_color option_material option_shape \
              choose_size choose_color choose_material choose_shape choose_relation"
         );
+        assert_eq!(names(Origin::OwnTemplates), "subtraction");
         assert_eq!(names(Origin::Tests), "");
         assert!(Function::for_tests().iter().all(|function| function.origin() == Origin::Tests));
     }
@@ -511,6 +530,16 @@ mod tests {
         assert_eq!(Function::CountIs.signature().argument, Argument::Number);
         assert_eq!(Function::Scene.arity(), 0);
         assert_eq!(Function::Union.arity(), 2);
+    }
+
+    #[test]
+    fn all_functions_of_a_type_but_its_filter_ask_about_it() {
+        for function in [Function::Query(1), Function::Same(1), Function::Equal(1), Function::Verify(1)] {
+            assert_eq!(function.asked_type(), Some(1), "{function}");
+        }
+        for function in [Function::Filter(1), Function::Relate, Function::Count] {
+            assert_eq!(function.asked_type(), None, "{function}");
+        }
     }
 
     #[test]

@@ -11,8 +11,7 @@ impl Program {
     /// A program of CLEVR's functions that gives the same answer on all scenes on which this one has an answer, or this
     /// one if it has only CLEVR's functions; None if there is no such program.
     pub fn in_clevr(&self) -> Option<Self> {
-        let is_known = |function: Function| matches!(function.origin(), Origin::ClevrQuestions | Origin::ClevrEngine);
-        if self.steps.iter().all(|step| is_known(step.function)) {
+        if self.steps.iter().all(|step| is_of_clevr(step.function)) {
             return Some(self.clone());
         }
         let mut builder = Builder { from: &self.steps, known: vec![None; self.steps.len()], steps: Vec::new() };
@@ -43,6 +42,10 @@ impl Program {
     }
 }
 
+fn is_of_clevr(function: Function) -> bool {
+    matches!(function.origin(), Origin::ClevrQuestions | Origin::ClevrEngine)
+}
+
 /// Copies steps, leaving out those that CLEVR does not have.
 struct Builder<'a> {
     from: &'a [Step],
@@ -66,7 +69,7 @@ impl Builder<'_> {
         let copy = match step.function {
             // An offer does not change the object.
             Function::Offer(_) => self.copy(step.inputs[0])?,
-            function if matches!(function.origin(), Origin::Suites | Origin::Covr) => return None,
+            function if !is_of_clevr(function) => return None,
             function => {
                 let mut inputs = [0; 2];
                 for (input, &source) in inputs.iter_mut().zip(step.sources()) {

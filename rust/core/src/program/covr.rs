@@ -77,14 +77,26 @@ impl Program {
     /// Names the place and the node at fault: `<place>[2]: unknown operation "fliter" (did you mean "filter"?)`, or
     /// `<place>[4].arguments[0][1]` for a node of a condition.
     pub fn from_covr_json(bytes: &[u8], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
+        let (program, n_nodes) = Self::read_covr(bytes, vocab, place)?;
+        // A node may be several steps, and the place is that of the node.
+        program.check_ending("").map_err(|error| error.fault.at(place, n_nodes - 1))?;
+        Ok(program)
+    }
+
+    /// The same for a program that may end in objects, groups or images as well.
+    ///
+    /// # Errors
+    /// As `from_covr_json`.
+    pub fn any_from_covr_json(bytes: &[u8], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
+        Ok(Self::read_covr(bytes, vocab, place)?.0)
+    }
+
+    /// A program, and the number of its nodes.
+    fn read_covr(bytes: &[u8], vocab: &Vocabulary, place: &str) -> Result<(Self, usize), ProgramError> {
         let mut reader = Reader { vocab, steps: Vec::new() };
         let nodes = read::<Vec<Node<'_>>>(bytes, place)?;
-        let last = usize::from(reader.nodes(&nodes, place)?);
-        let Step { function, .. } = reader.steps[last];
-        match function.signature().output {
-            output if output.is_answer() => Ok(Self { steps: reader.steps }),
-            output => Err(Fault::NoAnswer { function, output }.at(place, nodes.len() - 1)),
-        }
+        reader.nodes(&nodes, place)?;
+        Ok((Self { steps: reader.steps }, nodes.len()))
     }
 
     /// Writes the program as COVR's list of nodes, on one line. The steps that only a quantifier's condition needs form

@@ -181,6 +181,16 @@ impl ProgramVocabulary {
     /// # Errors
     /// Names the row and the position of the first fault, counted from the end of the program backwards.
     pub fn decode(&self, tokens: &[i32], row: usize) -> Result<Program, TokenError> {
+        let program = self.decode_any(tokens, row)?;
+        check_ending(&program.steps).map_err(|(position, fault)| TokenError { row, position, fault })?;
+        Ok(program)
+    }
+
+    /// The same for a program that may end in objects, groups or images as well.
+    ///
+    /// # Errors
+    /// As `decode`.
+    pub fn decode_any(&self, tokens: &[i32], row: usize) -> Result<Program, TokenError> {
         let mut steps = Vec::new();
         match self.decode_backwards(tokens, &mut steps) {
             Ok(()) => Ok(Program { steps: in_listed_order(&steps) }),
@@ -194,7 +204,8 @@ impl ProgramVocabulary {
         arguments.get(usize::from(step.argument)).copied().filter(|&token| token != UNKNOWN)
     }
 
-    /// Appends the checked steps of a row in the reverse order of its tokens, so that inputs come first.
+    /// Appends the checked steps of a row in the reverse order of its tokens, so that inputs come first; the last step
+    /// may give something other than an answer.
     ///
     /// Read backwards, prefix order needs one stack and no look-ahead. An error is (position, fault).
     #[inline]
@@ -230,7 +241,9 @@ impl ProgramVocabulary {
             n_open += 1;
             steps.push(Step { function, argument, inputs: sources });
         }
-        let Some(last) = steps.last() else { return Err((end, TokenFault::Empty)) };
+        if steps.is_empty() {
+            return Err((end, TokenFault::Empty));
+        }
         if n_open > 1 {
             let (source, position, _) = open[n_open - 2];
             return Err((
@@ -238,10 +251,16 @@ impl ProgramVocabulary {
                 TokenFault::LeftOver { function: steps[usize::from(source)].function },
             ));
         }
-        match open[0].2 {
-            output if output.is_answer() => Ok(()),
-            output => Err((1, TokenFault::NoAnswer { function: last.function, output })),
-        }
+        Ok(())
+    }
+}
+
+/// Checks that the last step gives an answer; an error is (position, fault).
+#[inline]
+pub(super) fn check_ending(steps: &[Step]) -> Result<(), (usize, TokenFault)> {
+    match steps.last().map(|last| (last.function, last.function.signature().output)) {
+        Some((function, output)) if !output.is_answer() => Err((1, TokenFault::NoAnswer { function, output })),
+        _ => Ok(()),
     }
 }
 

@@ -286,6 +286,16 @@ mod tests {
     }
 
     #[test]
+    fn a_difference_is_a_count_or_there_is_none() {
+        const RED: &str = "scene; filter_color[red] 0; count 0; count 1";
+        assert_eq!(run_on_three(&format!("{RED}; subtraction 2 3")).0, Ok(Answer::Integer(1)));
+        assert_eq!(run_on_three(&format!("{RED}; subtraction 3 3")).0, Ok(Answer::Integer(0)));
+        assert_eq!(run_on_three(&format!("{RED}; subtraction 3 2")).0, Err(Invalid));
+        let compared = format!("{RED}; subtraction 2 3; count_is[1] 4");
+        assert_eq!(run_on_three(&compared).0, Ok(Answer::Bool(true)));
+    }
+
+    #[test]
     fn an_offer_gives_the_object_back_whatever_its_value() {
         let (answer, outputs) = run_on_three(
             "scene; filter_color[blue] 0; unique 1; offer_shape[cube] 2; offer_shape[cylinder] 3; query_shape 4",

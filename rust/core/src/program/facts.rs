@@ -7,8 +7,8 @@ use thiserror::Error;
 /// The program has no answer on this scene: a function got objects that it has no output for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[error(
-    "the program has no answer on this scene: a \"unique\" got a set that has not exactly one object, or a \"choose\" \
-     an object of which neither choice is true"
+    "the program has no answer on this scene: a \"unique\" got a set that has not exactly one object, a \"choose\" an \
+     object of which neither choice is true, or a \"subtraction\" a second number above the first"
 )]
 pub struct Invalid;
 

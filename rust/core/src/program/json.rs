@@ -69,7 +69,17 @@ impl Program {
     /// Names the place and the node at fault: `<place>[2]: unknown function "querry_color" (did you mean
     /// "query_color"?)`.
     pub fn from_json(bytes: &[u8], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
-        Self::from_nodes(&read::<Vec<Node<'_>>>(bytes, place)?, vocab, place)
+        let program = Self::any_from_json(bytes, vocab, place)?;
+        program.check_ending(place)?;
+        Ok(program)
+    }
+
+    /// The same for a program that may end in objects, groups or images as well, as referring expressions do.
+    ///
+    /// # Errors
+    /// As `from_json`.
+    pub fn any_from_json(bytes: &[u8], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
+        Self::any_from_nodes(&read::<Vec<Node<'_>>>(bytes, place)?, vocab, place)
     }
 
     /// Checks a list of nodes; `place` names it in messages.
@@ -77,12 +87,18 @@ impl Program {
     /// # Errors
     /// Names the node at fault, as `from_json` does.
     pub fn from_nodes(nodes: &[Node<'_>], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
+        let program = Self::any_from_nodes(nodes, vocab, place)?;
+        program.check_ending(place)?;
+        Ok(program)
+    }
+
+    fn any_from_nodes(nodes: &[Node<'_>], vocab: &Vocabulary, place: &str) -> Result<Self, ProgramError> {
         if nodes.len() > MAX_STEPS {
             return Err(Fault::TooLong(nodes.len()).of(place));
         }
         let steps = nodes.iter().enumerate().map(|(i, node)| node.step(i, vocab).map_err(|fault| fault.at(place, i)));
         let program = Self { steps: steps.collect::<Result<_, _>>()? };
-        program.check(vocab, place)?;
+        program.check_steps(vocab, place)?;
         Ok(program)
     }
 

@@ -135,15 +135,22 @@ impl Function {
 }
 
 impl Program {
-    /// Checks that the steps can be executed on any scene of the vocabulary; `place` names the program.
+    /// Checks that the steps can be executed on any scene of the vocabulary, and that the last one gives an answer;
+    /// `place` names the program.
     ///
     /// # Errors
     /// Names the first node that is wrong and why.
     pub fn check(&self, vocab: &Vocabulary, place: &str) -> Result<(), ProgramError> {
+        self.check_steps(vocab, place)?;
+        self.check_ending(place)
+    }
+
+    /// The first half of `check`: the last step may give objects, groups or images as well.
+    pub(super) fn check_steps(&self, vocab: &Vocabulary, place: &str) -> Result<(), ProgramError> {
         let steps = &self.steps;
-        let Some(last) = steps.last() else {
+        if steps.is_empty() {
             return Err(Fault::Empty.of(place));
-        };
+        }
         if steps.len() > MAX_STEPS {
             return Err(Fault::TooLong(steps.len()).of(place));
         }
@@ -171,9 +178,18 @@ impl Program {
                 return Err(Fault::UnknownValue(text).at(place, node));
             }
         }
-        match last.function.signature().output {
+        Ok(())
+    }
+
+    /// The second half of `check`.
+    ///
+    /// # Errors
+    /// `NoAnswer` if the last step gives no answer.
+    pub fn check_ending(&self, place: &str) -> Result<(), ProgramError> {
+        let function = self.steps.last().ok_or_else(|| Fault::Empty.of(place))?.function;
+        match function.signature().output {
             output if output.is_answer() => Ok(()),
-            output => Err(Fault::NoAnswer { function: last.function, output }.at(place, steps.len() - 1)),
+            output => Err(Fault::NoAnswer { function, output }.at(place, self.steps.len() - 1)),
         }
     }
 }
@@ -190,6 +206,20 @@ mod tests {
         assert_eq!(program.check(&samples::vocabulary(), "program"), Ok(()));
         edit(&mut program.steps);
         program.check(&samples::vocabulary(), "program").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_program_may_be_read_that_ends_in_objects() {
+        let (vocab, json) = (samples::vocabulary(), br#"[{"function": "scene"}]"#);
+        let error = Program::from_json(json, &vocab, "p").unwrap_err().to_string();
+        assert!(error.starts_with("p[0]: \"scene\" gives ObjectSet, which is not an answer"), "{error}");
+        assert_eq!(Program::any_from_json(json, &vocab, "p").unwrap().steps.len(), 1);
+        let json = br#"[{"operation": "find", "arguments": ["cube"]}]"#;
+        let error = Program::from_covr_json(json, &vocab, "p").unwrap_err().to_string();
+        assert!(error.starts_with("p[0]: \"filter_shape\" gives ObjectSet, which is not an answer"), "{error}");
+        assert_eq!(Program::any_from_covr_json(json, &vocab, "p").unwrap().steps.len(), 2);
+        let empty = Program::any_from_json(b"[]", &vocab, "p").unwrap_err();
+        assert_eq!(empty.fault, Fault::Empty);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::balance::Balance;
 use super::expansion::ProgramBuilder;
 use super::param::MAX_PARAMS;
-use super::plan::Plan;
+use super::plan::{AnswerSet, Plan};
 use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
 use super::template::TemplateSet;
 use super::text_buffer::TextBuffer;
@@ -66,7 +66,7 @@ pub struct Workspace {
 pub type Stopwatch = fn() -> u64;
 
 impl<'a> Instantiator<'a> {
-    /// Families that can never satisfy the rule are left out.
+    /// Families that can never satisfy the rule, or that have no possible answers, are left out.
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,
@@ -79,7 +79,8 @@ impl<'a> Instantiator<'a> {
             (QuestionRule::With, None) => false,
             _ => true,
         };
-        let usable = (0..plans.len() as u16).filter(|&family| can(&plans[usize::from(family)])).collect();
+        let usable = (0..).zip(plans).filter(|(_, plan)| plan.possible != AnswerSet::EMPTY && can(plan));
+        let usable = usable.map(|(family, _)| family).collect();
         // For a family that implies only what it mentions, the weaker rule is cheaper to check.
         let rule_of = |plan: &Plan| match rule {
             QuestionRule::Unimplied if !holdout.is_some_and(|holdout| plan.can_imply(holdout)) => QuestionRule::Without,

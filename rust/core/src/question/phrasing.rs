@@ -76,7 +76,11 @@ impl Phrasing {
         if let Some(word) =
             text.split(|c: char| c.is_whitespace() || matches!(c, '[' | ']')).find(|w| w.matches('<').count() > 1)
         {
-            return Err(format!("two parameters in one word, \"{}\", in \"{}\"", shown(word), shown(text)));
+            let word = shown(word);
+            return Err(format!(
+                "two parameters in one word, \"{word}\", in \"{}\"; put a space between them",
+                shown(text)
+            ));
         }
         if let Some(part) = optional_within_a_word(text) {
             return Err(format!("an optional part within a word, \"{}\", in \"{}\"", shown(part), shown(text)));
@@ -86,6 +90,24 @@ impl Phrasing {
         let without_other =
             if two_objects.is_some() && without != text { Some(Cut::new(&without, params)?) } else { None };
         Ok(Self { text: text.to_owned(), cut, without_other, two_objects })
+    }
+
+    /// Checks that nothing but spaces and punctuation marks stands beside a parameter that may be without a word: the
+    /// rest of "of:<Z>" would be said alone, as a token that no other question has.
+    pub(super) fn check_spaces(&self, params: &[Param], may_be_wordless: impl Fn(usize) -> bool) -> Result<(), String> {
+        let text = self.text.replace(['[', ']'], " ");
+        let beside = |(place, param): (usize, &Param)| {
+            let is_beside = |token: &&str| token.contains(&param.name) && *token != param.name;
+            let token = tokenize(&text).into_iter().find(is_beside).filter(|_| may_be_wordless(place))?;
+            let apart = token.replace(&param.name, &format!(" {} ", param.name));
+            Some(format!(
+                "\"{}\" joins other text to {}, which some questions have no word for; put a space between them: \"{}\"",
+                shown(token),
+                shown(&param.name),
+                shown(apart.trim())
+            ))
+        };
+        params.iter().enumerate().find_map(beside).map_or(Ok(()), Err)
     }
 
     /// The question for these values of the parameters (None: unset).

@@ -6,7 +6,7 @@
 use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
 use crate::program::catalogue::{Argument, Effect, Function, Origin, Type};
-use crate::question::lexicon::Lexicon;
+use crate::question::lexicon::{Lexicon, SHAPE};
 use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
 use crate::question::phrasing::Phrasing;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
@@ -62,6 +62,14 @@ pub struct TemplateNode {
     pub output: Type,
 }
 
+impl TemplateNode {
+    /// Whether it takes this parameter, which may be without a value.
+    fn may_leave_unset(&self, param: usize) -> bool {
+        matches!(self.kind, NodeKind::Filter(_) | NodeKind::RelateFilter(_))
+            && self.params.iter().any(|&own| usize::from(own) == param)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Constraint {
     /// The parameter stays unset.
@@ -89,6 +97,16 @@ impl Family {
     /// The type of the answers.
     pub fn output(&self) -> Type {
         self.nodes.last().map_or(Type::Set, |node| node.output)
+    }
+
+    /// An attribute type of which the vocabulary has one value, and whose values the family asks for or compares. Its
+    /// questions would have an answer that is known without an image, or a step that says nothing, so none are made.
+    pub fn asks_of_one_value(&self, vocab: &Vocabulary) -> Option<u8> {
+        let asked = self.nodes.iter().filter_map(|node| match node.kind {
+            NodeKind::Plain(function) | NodeKind::Apply(function) => function.asked_type(),
+            NodeKind::Relate | NodeKind::Filter(_) | NodeKind::RelateFilter(_) => None,
+        });
+        asked.into_iter().find(|&kind| vocab.n_values(usize::from(kind)) == 1)
     }
 }
 
@@ -301,8 +319,19 @@ impl Reader {
         if raw.text.is_empty() || raw.text.len() > MOST_PHRASINGS {
             return self.fault(".text", format!("expected 1 to {MOST_PHRASINGS} phrasings, got {}", raw.text.len()));
         }
+        let may_be_wordless = |place: usize| match params[place].kind {
+            // An object of any shape is a "thing"; the parameter of a macro may have no value.
+            ParamKind::Attribute(kind) => {
+                usize::from(kind) != SHAPE && nodes.iter().any(|node| node.may_leave_unset(place))
+            }
+            ParamKind::Relation | ParamKind::Number => false,
+        };
         let phrasing = |(i, text): (usize, &String)| {
-            Phrasing::new(text, &params).or_else(|problem| self.fault(&format!(".text[{i}]"), problem))
+            let phrasing = Phrasing::new(text, &params).and_then(|phrasing| {
+                phrasing.check_spaces(&params, may_be_wordless)?;
+                Ok(phrasing)
+            });
+            phrasing.or_else(|problem| self.fault(&format!(".text[{i}]"), problem))
         };
         let phrasings = raw.text.iter().enumerate().map(phrasing).collect::<Result<_, _>>()?;
         Ok(Family { file: String::new(), index_in_file: 0, index: 0, params, nodes, constraints, phrasings })
@@ -422,9 +451,7 @@ impl Reader {
             );
         };
         if let Constraint::Null(p) = constraint {
-            let in_macro = nodes
-                .iter()
-                .any(|n| n.params.contains(&p) && matches!(n.kind, NodeKind::Filter(_) | NodeKind::RelateFilter(_)));
+            let in_macro = nodes.iter().any(|node| node.may_leave_unset(usize::from(p)));
             if !in_macro || params[usize::from(p)].kind == ParamKind::Relation {
                 return self.fault(
                     &at,

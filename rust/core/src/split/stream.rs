@@ -9,7 +9,7 @@ use super::pool_scenes::PoolScenes;
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
-use crate::question::plan::Plan;
+use crate::question::plan::{AnswerSet, Plan};
 use crate::question::search::{QuestionRule, SearchStats};
 use crate::question::template::TemplateSet;
 use crate::rng::StreamKey;
@@ -76,7 +76,12 @@ impl SplitStream {
         let stream = Self { scenes, templates, plans, rule, key, empty_windows: 0, stopwatch: None };
         if stream.instantiator().usable_families().is_empty() {
             let pair = stream.scenes.holdout_text();
-            let problem = format!("no template can mention {pair}: its parameters leave one of the values unset");
+            let problem = if stream.plans.iter().all(|plan| plan.possible == AnswerSet::EMPTY) {
+                "every template asks for or compares an attribute that has one value, so all answers are known"
+                    .to_owned()
+            } else {
+                format!("no template can mention {pair}: its parameters leave one of the values unset")
+            };
             return Err(stream.scenes.fault(problem));
         }
         Ok(stream)

@@ -221,6 +221,10 @@ impl<'a> SuiteReader<'a> {
                     self.check_words(entry, family, "source").map_err(fault)?;
                 }
                 let case = self.case(entry, family, place)?;
+                let partner = self.family(usize::from(case.target));
+                if [family, partner].into_iter().any(|each| each.asks_of_one_value(self.vocab).is_some()) {
+                    continue;
+                }
                 test.cases.entry(family.index as u16).or_default().push(case);
             }
         }
@@ -250,11 +254,16 @@ impl<'a> SuiteReader<'a> {
         Ok(found)
     }
 
+    /// The family of this number, known or made by an entry.
+    fn family(&self, number: usize) -> &Family {
+        let known = self.templates.families();
+        known.get(number).unwrap_or_else(|| &self.own[number - known.len()])
+    }
+
     fn case(&mut self, entry: &Entry, source: &Family, place: &str) -> Result<Case, SuiteError> {
         let fault = |at: &str, problem: String| SuiteError::entry(&format!("{place}.{at}"), problem);
         let target = self.target(entry, source, place)?;
-        let n_known = self.templates.families().len();
-        let family = self.templates.families().get(target).unwrap_or_else(|| &self.own[target - n_known]);
+        let family = self.family(target);
         let change = of_each_type(&entry.change);
         for name in change.keys() {
             find_param(&family.params, name).map_err(|problem| fault("change", problem))?;

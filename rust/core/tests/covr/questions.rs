@@ -340,6 +340,19 @@ fn a_poor_world_is_told_what_it_lacks() {
 }
 
 #[test]
+fn nothing_is_asked_about_an_attribute_of_one_value() {
+    let mut properties: serde_json::Value = serde_json::from_str(PROPERTIES).unwrap();
+    properties["sizes"].as_object_mut().unwrap().retain(|name, _| name == "large");
+    let world = world(&properties.to_string(), SceneConfig::default());
+    let asked = ask(&mut stream_of(&world, rule("a"), None).unwrap(), 2).questions;
+    let types = |question: &SetQuestion| -> BTreeSet<Option<u8>> {
+        question.program.steps.iter().map(|step| step.function.asked_type()).collect()
+    };
+    let types: BTreeSet<Option<u8>> = asked.iter().flat_map(types).collect();
+    assert_eq!(types, [None, Some(1), Some(2), Some(3)].into());
+}
+
+#[test]
 fn sets_of_crowded_scenes_have_at_most_64_objects() {
     let config =
         SceneConfig { min_objects: 10, max_objects: 16, min_distance: 0.1, margin: 0.1, ..SceneConfig::default() };

@@ -10,6 +10,7 @@ mod foreign;
 mod implied;
 mod mention;
 mod minimal_sets;
+mod one_value;
 mod palettes;
 mod parse;
 mod plain;

@@ -554,6 +554,7 @@ fn apply(function: Function, argument: u8, inputs: &[&Value], scene: &TestScene)
         (Function::EqualObject, [Object(a), Object(b)]) => Word(u32::from(a == b)),
         (Function::LessThan, [Word(a), Word(b)]) => Word(u32::from(a < b)),
         (Function::GreaterThan, [Word(a), Word(b)]) => Word(u32::from(a > b)),
+        (Function::Subtraction, [Word(a), Word(b)]) => Word(a.checked_sub(*b)?),
         (Function::And, [Word(a), Word(b)]) => Word(u32::from(*a == 1 && *b == 1)),
         (Function::Or, [Word(a), Word(b)]) => Word(u32::from(*a == 1 || *b == 1)),
         (Function::Not, [Word(truth)]) => Word(u32::from(*truth == 0)),

@@ -9,7 +9,7 @@ use clevrhope_core::question::reading::QuestionReader;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::{QuestionVocabulary, tokenize};
 use clevrhope_core::rng::StreamKey;
-use clevrhope_core::scene::Pool;
+use clevrhope_core::scene::{Pool, World};
 use clevrhope_core::suite::{
     Augmentation, KnownQuestions, Original, OriginalReader, Pair, PairMaker, Pairs, Relation, SearchTask, Skip, Suite,
     SuiteError, TestSearch, Tier,
@@ -40,10 +40,13 @@ pub fn pair(vocab: &Vocabulary) -> Holdout {
 
 impl Case {
     fn new(rule: QuestionRule) -> Self {
-        let world = project_world();
+        Self::of(&project_world(), rule)
+    }
+
+    pub fn of(world: &World, rule: QuestionRule) -> Self {
         let vocab = world.vocab().clone();
         let holdout = pair(&vocab);
-        let scenes = Pool::new(&world, 5, "test_iid").scenes(0..N_SCENES).unwrap();
+        let scenes = Pool::new(world, 5, "test_iid").scenes(0..N_SCENES).unwrap();
         let holds = |graph: &SceneGraph| holdout.members(&vocab, graph.view()) != 0;
         let is_wanted = |graph: &SceneGraph| match rule {
             QuestionRule::With => holds(graph),
@@ -77,7 +80,7 @@ impl Case {
         self.questions.iter().enumerate().map(read).collect()
     }
 
-    fn pairs_of(&self, suite: &Suite, rule: QuestionRule, key: &str) -> Result<Pairs, SuiteError> {
+    pub fn pairs_of(&self, suite: &Suite, rule: QuestionRule, key: &str) -> Result<Pairs, SuiteError> {
         let holdout = pair(&self.vocab);
         let maker = PairMaker::new(suite, &self.vocab, rule, Some(&holdout), StreamKey::new(&[key.as_bytes()]));
         let view = |original: Original| {

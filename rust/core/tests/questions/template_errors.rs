@@ -110,6 +110,48 @@ fn texts_are_checked() {
 }
 
 #[test]
+fn text_beside_a_parameter_that_may_have_no_word_is_refused() {
+    let place = "one_hop.json[0].text[0]: ";
+    for (text, token, param, apart) in [
+        ("of:<Z>", "of:<Z>", "<Z>", "of: <Z>"),
+        ("[the] 几个<Z>", "几个<Z>", "<Z>", "几个 <Z>"),
+        ("the <Z>-sized", "<Z>-sized", "<Z>", "<Z> -sized"),
+        ("the (<Z>)?", "(<Z>)", "<Z>", "( <Z> )"),
+    ] {
+        let error = message("the <Z>", text);
+        let end = "which some questions have no word for; put a space between them";
+        assert_eq!(error, format!("{place}\"{token}\" joins other text to {param}, {end}: \"{apart}\""));
+    }
+    // The material is never said here, but its text would be.
+    assert!(message("<C> <M>", "<C> very<M>").starts_with(&format!("{place}\"very<M>\" joins other text to <M>")));
+    let error = message("<C> <M>", "<C><M>");
+    assert!(error.starts_with(&format!("{place}two parameters in one word, \"<C><M>\", in ")), "{error}");
+    assert!(error.ends_with("; put a space between them"), "{error}");
+}
+
+#[test]
+fn text_beside_a_parameter_that_has_a_word_and_marks_are_fine() {
+    for (piece, by) in [
+        ("<S>?", "<S>s?"),
+        ("<S>?", "很<S>吗?"),
+        ("<S>?", "(<S>)"),
+        ("<Z> <C>", "<Z>, <C>"),
+        ("<Z> <C>", ",<Z>; <C>."),
+        ("<R>", "~<R>~"),
+        ("the <Z>", "[the] <Z>[, so]"),
+    ] {
+        assert_eq!(load(&GOOD.replacen(piece, by, 1)).unwrap().families().len(), 1, "{by}");
+    }
+    let verify = GOOD.replace(
+        r#""type": "relate", "inputs": [1], "side_inputs": ["<R>"]"#,
+        r#""type": "verify_color", "inputs": [1], "side_inputs": ["<R>"]"#,
+    );
+    let verify = verify.replace(r#""type": "count", "inputs": [2]"#, r#""type": "not", "inputs": [2]"#);
+    let verify = verify.replace(r#"{"type": "Relation", "name": "<R>"}"#, r#"{"type": "Color", "name": "<R>"}"#);
+    assert_eq!(load(&verify.replace("things are <R> the", "-<R>-")).unwrap().families().len(), 1);
+}
+
+#[test]
 fn constraints_are_checked() {
     assert_eq!(
         message(r#"["<M>"]}"#, r#"["<R>"]}"#),

@@ -190,8 +190,16 @@ pub fn own_folder() -> PathBuf {
 
 /// The project's world, its images small so that scenes are quick to sample.
 pub fn project_world() -> World {
-    let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../../../blender_assets/properties.json") };
+    world_of(include_bytes!("../../../../blender_assets/properties.json"))
+}
+
+/// The same with CLEVR's values, but one size.
+pub fn world_of_one_size() -> World {
+    world_of(CLEVR.replace(r#""small": 0.35, "#, "").as_bytes())
+}
+
+fn world_of(properties: &[u8]) -> World {
+    let properties = Asset { file: "properties.json", bytes: properties };
     let look = Asset { file: "look.json", bytes: include_bytes!("../../../../blender_assets/look.json") };
     World::new(properties, look, SceneConfig { width: 120, height: 80, min_pixels: 6, ..SceneConfig::default() })
         .unwrap()

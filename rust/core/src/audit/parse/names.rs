@@ -87,7 +87,7 @@ impl Names {
         if let Some(values) = function.strip_prefix("query_").and_then(|kind| self.values.get(kind)) {
             return named(&values.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>());
         }
-        if function == "count" {
+        if matches!(function, "count" | "subtraction") {
             let mut numbers: Vec<i32> = Vec::new();
             while let Some(number) = self.answer(&numbers.len().to_string()) {
                 numbers.push(number);

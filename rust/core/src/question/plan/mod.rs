@@ -76,7 +76,11 @@ impl Plan {
             params_of: family.nodes.iter().map(|n| n.params.clone()).collect(),
             n_params: family.params.len(),
             n_answers,
-            possible: possible_answers(family, n_answers),
+            possible: if family.asks_of_one_value(vocab).is_some() {
+                AnswerSet::EMPTY
+            } else {
+                possible_answers(family, n_answers)
+            },
             nodes,
         }
     }
