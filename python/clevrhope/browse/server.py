@@ -135,7 +135,7 @@ def application(site: Site, token: str) -> ASGIApp:
             for path, make in PAGES.items()
         ),
         *(
-            Route(f"/{kind}/{{pool}}/{{index:int}}.{suffix}", partial(image, kind), methods=["GET"])
+            Route(f"/{kind}/{{pool}}/{{index:row}}.{suffix}", partial(image, kind), methods=["GET"])
             for kind, suffix in IMAGE_KINDS.items()
         ),
         *(Route(f"/{name}", partial(_asset, name), methods=["GET"]) for name in ASSETS),
