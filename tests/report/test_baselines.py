@@ -19,7 +19,7 @@ from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.estimates import mean_of
+from clevrhope.metrics.estimates import QuestionOnly, mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.page import Grey
@@ -261,7 +261,7 @@ def test_without_images_there_is_nothing_to_ask_about(cli: Cli, make: Make, tmp_
 
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
-    result = made_result(accuracies={IID: exactly(18.0)}, floor=43.0)
+    result = made_result(accuracies={IID: exactly(18.0)}, blind=QuestionOnly({IID: exactly(43.0)}, None))
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed

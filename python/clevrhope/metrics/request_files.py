@@ -22,9 +22,10 @@ import numpy.typing as npt
 
 from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
-from clevrhope.dataset.manifest import Manifest, existing_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.questions_h5 import Ints
@@ -37,7 +38,8 @@ from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
-from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import is_covr
@@ -66,10 +68,15 @@ _REPLY = Fields({"id": _ID, "reply": ANY})
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """The number of replies, of those that could not be read, and of requests without a reply."""
+    """The number of replies, of those that could not be read, and of requests without a reply.
+
+    `n_yes_no` and `n_unreadable_yes_no` are those of the first two that answer questions for yes or no.
+    """
 
     n_replies: int
     n_unreadable: int
+    n_yes_no: int
+    n_unreadable_yes_no: int
     unreadable: tuple[str, ...]
     """The ids of the first few replies that could not be read."""
     n_missing: int
@@ -242,6 +249,7 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
         path = layout.image(pool, index)
         if not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
+            check_links(path.parent.parent, (path.parent.name,), deep=False)
             write_whole(path, images.png(index)())  # an existing file may be from another dataset
         return path.resolve()
 
@@ -255,6 +263,7 @@ def write_answers(
     *,
     model: str,
     folder: Path | None = None,
+    properties: Path | None = None,
     partial: bool = False,
 ) -> ReplyCounts:
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
@@ -265,13 +274,17 @@ def write_answers(
         out: the file of predictions to write.
         model: the model's name in reports.
         folder: the dataset; needed if its values are not CLEVR's.
+        properties: the properties file that the dataset was made with, whose colors tell what other names of
+            colors mean; if None, its colors are those that their names usually mean.
         partial: whether to read the replies that there are and count the requests without one.
 
     Raises:
         PredictionsError: a line is malformed, a reply is missing, repeated or not to a request, or the
             requests are about another dataset than the folder.
+        DatasetError: the dataset was made with other properties.
     """
-    manifest = None if folder is None else existing_manifest(Layout(folder).manifest)
+    dataset = None if folder is None else Folder.open(folder, finished=False)
+    digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST)}
     texts: dict[str, str] = {}
     for row in _lines(replies, _REPLY):
@@ -294,21 +307,26 @@ def write_answers(
             "give an empty reply where there was none, or --partial to leave these out"
         )
     unreadable: list[str] = []
+    of_yes_no: list[bool] = []
+    """Whether each reply to a question for yes or no was read."""
 
     def rows() -> Iterator[dict[str, Any]]:
         readers: dict[tuple[str, ...], ReplyReader] = {}
         for name, row in by_id.items():
             if name not in texts:
                 continue
-            if manifest and row.get("asked_of", manifest.digest) != manifest.digest:
+            if digest and row.get("asked_of", digest) != digest:
                 raise PredictionsError(
                     f"{requests}: {shown(name)} is about another dataset than {folder}; give --dataset the "
                     "folder that these requests were made of"
                 )
             allowed = tuple(row["answers"])
             if allowed not in readers:
-                readers[allowed] = ReplyReader(allowed, _attributes(allowed, manifest, requests))
-            answer = readers[allowed].read(str(row["question"]), texts[name], asked=row.get("asked", ()))
+                readers[allowed] = _reader(allowed, dataset, properties, requests)
+            question, asked = str(row["question"]), row.get("asked", ())
+            answer = readers[allowed].read(question, texts[name], asked=asked)
+            if readers[allowed].asks_for_yes_or_no(question, asked=asked):
+                of_yes_no.append(answer is not None)
             if answer is None:
                 unreadable.append(name)
             columns = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
@@ -316,24 +334,29 @@ def write_answers(
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
     n = write_predictions(out, rows(), inputs=(replies, requests))
-    return ReplyCounts(n, len(unreadable), tuple(unreadable[:5]), len(missing), tuple(missing[:5]))
+    of_yes_no_counts = len(of_yes_no), of_yes_no.count(False)
+    return ReplyCounts(
+        n, len(unreadable), *of_yes_no_counts, tuple(unreadable[:5]), len(missing), tuple(missing[:5])
+    )
 
 
-def _attributes(
-    answers: Sequence[str], manifest: Manifest | None, requests: Path
-) -> Mapping[str, Sequence[str]]:
-    """The attributes and values of a dataset; without one, CLEVR's."""
-    if manifest is not None:
-        attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]
-        return attributes
-    clevr = dict(default_vocabulary().attribute_types)
+def _reader(
+    answers: Sequence[str], dataset: Folder | None, properties: Path | None, requests: Path
+) -> ReplyReader:
+    """A reader for a dataset's values and colors; without one, for CLEVR's."""
+    if dataset is not None:
+        colors: Mapping[str, Sequence[float]] = {}
+        if properties is not None:
+            dataset.world(properties)  # checks that they are the dataset's
+            colors = read_object(properties, "a properties file", error=ConfigError)["colors"]
+        return ReplyReader(answers, dataset.attributes, colors=colors)
     known = set(default_vocabulary().set_answers)
     unknown = [each for each in answers if each not in known and not each.isdecimal()]
     if unknown:
         raise PredictionsError(
             f"{requests}: {shown(unknown[0])} is not one of CLEVR's answers; add --dataset DIR"
         )
-    return clevr
+    return ReplyReader(answers, dict(default_vocabulary().attribute_types))
 
 
 def _lines(path: Path, form: Fields) -> Iterator[dict[str, Any]]:
