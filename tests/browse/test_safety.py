@@ -224,3 +224,9 @@ def test_nothing_in_the_folder_is_written(copy: Path, tmp_path: Path, prediction
         for kind, pool, index in re.findall(r'src="[./]*(image|mask|sketch)/([\w.]+)/(\d+)\.', page):
             client.get(f"{kind}/{pool}/{index}.{'svg' if kind == 'sketch' else 'png'}")
     assert (tree(copy), stamps(copy)) == before
+
+
+@pytest.mark.parametrize("page", ["question/{0}/complex_iid/{1}", "image/train/{1}.png"])
+def test_a_number_of_thousands_of_digits_is_of_no_page(client: SiteClient, page: str) -> None:
+    address = page.format(HOP, "9" * 5_000)
+    assert client.raw.get(f"http://127.0.0.1:8765/{TOKEN}/{address}").status_code == 404

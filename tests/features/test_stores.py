@@ -1,6 +1,8 @@
 """Feature stores: what is in them, whatever run made them; what does not belong together is refused."""
 
+import errno
 import json
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -252,3 +254,15 @@ def test_a_dataset_without_images(tmp_path: Path) -> None:
     for size in (None, "image"):
         with refused(ConfigError):
             make_features(folder, kind="pixels", size=size)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="the system cannot reserve space")
+def test_a_full_disk_is_told_before_a_mapped_file_is_written(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(DatasetError, match="no space left"):
+        make_features(folder, kind="attributes", out=tmp_path / "features")

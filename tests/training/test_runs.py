@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from building import Cli, build_demo, stamps
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from short_runs import (
     HOP,
@@ -360,3 +361,21 @@ def test_a_state_can_be_written_twice(tmp_path: Path) -> None:
     assert read[0].best == 3.0
     assert torch.equal(read[1]["model.tied"], model.weight)
     assert [path.name for path in tmp_path.iterdir()] == ["000000007"]
+
+
+def test_a_full_disk_is_told_by_every_file_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clevrhope.training import checkpoints
+    from clevrhope.training.member import Log
+
+    def full(*_: Any, **__: Any) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    with pytest.raises(DatasetError, match="no space left"):
+        save_state(tmp_path, checkpoints.RunProgress(), 7, torch.nn.Linear(2, 2), None)
+    (tmp_path / "log.jsonl").symlink_to("/dev/full")
+    monkeypatch.setattr("os.truncate", lambda *_: None)
+    log = Log(tmp_path / "log.jsonl", length=0, step=0, tensorboard=None, on_log=None)
+    for write in (lambda: log.add({"update": 1}, step=1), log.close):
+        with pytest.raises(DatasetError, match="no space left"):
+            write()

@@ -13,6 +13,7 @@ from functools import partial
 from threading import Lock
 
 from starlette.applications import Starlette
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -43,13 +44,21 @@ HEADERS: Mapping[str, str] = {
 """The headers of every response."""
 
 
+class RowConvertor(IntegerConvertor):
+    """A question's number in an address; a longer one is of no question, and too long for int."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_url_convertor("row", RowConvertor())
+
 #: Address below the token -> the method that makes the page, from the place, the number and the query.
 PAGES: Mapping[str, Callable[..., str]] = {
     "/": Pages.home,
     "/questions": Pages.questions,
-    "/question/{hop}/{split}/{number:int}": Pages.question,
+    "/question/{hop}/{split}/{number:row}": Pages.question,
     "/pairs/{hop}/{suite}/{split}": Pages.pairs,
-    "/pair/{hop}/{suite}/{split}/{number:int}": Pages.pair,
+    "/pair/{hop}/{suite}/{split}/{number:row}": Pages.pair,
 }
 
 
@@ -126,7 +135,7 @@ def application(site: Site, token: str) -> ASGIApp:
             for path, make in PAGES.items()
         ),
         *(
-            Route(f"/{kind}/{{pool}}/{{index:int}}.{suffix}", partial(image, kind), methods=["GET"])
+            Route(f"/{kind}/{{pool}}/{{index:row}}.{suffix}", partial(image, kind), methods=["GET"])
             for kind, suffix in IMAGE_KINDS.items()
         ),
         *(Route(f"/{name}", partial(_asset, name), methods=["GET"]) for name in ASSETS),

@@ -234,7 +234,7 @@ class QuestionTable:
                 raise DatasetError(f"{self.path}: it has no array {name}; {_REMEDY}")
             found = read_rows(file, name, self._first + first, self._first + stop)
         self._check(name, found, first, stop)
-        return found
+        return found.astype(self.kind.columns[name].dtype, copy=False)  # other programs write wider types
 
     def _check(self, name: str, numbers: Numbers, first: int, stop: int) -> None:
         column = self.kind.columns[name]

@@ -111,7 +111,7 @@ class SplitArrays:
         self.pool = str(self.attributes["pool"])
         wide = {name for name, column in self.kind.columns.items() if column.row and name != "image_idxs"}
         self.columns: Mapping[str, npt.NDArray[Any]] = {
-            name: self._file[name][:] for name in self.kind.columns if name not in wide
+            name: self._numbers(name, self._file[name][:]) for name in self.kind.columns if name not in wide
         }
         self._wide = {name: self._file[name] for name in wide if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
@@ -132,8 +132,14 @@ class SplitArrays:
         if name not in self._wide:
             raise DatasetError(f"{self._path}: no array {name}")
         with damage(self._path, self._schema):
-            rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
-        return rows
+            return self._numbers(name, self._wide[name][first : first + n])
+
+    def _numbers(self, name: str, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Rows in the column's own type, as other programs may write them in a wider one."""
+        found = rows.astype(self.kind.columns[name].dtype, copy=False)
+        if found is not rows and (wrong := found != rows).any():
+            raise DatasetError(f"{self._path}: {name} holds {rows[wrong][0]}, which is not an {found.dtype}")
+        return found
 
     def close(self) -> None:
         """Closes the file."""

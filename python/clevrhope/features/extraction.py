@@ -282,18 +282,31 @@ class _PoolWriter:
             raise DatasetError(f"{self._folder}: no scenes in the pool")
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
         paths = {name: self._work / f"{name}.npy" for name in specs}
+        opened = self._resumed(paths, specs)
+        if opened is None:
+            self._own(self._work).remove()
+            self._work.mkdir(parents=True)
+            opened = {
+                name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+                    paths[name], mode="w+", dtype=np.dtype(dtype), shape=shape
+                )
+                for name, (dtype, shape) in specs.items()
+            }
+        for path in paths.values() if hasattr(os, "posix_fallocate") else ():
+            # A full disk is an error here; later, writing to the mapped file would end the process.
+            with path.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+        return opened
+
+    def _resumed(
+        self, paths: Mapping[str, Path], specs: Mapping[str, tuple[str, tuple[int, ...]]]
+    ) -> dict[str, Array] | None:
+        """The arrays of a killed run; None if there are none of this form."""
         with suppress(DatasetError):
             opened = {name: map_array(path, mode="r+") for name, path in paths.items()}
             if all((str(opened[name].dtype), opened[name].shape) == spec for name, spec in specs.items()):
                 return opened
-        self._own(self._work).remove()
-        self._work.mkdir(parents=True)
-        return {
-            name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-                paths[name], mode="w+", dtype=np.dtype(dtype), shape=shape
-            )
-            for name, (dtype, shape) in specs.items()
-        }
+        return None
 
     def _fill(self, arrays: Mapping[str, Array], part: slice, block: Block, old: PoolFeatures | None) -> int:
         """Fills the rows of a block that a killed run has not filled; returns how many were computed."""

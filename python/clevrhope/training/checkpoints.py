@@ -1,6 +1,7 @@
 """Checkpoints and resumable states of a run, as safetensors and JSON; never pickles."""
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -91,7 +92,7 @@ def save_state(
         _state_folder(work).remove()
         work.mkdir(parents=True)
         with atomic.whole_file(work / "tensors.safetensors") as temporary:
-            save_file(_unshared(tensors), temporary)
+            _write_tensors(temporary, tensors)
         content = {**asdict(done), "sha256": atomic.record(work / "tensors.safetensors").sha256}
         atomic.write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
         # An existing state of the same update differs only in the log's length: a stage's end may add lines.
@@ -230,7 +231,17 @@ def joined_states(states: Sequence[OptimiserState]) -> dict[int, dict[str, Tenso
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
     """Writes a checkpoint for evaluation, with `about` as its metadata; errors as of `save_state`."""
     with atomic.whole_file(path) as temporary:
-        save_file(_unshared(_tensors_of(model)), temporary, metadata={_METADATA: json.dumps(about)})
+        _write_tensors(temporary, _tensors_of(model), {_METADATA: json.dumps(about)})
+
+
+def _write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> None:
+    """Writes tensors; an error of the disk is an OSError again, as safetensors only has words for it."""
+    try:
+        save_file(_unshared(tensors), path, metadata=metadata)
+    except SafetensorError as error:
+        if number := re.search(r"\(os error (\d+)\)", str(error)):
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
+        raise
 
 
 def read_about(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from clevrhope.dataset.vocab import vocab_digest
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.recipe import Stage
+from clevrhope.runtime.atomic import disk_errors
 from clevrhope.training.checkpoints import RunProgress, read_state, save_weights, states_in
 from clevrhope.training.data import Questions
 from clevrhope.training.prepared_run import PreparedRun
@@ -38,7 +39,7 @@ class Log:
         self._writer = _writer(tensorboard, step) if tensorboard else None
         path.touch()
         os.truncate(path, min(length, path.stat().st_size))
-        self._file = path.open("ab")
+        self._path, self._file = path, path.open("ab")
 
     @property
     def length(self) -> int:
@@ -49,10 +50,12 @@ class Log:
         """Writes a record; `step` is the number of updates in all stages.
 
         Raises:
+            DatasetError: the disk is full or not writable.
             Exception: any exception in `on_log`, with the step as a note.
         """
-        self._file.write(json.dumps(line).encode() + b"\n")
-        self._file.flush()
+        with disk_errors(self._path):
+            self._file.write(json.dumps(line).encode() + b"\n")
+            self._file.flush()
         if self._writer is not None:
             for name, value in line.items():
                 if isinstance(value, int | float) and name != "update":
@@ -66,11 +69,13 @@ class Log:
 
     def sync(self) -> None:
         """Flushes the file to disk, so that what was written survives a loss of power."""
-        os.fsync(self._file.fileno())
+        with disk_errors(self._path):
+            os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Closes the files."""
-        self._file.close()
+        with disk_errors(self._path):  # what a full disk did not take is written once more
+            self._file.close()
         if self._writer is not None:
             self._writer.close()
 
