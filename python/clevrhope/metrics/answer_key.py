@@ -21,7 +21,7 @@ from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_KINDS
@@ -167,6 +167,18 @@ class AnswerKey:
                 )
             self._tables[hop, suite, split] = pairs
         return self._tables[hop, suite, split]
+
+    def check_asked_of(self, file: Path, asked_of: object) -> None:
+        """Checks that a file of predictions does not name another dataset.
+
+        Raises:
+            PredictionsError: it does.
+        """
+        if asked_of not in (None, here := self._manifest.digest):
+            raise PredictionsError(
+                f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
+                f"and {here} for {self.folder}); give the folder that the requests were made of"
+            )
 
     def suite_sha256(self, hop: str, suite: str, split: str) -> str:
         """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from clevrhope.metrics.unread import Unread
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -98,6 +100,7 @@ class SplitScores:
         traits: name -> tests of a suite whose scores have a meaning of their own (`suites.traits`).
         controls: test of a suite whose foils complete the held-out pair -> the test on the same originals
             whose foils do not.
+        unread: the replies that were not read; None for pairs and gaps.
     """
 
     parts: Mapping[Part, Scored]
@@ -107,6 +110,7 @@ class SplitScores:
     words: Mapping[str, float | None] = field(default_factory=dict)
     traits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
+    unread: Unread | None = None
 
     @property
     def runs(self) -> tuple[Scores, ...]:

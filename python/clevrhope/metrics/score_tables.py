@@ -28,6 +28,14 @@ _NAME_WIDTH = 24
 _GAP = " gap"
 _BASELINES = {"maj": "Maj", "maj_templ": "MajTempl"}
 """Baseline of a split -> the name of its row."""
+_UNREAD = {
+    "not read": "share",
+    "  where yes is right": "share_yes",
+    "  where no is right": "share_no",
+    "accuracy if wrong": "if_wrong",
+    "accuracy if right": "if_right",
+}
+"""Name of a row -> the field of `Unread` that it shows."""
 
 
 def scores_lines(results: Results) -> Iterator[str]:
@@ -94,6 +102,11 @@ def _condition(condition: Condition) -> Iterator[str]:
         constants = [each.constants.get(baseline) for each in splits.values()]
         if any(constants):
             rows.append(of_splits(name, [f"{each.percent:.1f}" if each else "" for each in constants]))
+    unread = [each.unread for each in splits.values()]
+    if any(each and each.n for each in unread):
+        for name, field in _UNREAD.items():
+            shares = [getattr(each, field) for each in unread]
+            rows.append(of_splits(name, ["-" if share is None else f"{share:.1f}" for share in shares]))
     yield from table_lines(rows, [_NAME_WIDTH, *[2 + max(14, *map(len, columns))] * len(columns)])
 
 

@@ -56,6 +56,9 @@ def _condition(condition: Condition) -> dict[str, Any]:
             for by, parts in condition.breakdowns.items()
         },
         "missing": condition.missing,
+        "unread": {
+            split: asdict(scores.unread) for split, scores in condition.splits.items() if scores.unread
+        },
     }
 
 
@@ -100,6 +103,7 @@ def _sets_split(split: SplitScores) -> dict[str, Any]:
         "by": {by: accuracies(by) for by in breakdowns if by and "predicate" not in by},
         **{name: constant.percent for name, constant in split.constants.items()},
         "n_missing": split.n_missing,
+        "unread": split.unread and asdict(split.unread),
     }
 
 

@@ -8,17 +8,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.question_kinds import SINGLE, Numbers, QuestionKind
+from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
+from clevrhope.metrics.collector import (
+    NOT_AN_ANSWER,
+    NOT_GIVEN,
+    AnswerNumbers,
+    Collector,
+    collect,
+    runs_of,
+    train_sizes,
+)
 from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
+from clevrhope.metrics.unread import unread_replies
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import GAPS
@@ -106,8 +115,8 @@ class SplitFigures:
     whole: Mapping[str, Figure]
     """The measures of `measures.ACCURACY`, and those of `measures.MINIMAL_GROUPS` for a minimal set."""
     groups: Mapping[Group, tuple[Figure, Flags]]
-    """The accuracy of each group and (N,) the questions that are in it; groups without a prediction are left
-    out. All runs have the draws of the answers of all of them together."""
+    """The accuracy of each group, pooled over all runs, and (N,) the questions that are in it; groups without
+    a prediction are left out."""
 
     @property
     def runs(self) -> Figure:
@@ -162,37 +171,17 @@ def accuracy_figures(
                 flags | _group_flags(flags, groups_asked, size),
             )
         whole = score_flags(of_whole, measures, {"": split_of}, units, **draws)[""]
-        by_group = _pooled(flags, places, units, draws)
+        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
+        by_group = score_flags(pooled, ACCURACY, places, units, **draws)
         for k, split in enumerate(splits):
             groups = {}
             for name, of_name in by_group.items():
-                for place, figure in of_name.items():
-                    number = place % sizes[name]
-                    if place // sizes[name] == k and figure.n.any():
+                for place, scored in of_name.items():
+                    figure, number = scored.figures["accuracy"], place % sizes[name]
+                    if place // sizes[name] == k and figure.n[0]:
                         groups[name, number] = figure, numbers[name][split_of == k] == number
             figures[split] = SplitFigures(tables[k], given[split], whole[k].figures, groups)
     return {split: figures[split] for split in key.splits[hop] if split in figures}
-
-
-def _pooled(
-    flags: Mapping[str, Flags], places: Mapping[str, Numbers], units: Ints, draws: Mapping[str, Any]
-) -> dict[str, dict[int, Figure]]:
-    """Breakdown -> group -> the accuracy of each run, with the draws of all runs together.
-
-    There are many groups, and one draw for all runs takes the time of a single run.
-    """
-    pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
-    together = score_flags(pooled, ACCURACY, places, units, **draws)
-    of_runs = score_flags(flags, ACCURACY, places, units)
-    found: dict[str, dict[int, Figure]] = {}
-    for name, groups in of_runs.items():
-        found[name] = {}
-        for place, group in groups.items():
-            runs, pool = group.figures["accuracy"], together[name][place].figures["accuracy"]
-            drawn = np.broadcast_to(pool.drawn, (len(pool.drawn), len(runs.values)))
-            n_units = np.broadcast_to(pool.n_units, runs.values.shape)
-            found[name][place] = Figure(runs.values, runs.n, drawn, n_units)
-    return found
 
 
 def _group_flags(flags: Mapping[str, Flags], groups: Groups, size: int) -> dict[str, Flags]:
@@ -253,7 +242,7 @@ def question_condition(
         hop=model.hop,
         train_size=model.train_size,
         runs=tuple(runs_of(given, model.hop, model.train_size)),
-        splits={split: _split_scores(of_split, parts) for split, of_split in figures.items()},
+        splits={split: _split_scores(of_split, parts, key.answers) for split, of_split in figures.items()},
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
@@ -262,7 +251,9 @@ def question_condition(
     )
 
 
-def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScores:
+def _split_scores(
+    split: SplitFigures, parts: Mapping[Group, Part], numbers: Mapping[str, int]
+) -> SplitScores:
     is_given = split.given != NOT_GIVEN
     answered = is_given.any(axis=0)
     images = drawn_images(split.questions)
@@ -277,7 +268,11 @@ def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScor
     for group, (figure, is_in) in split.groups.items():
         if group in parts:
             of_parts[parts[group]] = Scored((), scores({"accuracy": figure}, answered & is_in))
-    return SplitScores(of_parts, len(split.questions), int(np.count_nonzero(~is_given)))
+    right = split.questions.answers
+    is_unread = split.given == numbers.get(NO_ANSWER, NOT_AN_ANSWER)
+    yes, no = (right == numbers.get(answer, NOT_AN_ANSWER) for answer in ("yes", "no"))
+    unread = unread_replies(is_given, split.given == right, is_unread, yes, no)
+    return SplitScores(of_parts, len(right), int(np.count_nonzero(~is_given)), unread=unread)
 
 
 def _gaps(figures: Mapping[str, SplitFigures], parts: Mapping[Group, Part]) -> dict[str, SplitScores]:

@@ -69,6 +69,7 @@ class PredictionFile:
 def evaluate(
     run: Path | str,
     *,
+    model: str | None = None,
     dataset: Path | None = None,
     features: str | None = None,
     checkpoints: Sequence[str] | None = None,
@@ -85,6 +86,8 @@ def evaluate(
 
     Args:
         run: a folder that `train` wrote.
+        model: the run's class, package.module:Class, if it is one of your own: it is imported only if it is
+            named here, or was imported before.
         dataset: another dataset of the same world to evaluate on, which requires `out`; or the run's own, if
             it was moved. Its templates may be others, such as CLOSURE's; words that the model does not know
             become <UNK>.
@@ -105,14 +108,16 @@ def evaluate(
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an
-            impossible accuracy; a HOP with another pair; another dataset without an `out` of its own; or
-            chosen splits, while the existing file has other splits' predictions by other weights; or the run
-            is deterministic, and torch has no deterministic version of an operation on this device.
+        ConfigError: the run's class is not one of clevrhope's, and `model` is not its name; no such
+            checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an impossible
+            accuracy; a HOP with another pair; another dataset without an `out` of its own; or chosen splits,
+            while the existing file has other splits' predictions by other weights; or the run is
+            deterministic, and torch has no deterministic version of an operation on this device.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     opened = open_run(
         RunFolder(Path(run)),
+        model=model,
         dataset=dataset,
         features=features,
         checkpoints=checkpoints,
@@ -124,8 +129,8 @@ def evaluate(
     )
     layout, info, vocab = opened.layout, opened.info, opened.vocab
     where = chosen_device(device)
-    model = _build(opened).to(where)
-    ways, program_ways = answer_methods(model)
+    network = _build(opened).to(where)
+    ways, program_ways = answer_methods(network)
     methods = {**ways, **program_ways}
     asked = _open_parts(opened)
     made_by = {
@@ -166,9 +171,9 @@ def evaluate(
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=PRECISION, deterministic=info["deterministic"]),
     ):
-        answer = partial(_answers, opened, model, batch_size=batch_size, advance=advance)
+        answer = partial(_answers, opened, network, batch_size=batch_size, advance=advance)
         for name in opened.checkpoints:
-            load_weights(opened.folder.checkpoint(name), model)
+            load_weights(opened.folder.checkpoint(name), network)
             for way, method in methods.items():
                 executes = way in program_ways
                 answers = {part: answer(method, sets[part], executes=executes) for part in todo[name, way]}
