@@ -212,6 +212,6 @@ mod tests {
         let mut rng = StreamKey::new(&[b"edits"]).at(0);
         let mut color = || edited(&mut rng, &vocab, &g, Part::Attribute(0)).unwrap().objects[0].attribute.unwrap().1;
         let found: BTreeSet<u8> = (0..5_000).map(|_| color()).collect();
-        assert_eq!(found, (0..149).collect());
+        assert_eq!(found, (0..149).collect::<BTreeSet<u8>>());
     }
 }
