@@ -181,7 +181,11 @@ pub(super) fn reached(
 
 /// The subgraph with another value or relation in a part; None if there is no other, or the result is not well said.
 pub(super) fn edited(rng: &mut StreamRng, vocab: &Vocabulary, g: &Subgraph, part: Part) -> Option<Subgraph> {
-    let mut other = |n: usize, value: u8| (n > 1).then(|| (value + 1 + rng.below(n as u32 - 1) as u8) % n as u8);
+    // In 32 bits, since two numbers of values may add up to more than 255.
+    let mut other = |n: usize, value: u8| {
+        let n = n as u32;
+        (n > 1).then(|| ((u32::from(value) + 1 + rng.below(n - 1)) % n) as u8)
+    };
     let mut edited = *g;
     match part {
         Part::Shape(i) => edited.objects[i].shape = Some(other(vocab.n_values(SHAPE), g.objects[i].shape?)?),
@@ -197,4 +201,27 @@ pub(super) fn edited(rng: &mut StreamRng, vocab: &Vocabulary, g: &Subgraph, part
         }
     }
     (edited != *g && edited.is_well_said()).then_some(edited)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::StreamKey;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn an_edited_value_is_any_other_of_its_type() {
+        let colors: Vec<String> = (0..150).map(|i| format!("\"c{i}\": [1, 2, 3]")).collect();
+        let properties = format!(
+            "{{\"sizes\": {{\"small\": 0.35}}, \"colors\": {{{}}}, \"materials\": {{\"rubber\": \"r\"}}, \
+             \"shapes\": {{\"cube\": \"c\"}}}}",
+            colors.join(",")
+        );
+        let vocab = Vocabulary::from_properties_json(properties.as_bytes(), "p.json", 10).unwrap();
+        let g = Subgraph::single(Object { shape: None, attribute: Some((1, 149)) });
+        let mut rng = StreamKey::new(&[b"edits"]).at(0);
+        let mut color = || edited(&mut rng, &vocab, &g, Part::Attribute(0)).unwrap().objects[0].attribute.unwrap().1;
+        let found: BTreeSet<u8> = (0..5_000).map(|_| color()).collect();
+        assert_eq!(found, (0..149).collect::<BTreeSet<u8>>());
+    }
 }

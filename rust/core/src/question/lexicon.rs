@@ -97,11 +97,11 @@ impl Lexicon {
         if param.by_name { &self.names } else { &self.lists }
     }
 
-    /// Number of values that a parameter can have.
-    pub(super) fn n_values(&self, kind: ParamKind) -> u8 {
+    /// The values that a parameter can have, by number; up to 256 numbers, from 0 to 255.
+    pub(super) fn values(&self, kind: ParamKind) -> impl Iterator<Item = u8> {
         let start = self.starts[place(kind)];
         let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
-        (end - start - 1) as u8
+        (0..=u8::MAX).take(end - start - 1)
     }
 
     /// All words for values of a parameter, including those for an unset one.

@@ -13,6 +13,8 @@ use crate::vocab::N_TYPES;
 
 /// The eight parameters of a question about two objects, to which the rule for "other" applies.
 const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<M>", "<M2>"], ["<S>", "<S2>"]];
+/// Maximum number of optional parts of a phrasing: each doubles the number of its variants, as readers list them.
+const MOST_OPTIONAL_PARTS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Piece {
@@ -79,6 +81,13 @@ impl Phrasing {
             let word = shown(word);
             return Err(format!(
                 "two parameters in one word, \"{word}\", in \"{}\"; put a space between them",
+                shown(text)
+            ));
+        }
+        let n_parts = text.matches('[').count();
+        if n_parts > MOST_OPTIONAL_PARTS {
+            return Err(format!(
+                "{n_parts} optional parts in \"{}\"; at most {MOST_OPTIONAL_PARTS} are read",
                 shown(text)
             ));
         }

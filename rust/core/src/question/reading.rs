@@ -213,7 +213,7 @@ impl Slot {
                 None => slot.may_be_empty = true,
             }
         };
-        for value in std::iter::once(None).chain((0..lexicon.n_values(param.kind)).map(Some)) {
+        for value in std::iter::once(None).chain(lexicon.values(param.kind).map(Some)) {
             let words = lexicon.words(param, value);
             for (number, word) in words.iter().enumerate() {
                 add(value, number, word.as_str());

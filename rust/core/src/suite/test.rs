@@ -74,6 +74,8 @@ pub struct Suite {
     pub(super) n_of_originals: usize,
 }
 
+/// Maximum number of tests of a suite; a name is compared with those of all tests before it.
+const MOST_TESTS: usize = 4_096;
 /// The file in a suite that has templates of originals that no dataset has.
 const ORIGINALS: &str = "originals";
 
@@ -106,7 +108,16 @@ impl Suite {
                 let problem = "the dataset's templates have a file of this name".to_owned();
                 return Err(SuiteError::entry(&format!("{file}.json"), problem));
             }
-            for (place, template) in read_templates(&format!("{file}.json"), bytes)?.into_iter().enumerate() {
+            let originals = read_templates(&format!("{file}.json"), bytes)?;
+            if n_of_dataset + originals.len() > usize::from(u16::MAX) {
+                let problem = format!(
+                    "{} families and the dataset's {n_of_dataset}; at most {} in all are read",
+                    originals.len(),
+                    u16::MAX
+                );
+                return Err(SuiteError::entry(&format!("{file}.json"), problem));
+            }
+            for (place, template) in originals.into_iter().enumerate() {
                 sources.insert((ORIGINALS.to_owned(), place as u32), template.clone());
                 let mut family = template.family(&format!("{file}.json[{place}]"))?;
                 (family.file, family.index_in_file) = (format!("suites/{name}/{ORIGINALS}"), place as u32);
@@ -188,6 +199,7 @@ impl<'a> SuiteReader<'a> {
         }
         let number = match tests.iter().position(|test| test.name == entry.test) {
             Some(number) => number,
+            None if tests.len() == MOST_TESTS => return Err(fault(format!("more than {MOST_TESTS} tests in a suite"))),
             None => {
                 tests.push(PairTest {
                     name: entry.test.clone(),

@@ -1,17 +1,21 @@
 //! Numbers that a caller or a file gives, however large, are no reason to allocate or loop without a bound.
 
-use crate::{PROPERTIES, SYNONYMS, VOCAB, WORLD};
+use crate::{LOOK, PROPERTIES, SYNONYMS, VOCAB, WORLD, world};
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{Names, TextParser};
+use clevrhope_core::covr::Phrasings;
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::reading::QuestionReader;
 use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::scene::json::read_scenes;
 use clevrhope_core::scene::{Pool, SceneGraph};
 use clevrhope_core::split::{CountingPool, MinimalPool};
+use clevrhope_core::suite::Suite;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const COUNT: &[u8] = include_bytes!("../../../../question_templates/zero_hop.json");
 
@@ -101,4 +105,83 @@ fn readers_number_all_phrasings_and_words_or_the_files_are_refused() {
     let error = template_set(&texts(1), json!({"red": words}).to_string().as_bytes()).unwrap_err();
     assert!(error.contains("\"red\" has 257 words; at most 256 are read"), "{error}");
     assert!(Vocabulary::from_properties_json(PROPERTIES, "p.json", 10).is_ok());
+}
+
+#[test]
+fn a_phrasing_with_too_many_optional_parts_is_refused() {
+    // Readers list all variants: those of 40 parts fill the memory.
+    let file = |n: usize| {
+        let nodes = json!([{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]}]);
+        json!([{"text": [format!("How many{} things?", " [a]".repeat(n))], "params": [], "nodes": nodes}]).to_string()
+    };
+    let set = template_set(file(8).as_bytes(), SYNONYMS).unwrap();
+    let readings = QuestionReader::new(&set).read(0, &["How", "many", "a", "a", "things"], &mut Default::default());
+    assert_eq!(readings.len(), 1);
+    let error = template_set(file(40).as_bytes(), SYNONYMS).unwrap_err();
+    assert!(error.starts_with("t.json[0].text[0]: 40 optional parts in \"How many [a]"), "{error}");
+    assert!(error.ends_with("; at most 8 are read"), "{error}");
+}
+
+#[test]
+fn all_numbers_up_to_the_largest_are_read_in_questions() {
+    let nodes = json!([{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]},
+        {"type": "count_is", "inputs": [1], "side_inputs": ["<N>"]}]);
+    let params = json!([{"type": "Number", "name": "<N>"}]);
+    let files = [(
+        "t".to_owned(),
+        json!([{"text": ["Are there <N> things?"], "params": params, "nodes": nodes}]).to_string().into_bytes(),
+    )];
+    for largest in [10, 254, 255] {
+        let vocab = Vocabulary::from_properties_json(PROPERTIES, "p.json", largest).unwrap();
+        let set = TemplateSet::from_files(&vocab, &files, &[], ("s.json", b"{}")).unwrap();
+        let number = largest.to_string();
+        let readings = QuestionReader::new(&set).read(0, &["Are", "there", &number, "things"], &mut Default::default());
+        assert_eq!(readings.iter().map(|reading| reading.values[0]).collect::<Vec<_>>(), [Some(largest)]);
+    }
+}
+
+#[test]
+fn phrasings_of_sets_are_numbered_or_refused() {
+    let mut file: Value = serde_json::from_slice(include_bytes!("../../../../question_templates/covr.json")).unwrap();
+    let list = file["choose_attr"].as_array_mut().unwrap();
+    let first = list[0].as_str().unwrap().trim_end_matches('?').to_owned();
+    list.extend((0..1 << 16).map(|i| json!(format!("{first}, {i}?"))));
+    let n = list.len();
+    let error = Phrasings::read(file.to_string().as_bytes(), "covr.json", &VOCAB).unwrap_err().to_string();
+    assert_eq!(error, format!("covr.json.choose_attr: {n} sentences; at most 65536 are read"));
+}
+
+#[test]
+fn suites_of_too_many_families_or_tests_are_refused() {
+    let dataset = [("t".to_owned(), sizes_side_by_side(0).to_string().into_bytes())];
+    let set = template_set(&dataset[0].1, SYNONYMS).unwrap();
+    let suite = |file: &str, content: Value| {
+        let files = [(file.to_owned(), content.to_string().into_bytes())];
+        Suite::new("s", &files, &BTreeMap::new(), &set, &dataset, &VOCAB).map(drop).unwrap_err().to_string()
+    };
+    let families = vec![sizes_side_by_side(0)[0].clone(); 65_535];
+    let sentence = "originals.json: 65535 families and the dataset's 1; at most 65535 in all are read";
+    assert_eq!(suite("originals", families.into()), sentence);
+    let tests = (0..4_097)
+        .map(|i| json!({"test": format!("t{i}"), "tier": "in", "source": ["t 0"], "relation": "same"}))
+        .collect();
+    assert_eq!(suite("tests", Value::Array(tests)), "tests.json[4096]: more than 4096 tests in a suite");
+}
+
+#[test]
+fn scenes_are_drawn_wherever_a_file_puts_their_objects() {
+    let mut look: Value = serde_json::from_slice(LOOK).unwrap();
+    look["shapes"]["cube"] = json!({"kind": "mesh", "shading": "flat",
+        "vertices": [[1, 1, -1], [-1, 1, -1], [0, -1, -1], [0, 0, 1]], "faces": [[0, 2, 1], [0, 1, 3], [1, 2, 3]]});
+    let world = world(PROPERTIES, look.to_string().as_bytes()).unwrap();
+    let mut document = crate::scenes::SCENES["scenes"][0].clone();
+    for object in document["objects"].as_array_mut().unwrap() {
+        object["shape"] = "cube".into();
+    }
+    for place in [[1e308, 1e308, 0.7], [-1e308, 1e308, 1e308], [1e200, -1e308, 0.7], [-1e308, -1e308, 0.7]] {
+        document["objects"][0]["3d_coords"] = json!(place);
+        let scenes = read_scenes(document.to_string().as_bytes(), "s.json", world.vocab()).unwrap();
+        let ids = world.object_ids(&scenes[0]).unwrap();
+        assert!(!ids.contains(&1) && ids.contains(&2), "{place:?}");
+    }
 }

@@ -14,6 +14,8 @@ use thiserror::Error;
 
 /// Minimum number of phrasings of a question: one for train, and the last, which train does not have.
 const FEWEST: usize = 2;
+/// Maximum number of phrasings of a question, which are numbered in 16 bits.
+const MOST: usize = 1 << 16;
 
 #[derive(Debug, Error)]
 pub enum PhrasingsError {
@@ -79,6 +81,9 @@ impl<'a> Reader<'a> {
         let list = value.as_array().ok_or_else(|| wrong(shown(&value.to_string()).into_owned()))?;
         if list.len() < FEWEST {
             return Err(wrong(list.len().to_string()));
+        }
+        if list.len() > MOST {
+            return Err(invalid(place, format!("{} sentences; at most {MOST} are read", list.len())));
         }
         list.iter().enumerate().map(|(i, item)| self.sentence(parts, item, format!("{place}[{i}]"))).collect()
     }

@@ -53,7 +53,8 @@ impl Layer {
         let (lens, first) = (&camera.lens, |x: f64, most: u32| ceil_within(x - 0.5, most));
         let begin = [first(low[0], lens.width_px), first(low[1], lens.height_px)];
         let end = [first(high[0], lens.width_px), first(high[1], lens.height_px)];
-        let (width, height) = ((end[0] - begin[0]) as usize, (end[1] - begin[1]) as usize);
+        // A position in a file may be so far off that it has no projection; then the window ends before it begins.
+        let [width, height] = [0, 1].map(|axis| end[axis].saturating_sub(begin[axis]) as usize);
         Self { first: begin.map(|x| x as u16), width, depths: vec![f64::INFINITY; width * height] }
     }
 
