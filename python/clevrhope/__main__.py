@@ -11,20 +11,21 @@ import sys
 import click
 
 from clevrhope.cli.arguments import CommandGroup
-from clevrhope.cli.datasets import build, export, hops, merge, plan, render
+from clevrhope.cli.datasets import build, export, hops, merge, plan, questions, render
 from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
 from clevrhope.cli.machine import blender, devices, doctor
 from clevrhope.cli.models import evaluate, features, train
 from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.cli.suites import families, suite
-from clevrhope.errors import ClevrhopeError, printable
+from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 from clevrhope.runtime.atomic import FULL_DISK
 from clevrhope.runtime.reading import os_reason
 from clevrhope.runtime.stopping import Stop
+from clevrhope.runtime.terminal import say
 
 GROUPS = {
-    "Make data": (build, plan, merge, hops, render, suite, families, export),
+    "Make data": (build, plan, merge, hops, render, questions, suite, families, export),
     "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),
@@ -82,7 +83,7 @@ def run_command(
 def _failed(error: BaseException) -> int:
     """Tells what ended a command, and returns the exit code; an error that is a bug is raised."""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        say(error.format_message(), err=True)
         return 2
     if isinstance(error, click.ClickException):
         return _fail(error.format_message(), 2)
@@ -100,7 +101,7 @@ def _failed(error: BaseException) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    click.echo(printable(f"clevrhope: {sentence}"), err=True)
+    say(f"clevrhope: {sentence}", err=True)
     return code
 
 

@@ -83,10 +83,14 @@ def listed(names: Sequence[object], *, most: int) -> str:
     return f"{named} and {len(names) - most:,} more" if len(names) > most else named
 
 
+_HARMLESS = "\n\t\xa0\u200c\u200d\u202f\u3000"
+"""Characters that Python does not call printable: ends of lines, spaces, joiners of letters."""
+
+
 def printable(text: str) -> str:
     """A text for a terminal: characters that would control it are escaped, but for ends of lines and tabs."""
     return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text
+        letter if letter.isprintable() or letter in _HARMLESS else ascii(letter)[1:-1] for letter in text
     )
 
 

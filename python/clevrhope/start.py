@@ -18,6 +18,7 @@ def main() -> None:
         from clevrhope.__main__ import run_command
 
         code = run_command(sys.argv[1:], stop=stop)
+        _ignore_signals()
     except BaseException:
         if not stop.is_set:
             raise
@@ -25,7 +26,15 @@ def main() -> None:
         if not stop.is_told:
             stop.is_told = True
             sys.stderr.write("clevrhope: stopped\n")
+        _ignore_signals()
     sys.exit(code)
+
+
+def _ignore_signals() -> None:
+    """From here on Python ends with the exit status that it is given, whatever comes and has come."""
+    for number in (signal.SIGINT, signal.SIGTERM):  # while it ends, it would give them their default meaning
+        signal.signal(number, signal.SIG_IGN)
+    exec("")  # after an interrupt inside another `exec`, such as that of a dataclass, it would end by SIGINT
 
 
 def _without_interrupts(show: Callable[[Any], object]) -> Callable[[Any], object]:

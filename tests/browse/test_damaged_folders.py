@@ -1,5 +1,6 @@
 """Damaged files, folders that change or go away, and indexes that are damaged or cannot be written."""
 
+import errno
 import json
 import re
 import shutil
@@ -11,11 +12,12 @@ from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 
 from clevrhope.__main__ import run_command
 from clevrhope.browse import index
-from clevrhope.browse.folder import SiteFolder
+from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.index import Index, Indexes
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.reading import reading
 from wording import check_words, refused
 
 
@@ -50,6 +52,43 @@ def test_a_damaged_split_fails_alone(copy: Path, spoilt: SiteClient) -> None:
     assert f"{path}:" in fault(page)
     assert "its questions are left out" in fault(page)
     assert "complex_ood" not in re.findall(r'<option value="(\w+)"', page)
+
+
+def test_an_index_is_made_again_once_what_it_lacks_can_be_read(
+    copy: Path, spoilt: SiteClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, address = Layout(copy).questions_h5(HOP, "complex_iid"), f"questions?hop={HOP}&split=complex_iid"
+    whole, found = path.read_bytes(), text_of(make_client(copy).get(f"{address}&words=is"))
+    spoil_first_questions(path)
+    made = []
+    real = index.read_index
+    monkeypatch.setattr(index, "read_index", lambda *given: made.append(given) or real(*given))
+    for _ in range(2):
+        assert f"{path}:" in fault(spoilt.get(address))
+    assert len(made) == 1
+    whole_again = path.with_name("again")
+    whole_again.write_bytes(whole)
+    whole_again.replace(path)
+    assert "fault" not in spoilt.get(address)
+    assert text_of(spoilt.get(f"{address}&words=is")) == found
+    assert len(made) == 2
+
+
+def test_where_the_system_has_no_files_left_no_file_is_blamed(copy: Path, spoilt: SiteClient) -> None:
+    real, lacks = SiteFolder._reader, [True]
+
+    def out_of_files(folder: SiteFolder, place: SplitKey) -> object:
+        if lacks:
+            with reading(copy / "some.h5", "an HDF5 file"):
+                raise OSError(errno.EMFILE, "too many")
+        return real(folder, place)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SiteFolder, "_reader", out_of_files)
+        client = make_client(copy)
+        assert "too many open files" in fault(client.get(f"questions?hop={HOP}", status=500))
+        lacks.clear()
+        assert "fault" not in client.get(f"questions?hop={HOP}")
 
 
 def test_a_damaged_block_of_questions_fails_alone(copy: Path, spoilt: SiteClient) -> None:

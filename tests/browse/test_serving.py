@@ -2,21 +2,28 @@
 
 import asyncio
 import re
+import resource
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 from building import Cli
 from site_client import HOP
 
+from clevrhope.browse import connections, serving
+from clevrhope.browse.folder import SiteFolder
+from clevrhope.browse.models import read_models
+from clevrhope.browse.server import Site
 from clevrhope.browse.serving import bound, opened
+from clevrhope.runtime.progress import Silent
 from waiting import HANG_S, wait_until
 from wording import check_words
 
@@ -176,3 +183,79 @@ def test_other_input_is_a_sentence(tmp_path: Path, dataset: Path, cli: Cli) -> N
 def test_a_missing_extra_is_named(dataset: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli) -> None:
     monkeypatch.setitem(sys.modules, "starlette", None)
     check_words(cli("browse", dataset, code=2).err)
+
+
+def connected(address: str, sent: bytes = b"") -> socket.socket:
+    """A connection to the server, without the token."""
+    made = socket.create_connection(("127.0.0.1", int(address.split(":")[2].split("/")[0])))
+    made.settimeout(HANG_S)
+    made.sendall(sent)
+    return made
+
+
+@contextmanager
+def quick_server(dataset: Path, **limits: float) -> Iterator[str]:
+    """A server in this process, with other limits; nothing may reach the terminal."""
+    said: list[str] = []
+    with pytest.MonkeyPatch.context() as patch, bound(0, said.append) as listening:
+        for name, value in limits.items():
+            patch.setattr(connections, name, value)
+        site = Site(
+            SiteFolder(dataset), read_models([], SiteFolder(dataset)), predictions=[], progress=Silent()
+        )
+        server = serving.server(site, "token", said.append)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}/token/"
+        finally:
+            server.should_exit = True
+            thread.join()
+    assert said == []
+
+
+HALF = {
+    "nothing": b"",
+    "half a head": b"GET / HTTP/1.1\r\nHost: localhost\r\n",
+    "no body": b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n",
+    "half a second one": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HT",
+}
+
+
+@pytest.mark.parametrize("sent", HALF.values(), ids=HALF)
+def test_a_request_that_does_not_come_in_time_ends(dataset: Path, sent: bytes) -> None:
+    with quick_server(dataset, REQUEST_S=0.3) as address, connected(address, sent) as half:
+        with suppress(ConnectionResetError):
+            while half.recv(1 << 16):
+                pass
+        assert HOP in get(address)
+
+
+def test_connections_that_wait_keep_nobody_out(dataset: Path) -> None:
+    with ExitStack() as stack:
+        address = stack.enter_context(quick_server(dataset, MOST=4))
+        kept = stack.enter_context(connected(address, HALF["half a head"]))
+        for _ in range(20):
+            stack.enter_context(connected(address, HALF["half a head"]))
+            assert HOP in get(address)
+        with suppress(ConnectionResetError):
+            assert kept.recv(1) == b""
+
+
+def test_without_files_for_connections_the_terminal_stays_quiet(dataset: Path) -> None:
+    with served(dataset, "--port", "0") as (process, address, _), ExitStack() as stack:
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (40, 40))
+        for _ in range(200):
+            stack.enter_context(connected(address))
+        stack.close()
+        wait_until(lambda: can_get(address), "the server takes connections again")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=HANG_S) == 130
+        check_words(process.stderr.read())
+
+
+def can_get(address: str) -> bool:
+    try:
+        return HOP in get(address)
+    except OSError:
+        return False

@@ -1,14 +1,17 @@
 """Progress for people: bars on a terminal, lines elsewhere."""
 
 import io
+import json
 import re
+import string
 
 import pytest
 from rich.console import Console
 
 from clevrhope.runtime import display
-from clevrhope.runtime.display import TerminalProgress
+from clevrhope.runtime.display import Terminal, TerminalProgress, show_table
 from clevrhope.runtime.progress import Advance
+from clevrhope.runtime.terminal import say, say_json
 
 
 class Clock:
@@ -116,3 +119,28 @@ def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(
     lines = shown.getvalue().splitlines()
     assert re.fullmatch(r"Rendering: 1 of 3 images, .* s, [\d,.]+ images/s, .* left", lines[0])
     assert lines[-1].startswith("Rendering: 3 images, ")
+
+
+HOSTILE = "a\x1b[2Jb\x00c\x9bd\u202ee"
+
+
+def test_text_of_others_controls_no_terminal(shown: io.StringIO, capsys: pytest.CaptureFixture[str]) -> None:
+    escaped = r"a\x1b[2Jb\x00c\x9bd\u202ee"
+    console = Terminal(file=shown, width=200, force_terminal=True, color_system=None)
+    show_table(console, HOSTILE, ("name", HOSTILE), [(HOSTILE, HOSTILE), ("[bold]x", "1")], HOSTILE)
+    with TerminalProgress(console).stage(HOSTILE, total=1, unit="things") as advance:
+        advance(1)
+    with TerminalProgress(Terminal(file=shown)).stage(HOSTILE, total=1, unit="things") as advance:
+        advance(1)
+    assert shown.getvalue().count(escaped) >= 7
+    assert "[bold]x" in shown.getvalue()
+    sent = re.sub(r"\x1b\[(\?25[lh]|2K|1A|0m)", "", shown.getvalue())  # rich's own, for bars
+    assert not {*HOSTILE} & {*sent} - {*string.printable}
+    say(f"{HOSTILE}\n\tb")
+    say(HOSTILE, err=True)
+    say_json({HOSTILE: "\x7f"})
+    out, err = capsys.readouterr()
+    assert (out.splitlines()[:2], err) == ([escaped, "\tb"], f"{escaped}\n")
+    line = out.splitlines()[2]
+    assert line.isprintable()
+    assert json.loads(line) == {HOSTILE: "\x7f"}

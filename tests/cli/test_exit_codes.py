@@ -32,6 +32,7 @@ MISSING = {
     "info": "nowhere",
     "merge": "nowhere --hop none --out out",
     "plan": "--hop none --templates nowhere --out out",
+    "questions": "nowhere --out out.json",
     "render": "nowhere --out out",
     "report": "nowhere --out out",
     "score": "nowhere nowhere",

@@ -82,3 +82,30 @@ def test_an_error_in_place_of_the_interrupt_is_told_as_a_stop(capsys: pytest.Cap
 
     assert run_command([], half_imported, stop=stop) == 130
     assert capsys.readouterr().err == "clevrhope: stopped\n"
+
+
+HANDLED = """
+import signal, sys
+from unittest import mock
+from clevrhope import start
+def interrupted(arguments, *, stop):
+    try:
+        exec("signal.raise_signal(signal.SIGTERM)")
+    except KeyboardInterrupt:
+        stop.is_told = True
+        return 130
+class Late:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+sys.late = Late()
+with mock.patch("clevrhope.__main__.run_command", interrupted):
+    start.main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows ends no process by a signal")
+def test_the_exit_status_is_that_of_the_command_whatever_comes_while_python_ends(tmp_path: Path) -> None:
+    """Python ends itself by SIGINT after one inside of `exec`, and at its end signals have their defaults."""
+    (tmp_path / "handled.py").write_text(HANDLED)
+    done = subprocess.run([sys.executable, "-m", "handled"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "")

@@ -130,7 +130,7 @@ def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) ->
 def manifest(*splits: str, clevr: Mapping[str, Any] | None = None, **questions: str) -> Manifest:
     world = {
         "fingerprint": "abc",
-        "constraints": {"max_objects": 10},
+        "constraints": {"max_objects": 10, "width": 480, "height": 320, "min_pixels": 100},
         "attributes": {"color": ["red", "blue"], "material": ["rubber"], "shape": ["cube", "cylinder"]},
     }
     return Manifest(

@@ -285,6 +285,14 @@ def audited(root: Path) -> int:
 
 
 @pytest.mark.slow
+def test_plots_are_drawn_through_no_link(demo: Path, tmp_path: Path, fails: Fails) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/rubber_cylinder").symlink_to(tmp_path / "elsewhere")
+    assert fails(demo, "--hop", "rubber_cylinder", "--plots", tmp_path / "p") == 1
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
 def test_plots_are_drawn_into_the_datasheet_and_dropped_when_what_they_show_changes(
     demo: Path, copy: Path, show: Show
 ) -> None:

@@ -71,8 +71,9 @@ def test_a_list_of_scenes_a_single_one_and_objects_without_rotation_are_rendered
     for name, (form, image) in forms.items():
         file = tmp_path / f"{name}.json"
         file.write_text(json.dumps(form))
-        out = render(file, tmp_path / name).folder
-        (path,) = out.glob("*.png")
+        made = render(file, tmp_path / name)
+        assert made.n_without_rotation == (name == "no_rotation")
+        (path,) = made.folder.glob("*.png")
         assert np.array_equal(read_png(path), image)
 
 
@@ -109,7 +110,7 @@ def test_published_scenes_have_camera_and_lights_at_their_places_before_jitter_a
     published["image_filename"], spelt_out["image_filename"] = "published.png", "spelt_out.png"
     path = scene_file(tmp_path / "s.json", [published, spelt_out])
     made = cli("render", path, "--out", tmp_path / "out", "--renderer", "native", "--quality", "draft")
-    assert "1 scenes have no positions of camera and lights" in made.out
+    assert "1 scene has no positions of camera and lights" in made.out
     first, second = (tmp_path / "out" / name for name in ("published.png", "spelt_out.png"))
     assert first.read_bytes() == second.read_bytes()
 
@@ -170,9 +171,9 @@ def test_a_scene_that_cannot_be_shown_is_refused_by_renderers_and_the_command(
     scenes = [spoilt({"image_filename": "whole.png"}), spoilt(change)]
     with NativeRenderer(width=96, height=64, quality="draft") as renderer:
         with refused(SceneError) as raised:
-            list(renderer.render([(0, scenes[1])]))
+            list(renderer.render([("spoilt", scenes[1])]))
         with pytest.raises(SceneError, match=re.escape(str(raised.value))):
-            list(renderer.passes([(0, scenes[1])]))
+            list(renderer.passes([("spoilt", scenes[1])]))
     if re.search("nan|inf", str(change)):  # which JSON does not have
         return
     path = scene_file(tmp_path / "s.json", scenes)

@@ -11,7 +11,7 @@ from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, 
 
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics import Interval, Measure, Scores
+from clevrhope.metrics import Measure, Scores
 from clevrhope.metrics.measures import GROUPS
 from clevrhope.metrics.pairs import Relation, coverage, pair_flags, score_groups, score_pairs
 from clevrhope.metrics.suite_groups import value_flags
@@ -272,16 +272,20 @@ def test_groups_and_runs_share_the_draws() -> None:
 
 
 def test_the_interval_of_a_mean_is_that_of_means() -> None:
-    """Two runs that are right about the other's wrong pairs have mean accuracy 1/2 in every draw."""
+    """Two runs that are right about the other's wrong pairs have mean accuracy 1/2 in every draw of images.
+
+    So the interval is that over the two runs: a t interval with one degree of freedom.
+    """
     n = 100
     pairs = make_pairs(np.full(n, YES), Relation.SAME)
     first = coins(n, 1)
     given_answers = ints([first, np.where(first == YES, NO, YES)])
     both = sides(given_answers, given_answers)
     overall = score_pairs(pairs, both, ANSWERS, seed=3, bootstrap=100)[""][0]
-    assert overall.mean["accuracy"].interval == Interval(50, 50)
-    interval = overall.runs[0]["accuracy"].interval
-    assert interval.high - interval.low > 10
+    first_run, mean = overall.runs[0]["accuracy"], overall.mean["accuracy"]
+    assert first_run.interval.high - first_run.interval.low > 10
+    reach = 12.706 * abs(first_run.value - 50)
+    assert (mean.interval.low, mean.interval.high) == pytest.approx((50 - reach, 50 + reach), abs=4)
 
 
 def test_pairs_need_yes_and_no() -> None:

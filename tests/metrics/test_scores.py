@@ -101,7 +101,7 @@ def test_accuracies_and_gaps(scored: Score) -> None:
     }
     assert gaps(condition) == {"complex": Measure(-50.0, 4), "minimal": Measure(-25.0, 4)}
     for gap in gaps(scored(rows, bootstrap=200).condition(HOP)).values():
-        assert gap.interval.low < (gap.value or 0.0) < gap.interval.high < 50
+        assert gap.interval.low < (gap.value or 0.0) < gap.interval.high < 65
 
 
 def test_means_over_runs_and_train_sizes(scored: Score) -> None:
@@ -165,19 +165,61 @@ def test_the_split_for_tuning_is_scored_where_it_was_answered_and_not_missed_els
         score(folder, write_lines(tmp_path / "p.jsonl", rows[1:]), seed=1)
 
 
+WILSON_10_OF_20 = 29.9
+"""The lower end of Wilson's 95% interval for 10 in 20, in per cent."""
+
+
 def test_questions_about_one_image_are_drawn_together(tmp_path: Path) -> None:
-    """Each image has one right answer of two, so every draw has half."""
+    """Each image has one right answer of two, so every draw has half, and the interval is Wilson's."""
     asked = [(image, 2, answer) for image in range(20) for answer in ("yes", "no")]
     folder = make_folder(tmp_path / "data", {"none": {"test": asked}})
     always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
     given = write_lines(tmp_path / "p.jsonl", always_no)
     found = score(folder, given, seed=1, by=["answer"]).condition("none")
     test = found.splits["test"]
-    assert test.mean == test.parts[Part("answer", "yes/no")].mean == accuracy(50.0, 40, 20)
+    (mean, by_answer) = (each.mean["accuracy"] for each in (test, test.parts[Part("answer", "yes/no")]))
+    assert mean.interval.low == by_answer.interval.low == pytest.approx(WILSON_10_OF_20, abs=0.1)
+    assert (mean.value, mean.n, test.mean.counts) == (50.0, 40, {"n_questions": 40, "n_images": 20})
+    # If the two questions were drawn apart, the interval would be that of 20 in 40.
+    assert mean.interval.high == pytest.approx(100 - WILSON_10_OF_20, abs=0.1)
+
+
+def test_images_of_a_minimal_place_are_drawn_together(tmp_path: Path) -> None:
+    """Two of the four images of each place are answered right, so every draw of places has half."""
+    asked = [(image, 2, "no") for image in range(80)]
+    questions = {HOP: {"minimal_iid": asked, "minimal_ood": asked}}
+    folder = make_folder(tmp_path / "data", questions)
+    rows = wrong(right_answers(questions), *(("minimal_ood", k) for k in range(80) if k % 4 in (0, 3)))
+    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
+    iid, ood = (found.splits[name].mean["accuracy"] for name in questions[HOP])
+    assert ood.interval.low == pytest.approx(WILSON_10_OF_20, abs=0.1), "of 20 places"
+    assert (iid.value, iid.interval.high) == (100, 100)
+    assert iid.interval.low == pytest.approx(100 * 20 / (20 + 1.96**2), abs=0.1)
+
+
+def test_a_group_is_right_if_all_of_its_answers_are(tmp_path: Path) -> None:
+    """Groups of four in minimal_ood; in minimal_iid also one of three, which are counted apart."""
+    minimal_ood = [(image, 2, "no" if image % 4 else "yes") for image in range(12)]
+    minimal_iid = [(image, 2, "no" if image % 4 else "yes") for image in range(12) if image != 2]
+    questions = {HOP: {"minimal_iid": minimal_iid, "minimal_ood": minimal_ood}}
+    folder = make_folder(tmp_path / "data", questions)
+    rows = wrong(right_answers(questions), ("minimal_ood", 5), ("minimal_ood", 7), ("minimal_iid", 0))
+    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=(), bootstrap=0)
+    iid, ood = (found.condition(HOP).splits[name].mean for name in questions[HOP])
+    assert (ood["group_accuracy"].value, ood["group_accuracy"].n) == (pytest.approx(200 / 3), 3)
+    assert "smaller_group_accuracy" not in ood.measures
+    assert (iid["group_accuracy"].value, iid["group_accuracy"].n) == (100, 2)
+    assert (iid["smaller_group_accuracy"].value, iid["smaller_group_accuracy"].n) == (0, 1)
+    always_no = write_lines(tmp_path / "no.jsonl", [{**row, "answer": "no"} for row in rows])
+    ood = score(folder, always_no, seed=1, by=()).condition(HOP).splits["minimal_ood"].mean
+    assert (ood["accuracy"].value, ood["group_accuracy"].value) == (75, 0)
 
 
 def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
-    """A model that errs on the same images in both minimal sets has the same gap in every draw: none."""
+    """A model that errs on the same images in both minimal sets has the same gap in every draw: none.
+
+    The interval is then what Wilson's allows for 8 places that could have differed.
+    """
     asked = [(image, 2, "no") for image in range(30)]
     questions = {
         HOP: {"minimal_iid": asked, "minimal_ood": asked, "complex_iid": asked, "complex_ood": asked}
@@ -185,10 +227,12 @@ def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "data", questions)
     rows = wrong(right_answers(questions), *((split, k) for split in questions[HOP] for k in range(10)))
     found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
-    assert gaps(found)["minimal"].interval == Interval(0.0, 0.0)
+    minimal = gaps(found)["minimal"].interval
+    assert (minimal.low, minimal.high) == pytest.approx((-32.4, 32.4), abs=0.3)
     complex_gap = gaps(found)["complex"].interval
     assert complex_gap.low < -10 < 10 < complex_gap.high
-    assert found.splits["minimal_iid"].mean == found.splits["minimal_ood"].mean
+    iid, ood = (found.splits[name].mean["accuracy"] for name in ("minimal_iid", "minimal_ood"))
+    assert iid == ood
 
 
 def test_families_have_numbers_without_measurements(tmp_path: Path) -> None:

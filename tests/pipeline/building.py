@@ -66,8 +66,12 @@ Cli = Callable[..., Said]
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Runs a command line in this process, which has to end with a code; gives what it wrote."""
+def cli(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    """Runs a command line in this process, which has to end with a code; gives what it wrote.
+
+    Its working directory is the test's own, as commands take what they find in out/ for the dataset meant.
+    """
+    monkeypatch.chdir(tmp_path)
 
     def run(*words: object, code: int = 0) -> Said:
         capsys.readouterr()

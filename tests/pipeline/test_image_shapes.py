@@ -2,22 +2,32 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
+import numpy.typing as npt
 import pytest
 from building import Cli, request, tree
+from spoiling import Spoilt, failed
 
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.settings import NativeSettings
+from clevrhope.images.settings import BlenderSettings, NativeSettings, Rendering
 from clevrhope.pipeline import Request, build
-from clevrhope.scenes import raster, read_world
-from wording import refused
+from clevrhope.pipeline.forecast import make_plan, plan_lines
+from clevrhope.scenes import raster, read_world, sample_scenes
+from clevrhope.scenes.sketch import scene_svg
+from wording import check_words, refused
+
+DRAFT = NativeSettings(quality="draft")
+
+SIZES = {"train": 45, "complex_iid": 90, "complex_ood": 4, "minimal_places": 1}
 
 SHAPES = {
     (288, 192): (480, 320),
@@ -29,15 +39,14 @@ SHAPES = {
 """Width and height of images, and of the raster that their scenes are sampled in."""
 
 
-def asked(out: Path, size: tuple[int, int]) -> Request:
-    sizes = {"train": 45, "complex_iid": 90, "complex_ood": 4, "minimal_places": 1}
-    made = request(out, sizes=sizes, passes=("mask",))
+def asked(out: Path, size: tuple[int, int], rendering: Rendering = DRAFT, **changes: Any) -> Request:
+    made = request(out, **{"sizes": SIZES, "passes": ("mask",), **changes})
     width, height = size
-    rendering = NativeSettings(width=width, height=height, quality="draft")
-    return replace(made, config=replace(made.config, rendering=rendering))
+    sized = replace(rendering, width=width, height=height)
+    return replace(made, config=replace(made.config, rendering=sized))
 
 
-def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def overlap(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """(N,) the intersections over the unions of boxes (N, 4) of left, top, right and bottom."""
     shared = np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2])
     areas = [(each[:, 2:] - each[:, :2]).prod(axis=1) for each in (a, b)]
@@ -48,23 +57,16 @@ def overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 QUICK = ((240, 240), (192, 288))
 
 
-@pytest.mark.parametrize(
-    ("size", "sampled"),
-    [pytest.param(*each, marks=[] if each[0] in QUICK else [pytest.mark.slow]) for each in SHAPES.items()],
-    ids=lambda size: "x".join(map(str, size)),
-)
-def test_every_object_is_in_its_image(
-    size: tuple[int, int], sampled: tuple[int, int], tmp_path: Path
-) -> None:
-    folder = build(asked(tmp_path / "made", size)).folder
-    constraints = existing_manifest(Layout(folder).manifest).world["constraints"]
-    assert (constraints["width"], constraints["height"]) == sampled
+def check_objects(folder: Path, size: tuple[int, int]) -> None:
+    """Each object shows a pixel of the mask, and its box there is that of its scene."""
+    sampled = existing_manifest(Layout(folder).manifest).raster_px
+    assert sampled == SHAPES[size]
     overlaps = []
-    for pool in ("train", "test_iid", "test_ood"):
-        with h5py.File(folder / "passes" / f"{pool}.h5") as file:
+    for file_of_pool in (folder / "passes").glob("*.h5"):
+        with h5py.File(file_of_pool) as file:
             n_objects, visible = file["n_objects"][:], file["visible_px"][:]
             boxes = file["boxes"][:].astype(float)
-        for path in Layout(folder).scene_files(pool):
+        for path in Layout(folder).scene_files(file_of_pool.stem):
             for scene in json.loads(path.read_text())["scenes"]:
                 row = scene["image_index"]
                 n = len(scene["objects"])
@@ -76,6 +78,103 @@ def test_every_object_is_in_its_image(
                 overlaps.append(overlap(mine / np.tile(size, 2), of_scene / np.tile(sampled, 2)))
     assert np.concatenate(overlaps).mean() > 0.95
     assert audit(folder).ok
+
+
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(each, marks=[] if each in QUICK else [pytest.mark.slow]) for each in SHAPES],
+    ids=lambda size: "x".join(map(str, size)),
+)
+def test_every_object_is_in_its_image(size: tuple[int, int], tmp_path: Path) -> None:
+    check_objects(build(asked(tmp_path / "made", size)).folder, size)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SHAPES, ids=lambda size: "x".join(map(str, size)))
+def test_every_object_is_in_an_image_of_blender(size: tuple[int, int], tmp_path: Path) -> None:
+    rendering = BlenderSettings(samples=1, device="cpu")
+    few = {"sizes": {"train": 36}, "splits": ("train",)}
+    check_objects(build(asked(tmp_path / "made", size, rendering, **few)).folder, size)
+
+
+def test_audit_looks_at_shapes_without_masks(tmp_path: Path) -> None:
+    """Images of another shape than the scenes were sampled for, and an object out of the image, are named."""
+    clean = build(asked(tmp_path / "made", (48, 48), passes=(), splits=("train",))).folder
+    assert audit(clean).ok
+    shaped, moved = (Spoilt.copy(clean, tmp_path / name) for name in ("shaped", "moved"))
+    shaped.manifest(lambda raw: raw["rendering"].update(height=32))
+    moved.scenes("train", lambda rows: rows[0]["objects"][0].update({"3d_coords": [6.0, 6.0, 0.7]}))
+    for folder in (shaped, moved):
+        faults = failed(audit(folder.root))["visible objects"].faults
+        check_words(str(faults[0]))
+
+
+def test_any_shape_is_audited_without_images(tmp_path: Path) -> None:
+    """The shape of a raster can differ from that of the images by half a pixel."""
+    wide = replace(asked(tmp_path / "made", (360, 100), passes=(), splits=("train",)), render=False)
+    folder = build(wide).folder
+    assert raster(*existing_manifest(Layout(folder).manifest).raster_px) != raster(360, 100)
+    assert audit(folder).ok
+
+
+@pytest.fixture(scope="module")
+def square(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Images of 320 x 320, whose scenes are sampled for 392 x 392."""
+    out = tmp_path_factory.mktemp("square") / "made"
+    return build(asked(out, (320, 320), splits=("train",))).folder
+
+
+def test_plan_and_datasheets_say_for_which_shape_scenes_are_sampled(square: Path, tmp_path: Path) -> None:
+    said = "its scenes are sampled for 392 x 392 pixels, of which each object shows at least 100"
+    for size in ((320, 320), (48, 32)):
+        lines = plan_lines(make_plan(asked(tmp_path / "new", size, splits=("train",), passes=())))
+        assert any(said in line for line in lines) == (size == (320, 320))
+    for sheet in (square / "DATASHEET.md", square / "hops/rubber_cylinder/DATASHEET.md"):
+        text = " ".join(sheet.read_text().split())
+        assert "for images in the shape of 392 x 392 pixels, of which each object shows at least 100" in text
+        assert "an image's border may cut an object" in text
+
+
+def test_boxes_of_features_are_those_of_the_masks(square: Path, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from clevrhope.features.extraction import make_features
+
+    make_features(square, kind="scene-boxes", size=(64, 64), weights="random", out=tmp_path / "boxes")
+    n_boxes, boxes, indices = (
+        np.load(tmp_path / "boxes" / "train" / f"{name}.npy") for name in ("n_boxes", "boxes", "indices")
+    )
+    overlaps = []
+    with h5py.File(square / "passes" / "train.h5") as file:
+        for n, mine, index in zip(n_boxes, boxes, indices, strict=True):
+            of_mask = file["boxes"][int(index), :n].astype(float)
+            of_mask[:, 2:] += of_mask[:, :2]
+            overlaps.append(overlap(mine[:n], of_mask / 320))
+    assert np.concatenate(overlaps).mean() > 0.95
+
+
+def test_pages_show_boxes_where_the_objects_are(square: Path, tmp_path: Path, cli: Cli) -> None:
+    cli("browse", square, "--static", tmp_path / "pages", "--limit", 1)
+    (page,) = (tmp_path / "pages").rglob("0.html")
+    text = page.read_text()
+    assert 'width="392" height="392"' in text
+    assert 'viewBox="0 0 392 392"' in text
+    image = int(re.findall(r"HOPE_train_(\d{6})", text)[0])
+    boxes = re.findall(r'class="line" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"', text)
+    with h5py.File(square / "passes" / "train.h5") as file:
+        of_mask = file["boxes"][image, : len(boxes)].astype(float)
+    mine = np.array(boxes, dtype=float)
+    for each in (mine, of_mask):
+        each[:, 2:] += each[:, :2]
+    assert overlap(mine / 392, of_mask / 320).mean() > 0.9
+    assert "aspect-ratio" not in (square / "index.html").read_text()  # which would stretch the images
+
+
+def test_a_sketch_of_a_scene_of_another_shape_shows_all_objects() -> None:
+    scene = json.loads(sample_scenes(1, seed=1, world=read_world(size=(2, 3))).to_json())[0]
+    bottom = max(item["bbox"][3] for item in scene["objects"])
+    assert bottom > 320
+    assert f'viewBox="0 0 480 {bottom}"' in scene_svg(scene)
+    assert 'viewBox="0 0 320 480"' in scene_svg(scene, size_px=(320, 480))
 
 
 def test_sizes_of_one_shape_have_the_same_scenes() -> None:
@@ -107,7 +206,7 @@ def test_the_raster_is_no_setting(tmp_path: Path, cli: Cli) -> None:
 
 
 def test_an_export_for_clevr_is_in_the_pixels_of_its_images(tmp_path: Path, cli: Cli) -> None:
-    folder = build(replace(asked(tmp_path / "made", (96, 64)), splits=("train",))).folder
+    folder = build(asked(tmp_path / "made", (96, 64), splits=("train",))).folder
     cli("export", folder, "--format", "clevr", "--hop", "rubber_cylinder", "--out", tmp_path / "clevr")
     (sampled,) = Layout(folder).scene_files("train")
     own = json.loads(sampled.read_text())["scenes"]

@@ -60,7 +60,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
 
 def exactly(value: float) -> Estimate:
     """A figure without uncertainty."""
-    return Estimate(value, np.full(N_DRAWS, value))
+    return Estimate(value, np.full(N_DRAWS, value), n_units=1_000)
 
 
 def made_result(name: str = "film", hop: str = HOP, **changes: Any) -> Result:

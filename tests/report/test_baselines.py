@@ -15,11 +15,11 @@ from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.estimates import mean_of
+from clevrhope.metrics.estimates import QuestionOnly, mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.report.page import Grey
@@ -91,7 +91,8 @@ def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Pat
     cli("ask", folder, "--split", "complex_iid,complex_ood", "--limit", "5", "--out", requests)
     rows = rows_of_file(requests)
     assert [row["split"] for row in rows] == ["complex_iid"] * 5 + ["complex_ood"] * 5
-    assert all(row["id"] == f"{HOP}/{row['split']}/{row['question_index']}" for row in rows)
+    of = rows[0]["asked_of"]
+    assert all(row["id"] == f"{HOP}/{row['split']}/{row['question_index']}@{of}" for row in rows)
     assert all(len(row["answers"]) == 28 and Path(row["image"]).read_bytes()[1:4] == b"PNG" for row in rows)
     texts = folder / "hops" / HOP / "complex_ood_questions.json"
     own = [json.loads(row) for row in read_row_lines(texts)]
@@ -101,7 +102,7 @@ def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Pat
 
     # A model that says the right answer in a sentence, and once nothing that can be read.
     replies, out = tmp_path / "vlm.jsonl", tmp_path / "predictions.jsonl"
-    right = {f"{HOP}/complex_ood/{k}": row["answer"] for k, row in enumerate(own)}
+    right = {f"{HOP}/complex_ood/{k}@{of}": row["answer"] for k, row in enumerate(own)}
     said = [{"id": row["id"], "reply": f"The answer is {right.get(row['id'], 'dunno')}."} for row in rows]
     write_rows(replies, reversed(said))
     given = ["answers", replies, "--requests", requests, "--out", out]
@@ -113,6 +114,20 @@ def test_requests_and_replies_there_and_back(cli: Cli, make: Make, tmp_path: Pat
     scores = found.condition(HOP)
     assert scores.accuracies["complex_ood"] == 100.0
     assert scores.accuracies["complex_iid"] == 0.0
+
+    # Some replies alone; and requests of another folder of this pair, about questions in the same rows.
+    replies.write_text(json.dumps(said[9]) + "\n")
+    told = cli(*given, "--partial").out
+    assert "9 of 10 requests lack a reply (first rubber_cylinder/complex_iid/" in told
+    assert [row["question_index"] for row in rows_of_file(out)] == [rows[9]["question_index"]]
+    other, of_other = tmp_path / "other", tmp_path / "of_other.jsonl"
+    make(other, images=images, seed=77)
+    cli("ask", other, "--split", "complex_iid,complex_ood", "--limit", "5", "--out", of_other)
+    theirs = ["answers", replies, "--requests", of_other, "--out", tmp_path / "none.jsonl", "--partial"]
+    assert "is a reply to another dataset's request; give --requests" in cli(*theirs, code=2).err
+    assert "is about another dataset than" in cli(*given, "--partial", "--dataset", other, code=2).err
+    with pytest.raises(PredictionsError, match="answers are to requests about another dataset"):
+        score(other, out, seed=1, bootstrap=0, by=(), partial=True)
 
     for text, told_text in (
         (json.dumps(said[0]) + "\n", "9 of 10 requests lack a reply"),
@@ -246,7 +261,7 @@ def test_without_images_there_is_nothing_to_ask_about(cli: Cli, make: Make, tmp_
 
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
-    result = made_result(accuracies={IID: exactly(18.0)}, floor=43.0)
+    result = made_result(accuracies={IID: exactly(18.0)}, blind=QuestionOnly({IID: exactly(43.0)}, None))
     assert result.collapsed
     even = replace(result, accuracies={IID: exactly(43.0)})
     assert not even.collapsed

@@ -15,7 +15,7 @@ from building import Cli
 from experiment_grid import GRID, check_steps, plan_of
 
 import clevrhope.report
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.run import Outcome, run_experiment
 from wording import refused
 
@@ -40,6 +40,18 @@ def test_what_is_done_is_not_done_again(grid: Path, tmp_path: Path, asked: Any) 
     (tmp_path / "out" / "runs" / "film-rubber_cylinder-300-1" / "finished.json").unlink()
     assert run_experiment(plan).n_new == 1
     assert [each[0] for each in asked()] == ["train", "evaluate"]
+
+
+@pytest.mark.parametrize("place", ["config", "data", "runs", "done", "logs", "report"])
+def test_an_experiment_writes_through_no_link(place: str, grid: Path, tmp_path: Path, asked: Any) -> None:
+    plan = plan_of(grid)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "out" / place).symlink_to(tmp_path / "elsewhere")
+    with refused(DatasetError):
+        run_experiment(plan)
+    assert asked() == []
+    assert not any((tmp_path / "elsewhere").iterdir())
 
 
 SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")

@@ -16,7 +16,7 @@ from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.estimates import accuracies
+from clevrhope.metrics.estimates import estimates
 from clevrhope.metrics.matched_gap import Matcher, Questions, match_cells
 from clevrhope.pipeline import build
 from wording import refused
@@ -113,7 +113,7 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
             for each in ("complex_ood", "complex_iid")
         )
     )
-    all_iid = accuracies(key, HOP, given)["complex_iid"]
+    all_iid = estimates(key, HOP, given)["accuracy"]["complex_iid"]
     found = Matcher(key).gap(HOP, given, all_iid)
     assert found.points.value == pytest.approx(-20, abs=6)
     assert found.points.interval.low < found.points.value < found.points.interval.high

@@ -1,6 +1,7 @@
 """Reports of simulated runs: their numbers, the paper's beside them, figures, and what bad runs come to."""
 
 import csv
+import re
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from building import Cli
 from simulated import HOP, LIMITED, check_part, made_result, text_of, write_predictions, write_run
 
 import clevrhope
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, printable
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.report import Result, find_sources, measure, report
 from clevrhope.report.failures import N_SHOWN, draw_failures
@@ -56,7 +57,9 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     rows = list(csv.DictReader(made.csv.read_text().splitlines()))
     own = [float(row["mean_percent"]) for row in rows if row["split"] == "complex_iid"]
     assert own == pytest.approx([100 - 100 * IID_WRONG] * 4)
-    assert {row["metric"] for row in rows} == {"accuracy", "gap", "matched_gap"}
+    of_groups = {"group_accuracy", "smaller_group_accuracy"}
+    assert {row["metric"] for row in rows} == {"accuracy", "gap", "matched_gap", *of_groups}
+    assert all(int(row["n"]) > 0 for row in rows)
 
 
 def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance(
@@ -74,6 +77,43 @@ def test_a_page_begins_with_the_question_and_its_answer_and_ends_with_provenance
     # The same failures are drawn again.
     again = report([runs], tmp_path / "again", title="Once more", question=question)
     assert again.markdown.read_text() == made.markdown.read_text()
+
+
+def test_text_of_others_is_neither_a_formula_nor_markup(cli: Cli, dataset: Path, tmp_path: Path) -> None:
+    model, note = "=1+cmd|'x'!A1", "-2+3 <img src=x> [a](b) **c** `d` _e_\x1b[2J\rx"
+    write_run(tmp_path / "runs", dataset, model=model, hop=HOP, size=200, seed=1, wrong=WRONG, note=note)
+    said = cli("report", tmp_path / "runs", "--out", tmp_path / "out")
+    with (tmp_path / "out/results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["model"] for row in rows} == {f"'{model}"}
+    assert {row["note"] for row in rows} == {"'" + printable(note)}
+    (gap,) = (row["mean_percent"] for row in rows if (row["metric"], row["split"]) == ("gap", "complex"))
+    assert float(gap) == pytest.approx(-20, abs=1)
+    text = (tmp_path / "out/report.md").read_text()
+    assert r"\<img src=x> [a\](b) \*\*c\*\* \`d\` \_e\_\\x1b[2J x" in text
+    assert r"\|'x'!A1 |" in text
+    assert not re.search(r"(?<!\\)<img|\x1b", text + said.out + said.err)
+    (path,) = (tmp_path / "runs").glob("*/predictions/*.jsonl")
+    scores = cli("score", dataset, path, "--hop", HOP, "--quiet")
+    assert r"\x1b[2J\rx" in scores.out
+    assert not {"\x1b", "\r"} & {*scores.out, *scores.err}
+
+
+def test_nothing_empty_is_promised(dataset: Path, tmp_path: Path) -> None:
+    """One run and no question_only, as in README: no empty columns, and no words about what is not there."""
+    write_run(tmp_path / "runs", dataset, model="film", hop=HOP, size=200, seed=1, wrong=WRONG)
+    text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
+    tables = [part.splitlines() for part in text.split("\n\n") if part.startswith("| ")]
+    assert len(tables) > 5
+    for head, _, *rows in tables:
+        columns = zip(*([cell.strip() for cell in row.split(" | ")] for row in rows), strict=True)
+        assert all(any(cells) for cells in columns), head
+    assert "transfer" not in text
+    assert "italics" not in text
+    assert "1 run: how much runs differ is not known" in text
+    assert text.count("] by family") == 2, "the baseline that stands in is marked"
+    write_run(tmp_path / "runs", dataset, model="film", hop=HOP, size=300, seed=1, wrong={"complex_iid": 1.0})
+    assert "In italics" in text_of(report([tmp_path / "runs"], tmp_path / "out"))
 
 
 def test_wrong_answers_are_wrong(runs: Path, dataset: Path) -> None:

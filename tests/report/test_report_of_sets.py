@@ -85,7 +85,7 @@ def test_a_score_that_is_not_defined_is_in_tables_and_rows(folder: Path, tmp_pat
     ]
     made = report(files, tmp_path / "report", dataset=folder)
     page = made.markdown.read_text()
-    assert "iid | generalisation score |" in page
+    assert "iid-size | generalisation score |" in page
     assert page.count(WHY_NO_SCORE) == 1
     with made.csv.open() as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == "generalisation_score"]

@@ -77,7 +77,11 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
             )  # fmt: skip
         assert len(names(tmp_path / "runs")) == 2 * (k + 1)
     made = report([tmp_path / "runs"], tmp_path / "out")
-    for table in ("Complex gap of film (channels=32)", "Complex gap of film (channels=128)", "Accuracy, gap"):
+    for table in (
+        "Complex gap of film (channels=32)",
+        "Complex gap of film (channels=128)",
+        "Accuracy and gap",
+    ):
         check_part(text_of(made), f"**{table}", "\n\n**")
     check_part(text_of(made), "are not seeds of each other")
     assert {line.split(",")[0] for line in made.csv.read_text().splitlines()[1:]} == {
@@ -187,12 +191,12 @@ def test_question_only_counts_for_its_own_dataset_alone(dataset: Path, tmp_path:
     write_run(tmp_path / "runs", dataset, model="film", **plain, wrong={})
     write_run(tmp_path / "runs", other, model="question_only", **plain, wrong={"complex_iid": 0.5})
     film, reader = measure(find_sources([tmp_path / "runs"])[0])[0]
-    assert (film.floor_from, reader.floor_from) == ("majority_by_family", "question_only")
+    assert (film.blind.name, reader.blind.name) == ("majority_by_family", "question_only")
     write_run(
         tmp_path / "runs", dataset, model="question_only", **plain, wrong={"complex_iid": 0.4}, name="b"
     )
     film, _, _ = measure(find_sources([tmp_path / "runs"])[0])[0]
-    assert (film.floor, film.floor_from) == (60.0, "question_only")
+    assert (film.floor, film.blind.name) == (60.0, "question_only")
 
 
 def test_what_is_not_the_papers_training_is_told() -> None:

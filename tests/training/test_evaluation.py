@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,7 @@ def test_some_splits_leave_a_files_others_as_they_are(run: Train, tmp_path: Path
     (again,) = evaluate(folder, **more, splits=["minimal_ood"])
     assert set(again.percent) == {"minimal_ood"}
     assert again.constants == {"minimal_ood": ("no", 75.0)}  # one image in four shows the pair
+    assert 0 <= again.groups["minimal_ood"] <= again.percent["minimal_ood"]
     after = rows(made.path)
     assert sorted(after, key=json.dumps) == sorted(before, key=json.dumps)
     # One file grows from split to split, too.
@@ -264,7 +266,7 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     cli("train", "mine:BagAndConv", dataset, *options.split(), "--out", "runs/mine-1")
     lines = rows(Path("runs/mine-1/log.jsonl"))
     assert lines[-1]["loss"] < 0.7 * lines[0]["loss"]
-    cli("evaluate", "runs/mine-1", "--quiet")
+    cli("evaluate", "runs/mine-1", "--model", "mine:BagAndConv", "--quiet")
     predictions = "runs/mine-1/predictions/last.predict.jsonl"
     scored = cli("score", dataset, predictions, "--hop", HOP, "--seed", 1, "--quiet")
     assert "complex_ood" in scored.out
@@ -275,7 +277,8 @@ def test_the_documentations_model_is_trained_scored_and_learns(
 def test_a_stopped_evaluation_leaves_no_file(number: int, run: Train, tmp_path: Path) -> None:
     run(model="tiny_models:Dawdles", size=40, updates=2)
     begun = tmp_path / "begun"
-    command = ["evaluate", str(tmp_path / "run"), "--device", "cpu", "--quiet"]
+    options = "--model tiny_models:Dawdles --device cpu --quiet"
+    command = ["evaluate", str(tmp_path / "run"), *options.split()]
     process = start_command(*command, DAWDLES_AT=str(begun))
     wait_until(lambda: begun.exists() or process.poll() is not None, "the evaluation begins")
     process.send_signal(number)
@@ -325,3 +328,24 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     assert run(dataset=place).resumed_at == 30
     assert len(evaluate(tmp_path / "run", device="cpu")) == 2
     assert measure(find_sources([tmp_path / "run"])[0])[1] == ()
+
+
+def test_a_class_of_ones_own_is_imported_only_if_the_command_line_names_it(
+    run: Train, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(updates=2)
+    (tmp_path / "evil.py").write_text("open('was_run', 'w').close()\nfrom tiny_models import Tiny as Evil\n")
+    path = tmp_path / "run/run.json"
+    path.write_text(path.read_text().replace("tiny_models:Tiny", "evil:Evil"))
+    monkeypatch.chdir(tmp_path)
+    refusal = cli("evaluate", "run", "--quiet", code=2)
+    assert refusal.err.strip().endswith("if you trust this class, name it: --model evil:Evil")
+    cli("evaluate", "run", "--model", "tiny_models:Tiny", "--quiet", code=2)
+    assert not (tmp_path / "was_run").exists()
+    assert "evil" not in sys.modules
+    path.write_text(path.read_text().replace("evil:Evil", "tiny_models:Tiny"))
+    monkeypatch.delitem(sys.modules, "tiny_models")
+    with refused(ConfigError):
+        evaluate("run")
+    cli("evaluate", "run", "--model", "tiny_models:Tiny", "--quiet", "--device", "cpu")
+    assert (tmp_path / "run/predictions/last.predict.jsonl").exists()

@@ -140,7 +140,8 @@ def test_a_model_reads_own_features_and_sentences_with_its_own_tokenizer(home: P
     train = f"train towers:Towers out/small --hop {HOP} --size 64 --seed 1 --updates 2".split()
     train += ["--set", "encoder=encoder", "--set", "patch_width=16", "--out", "runs/towers-1", "--quiet"]
     assert run_command([*train, "--device", "cpu"]) == 0
-    assert run_command(["evaluate", "runs/towers-1", "--quiet", "--device", "cpu"]) == 0
+    evaluate = "evaluate runs/towers-1 --model towers:Towers --quiet --device cpu"
+    assert run_command(evaluate.split()) == 0
     answered = rows(Path("runs/towers-1/predictions/last.predict.jsonl"))
     assert {row["features"] for row in answered} == {"dino:Dino"}
 

@@ -13,7 +13,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from building import Cli, build_demo
+from building import Cli, build_demo, stamps
 from safetensors.torch import load_file, save_file
 from short_runs import (
     HOP,
@@ -260,6 +260,25 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
         run("strange")
     with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
         run("busy")
+
+
+@pytest.mark.parametrize("place", ["log.jsonl", "state", "predictions", "other_hops"])
+def test_nothing_of_a_run_is_written_through_links(place: str, run: Train, tmp_path: Path) -> None:
+    stopped_states(run, tmp_path / "run", [5])
+    if place in ("predictions", "other_hops"):
+        run()
+    elsewhere, path = tmp_path / "elsewhere", tmp_path / "run" / place
+    if path.exists():
+        path.rename(elsewhere)
+    else:
+        elsewhere.mkdir()
+    path.symlink_to(elsewhere)
+    before = stamps(tmp_path)
+    with refused(DatasetError):
+        run()
+    with refused(DatasetError):
+        evaluate(tmp_path / "run", device="cpu") if (tmp_path / "run/weights").exists() else run()
+    assert stamps(tmp_path) == before
 
 
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:

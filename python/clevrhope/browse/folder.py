@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -50,6 +50,12 @@ SHARDS_IN_MEMORY = 64
 """Number of scene files whose line offsets are kept in memory, at 2 MB each."""
 
 
+Stamp = tuple[int, int, int]
+"""A file's time of change, size and inode: equal as long as nobody wrote it."""
+
+Stamps = Mapping[Path, Stamp | None]
+
+
 @dataclass(frozen=True)
 class SplitKey:
     """The file of a question: a split's file, or a suite's file of pairs on a split."""
@@ -71,7 +77,7 @@ class SiteFolder(Folder):
         self.layout = Layout(root)
         self._home = Path(os.path.realpath(root))
         self.checked(self.layout.manifest)
-        self.stamp = self._stamp()
+        self.stamp = _stamp(self.layout.manifest)
         manifest = Folder.open(root, finished=False).manifest
         super().__init__(self.layout, replace(manifest, files={}))
         self.hops = hops_in(self.layout)
@@ -80,22 +86,20 @@ class SiteFolder(Folder):
         self._passes = lru_cache(maxsize=4)(PassesFile)
         self._scene_lines = lru_cache(maxsize=SHARDS_IN_MEMORY)(SceneLines)
 
+    def stamps(self, hop: str) -> Stamps:
+        """The stamps of the files that an index of a HOP is made from."""
+        patterns = ("*vocab.json", f"hops/{hop}/*.*", "covr/vocab.json", f"covr/{hop}/*.*", "scenes/*/*.json")
+        return {path: _stamp(path) for pattern in patterns for path in self.layout.root.glob(pattern)}
+
     def is_current(self) -> bool:
         """Whether the manifest is the one that was read; raises DatasetError if it is gone."""
-        now = self._stamp()
+        now = _stamp(self.layout.manifest)
         if now is None:
             raise DatasetError(
                 f"{self.layout.root}: the dataset is no longer there ({self.layout.manifest.name} is gone); "
                 "put it back, then load this page again"
             )
         return now == self.stamp
-
-    def _stamp(self) -> tuple[int, int, int] | None:
-        try:
-            stat = self.layout.manifest.stat()
-        except OSError:
-            return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def contains(self, path: Path) -> bool:
         """Whether a path is in the folder once all links are resolved."""
@@ -210,6 +214,14 @@ class SiteFolder(Folder):
         if not path.is_file() or not self.has_mask(pool, index):
             return None
         return mask_png(self._passes(path).row(index, ("mask",))["mask"])
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def mask_png(mask: npt.NDArray[np.uint8]) -> bytes:

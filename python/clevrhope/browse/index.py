@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.browse.folder import SiteFolder, SplitKey
+from clevrhope.browse.folder import SiteFolder, SplitKey, Stamps
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
@@ -25,7 +25,7 @@ from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.runtime.progress import Advance, Progress
-from clevrhope.runtime.reading import reason
+from clevrhope.runtime.reading import is_passing, reason
 
 FIRST_TEMPLATE = 1 << 16
 """Number of the first template of questions about sets of images; families have lower numbers."""
@@ -101,6 +101,8 @@ class Index:
     answers: dict[int, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     """A sentence for each thing that could not be read."""
+    stamps: Stamps = field(default_factory=dict)
+    """The files as they were when it was made."""
 
     def options(self, wanted: Filter, facet: Facet) -> list[tuple[int, int]]:
         """The values of a facet under the other filters, each with its number of questions.
@@ -172,7 +174,7 @@ class _Reader:
         self._hop = hop
         self._progress = progress
         self._counts: dict[str, SceneCounts | None] = {}
-        self.index = Index()
+        self.index = Index(stamps=folder.stamps(hop))
 
     def read(self) -> Index:
         readers = []
@@ -180,7 +182,7 @@ class _Reader:
             try:
                 readers.append((split, *self._folder.reader(SplitKey(self._hop, split))))
             except DatasetError as error:
-                self._note(f"{error}; its questions are left out")
+                self._note(error, "its questions are left out")
         total = sum(len(reader) for _, reader, _ in readers)
         with self._progress.stage(f"Indexing {self._hop}", total=total, unit="questions") as advance:
             for number, (name, reader, vocab) in enumerate(readers):
@@ -225,7 +227,7 @@ class _Reader:
                     )
             except ClevrhopeError as error:
                 rows = f"{begin:,} to {part.stop - 1:,}"
-                self._note(f"{error}; questions {rows} are not found by their words or what they mention")
+                self._note(error, f"questions {rows} are not found by their words or what they mention")
             advance(part.stop - begin)
         return tokens, mentioned
 
@@ -251,7 +253,7 @@ class _Reader:
                     self._counts[pool] = counts
                     advance(len(counts.indices))
             except DatasetError as error:
-                self._note(f"{error}; so it is not known how many objects the images of {pool} have")
+                self._note(error, f"so it is not known how many objects the images of {pool} have")
         return self._counts[pool]
 
     def _name_families(self) -> None:
@@ -265,13 +267,16 @@ class _Reader:
             self._folder.checked(layout.hop_measured(self._hop))
             names = AnswerKey(layout.root).family_names(self._hop)
         except DatasetError as error:
-            self._note(f"{error}; so families have numbers in place of names")
+            self._note(error, "so families have numbers in place of names")
             names = {}
         self.index.families |= {number: names.get(number, f"family {number}") for number in numbers}
         self.index.families = {number: self.index.families[number] for number in used}
 
-    def _note(self, sentence: str) -> None:
-        self.index.notes.append(sentence)
+    def _note(self, error: ClevrhopeError, consequence: str) -> None:
+        """Notes what a bad file leads to; where the file is not to blame, the error is raised again."""
+        if is_passing(error):
+            raise error
+        self.index.notes.append(f"{error}; {consequence}")
 
 
 def read_index(folder: SiteFolder, hop: str, progress: Progress) -> Index:
@@ -371,6 +376,9 @@ class Indexes:
     def _started(self, hop: str) -> tuple[Making, Future[Index]]:
         """The progress and the result of making an index, which begins now if that has not been asked for."""
         with self._lock:
+            if hop in self._indexes and self._is_outdated(hop, self._indexes[hop][1]):
+                del self._indexes[hop]
+                self._folder.reader.cache_clear()
             if hop not in self._indexes:
                 made = [name for name, (_, index) in self._indexes.items() if index.done()]
                 for name in made[: max(0, len(made) + 1 - INDEXES_KEPT)]:
@@ -379,6 +387,11 @@ class Indexes:
                 self._indexes[hop] = (making, self._thread.submit(self._made, hop, making))
             self._indexes.move_to_end(hop)
             return self._indexes[hop]
+
+    def _is_outdated(self, hop: str, made: Future[Index]) -> bool:
+        """Whether an index lacks something that could not be read, and files have changed since."""
+        index = made.result() if made.done() and made.exception() is None else Index()
+        return bool(index.notes) and index.stamps != self._folder.stamps(hop)
 
     def _made(self, hop: str, making: Making) -> Index:
         index = read_index(self._folder, hop, making)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import uvicorn
 
+from clevrhope.browse.connections import MOST, Connection, Server
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
@@ -54,8 +55,20 @@ def serve(
         say(note)
     token = secrets.token_urlsafe(24)
     site = Site(folder, models, predictions=[*predictions], progress=progress)
+    with closing(site), bound(port, say) as listening:
+        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
+        say(f"Pages about {root}: {address}")
+        say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
+        with opened(address, say) if open_browser else nullcontext():
+            server(site, token, say).run(sockets=[listening])
+
+
+def server(site: Site, token: str, say: Callable[[str], None]) -> Server:
+    """The server of a site's pages, for `run` with the socket on which it listens."""
     config = uvicorn.Config(
         application(site, token),
+        http=Connection,
+        backlog=MOST,
         log_level="error",
         access_log=False,
         server_header=False,
@@ -64,12 +77,7 @@ def serve(
         ws="none",
         timeout_graceful_shutdown=1,
     )
-    with closing(site), bound(port, say) as listening:
-        address = f"http://{ADDRESS}:{listening.getsockname()[1]}/{token}/"
-        say(f"Pages about {root}: {address}")
-        say("Anyone who has this address can look at the dataset while this runs. Ctrl-C ends it.")
-        with opened(address, say) if open_browser else nullcontext():
-            uvicorn.Server(config).run(sockets=[listening])
+    return Server(config, say)
 
 
 @contextmanager

@@ -35,7 +35,7 @@ class Box:
     words: str
     """Its values in words, such as "small red rubber cube"."""
     x: float
-    """Like all coordinates here, in units of an image of 480 x 320."""
+    """Like all coordinates here, in pixels of the raster of the scenes."""
     y: float
     width: float
     height: float

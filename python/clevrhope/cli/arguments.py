@@ -1,6 +1,5 @@
 """The form of commands: their help with options under headings, and options that several of them share."""
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from clevrhope.cli.names import EDITION, HOP, SPLIT
+from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
     from clevrhope.runtime.progress import Progress
@@ -287,9 +287,9 @@ def read_names(options: Sequence[str]) -> list[str]:
 def show_result(choices: Mapping[str, Any], value: Any, lines: Iterable[str]) -> None:
     """Prints a result: as JSON with --json, else as text, or not at all with --quiet."""
     if choices["as_json"]:
-        click.echo(json.dumps(value))
+        say_json(value)
     elif not choices.get("quiet"):
-        click.echo("\n".join(lines))
+        say("\n".join(lines))
 
 
 def shown_progress(choices: Mapping[str, Any]) -> "Progress":
@@ -298,8 +298,6 @@ def shown_progress(choices: Mapping[str, Any]) -> "Progress":
 
     if choices["quiet"]:
         return Silent()
-    from rich.console import Console
+    from clevrhope.runtime.display import Terminal, TerminalProgress
 
-    from clevrhope.runtime.display import TerminalProgress
-
-    return TerminalProgress(Console(stderr=True))
+    return TerminalProgress(Terminal(stderr=True))

@@ -1,6 +1,6 @@
-"""The commands that make data: build, merge, plan, hops, render, export."""
+"""The commands that make data: build, merge, plan, hops, render, questions, export."""
 
-import json
+import secrets
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from clevrhope.cli.arguments import (
 )
 from clevrhope.cli.request import dataset_options, read_request
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request, Summary
@@ -90,11 +91,11 @@ def plan(**choices: Any) -> None:
     request = read_request(choices)
     made = make_plan(request, progress=shown_progress(choices))
     if choices["as_json"]:
-        click.echo(json.dumps(plan_json(made)))
+        say_json(plan_json(made))
         return
-    click.echo("\n".join(plan_lines(made)))
+    say("\n".join(plan_lines(made)))
     if choices["seed"] is None and request.seed is not None and request.edition is None:
-        click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
+        say(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
@@ -156,6 +157,31 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         progress=shown_progress(choices),
     )
     show_result(choices, {**asdict(made), "folder": str(made.folder)}, text_lines(made))
+
+
+@click.command(cls=Command, short_help="Asks questions about any CLEVR scene file.")
+@click.argument("scenes", type=PATH, metavar="SCENES.json")
+@options(f"""
+    --out FILE!: A new file of questions, with programs and answers, in CLEVR's form.
+    --questions-per-scene N = 9: The number of questions about a scene; some scenes yield fewer.  [default: 9]
+    --seed SEED: The seed of the questions; if left out, one is drawn and printed.
+    --templates DIR: Question templates in CLEVR's format.  [default: the package's]
+    {PROPERTIES}
+""")
+@quiet_option
+@json_option
+def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None:
+    """Asks questions about the scenes of a CLEVR scene file, whose images render makes."""
+    from clevrhope.pipeline.scene_questions import ask_about_scene_file, text_lines
+
+    drawn = secrets.randbelow(2**32) if seed is None else seed
+    names = ("questions_per_scene", "templates", "properties")
+    given = {name: choices[name] for name in names}
+    made = ask_about_scene_file(scenes, out, seed=drawn, progress=shown_progress(choices), **given)
+    lines = text_lines(made)
+    if seed is None:
+        lines.append(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}")
+    show_result(choices, {**asdict(made), "file": str(made.file), "seed": drawn}, lines)
 
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
@@ -234,11 +260,11 @@ def _show_summary(choices: dict[str, Any], request: "Request", summary: "Summary
             "contact_sheet": str(summary.contact_sheet),
             **({"edition": verified.as_json()} if verified else {}),
         }
-        click.echo(json.dumps(result))
+        say_json(result)
     elif not choices["quiet"]:
-        click.echo("\n".join([*_summary_lines(request, summary), *(verified.lines() if verified else ())]))
+        say("\n".join([*_summary_lines(request, summary), *(verified.lines() if verified else ())]))
     elif verified and not verified.ok:
-        click.echo("\n".join(verified.lines()), err=True)
+        say("\n".join(verified.lines()), err=True)
     return 0 if verified is None or verified.ok else 1
 
 

@@ -1,6 +1,5 @@
 """The commands that look at data: info, show, audit, verify, stats, browse."""
 
-import json
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from clevrhope.cli.arguments import (
     show_result,
     shown_progress,
 )
+from clevrhope.runtime.paths import check_links
+from clevrhope.runtime.terminal import say, say_json
 
 
 @click.command(cls=Command, short_help="Shows what a folder holds and how to make it again.")
@@ -28,13 +29,12 @@ def info(folder: Path, as_json: bool) -> None:
 
     overview = read_overview(folder)
     if as_json:
-        click.echo(json.dumps(overview.as_json()))
+        say_json(overview.as_json())
         return
-    from rich.console import Console
-
     from clevrhope.describe.info.display import show_overview
+    from clevrhope.runtime.display import Terminal
 
-    show_overview(Console(), overview)
+    show_overview(Terminal(), overview)
 
 
 @click.command(cls=Command, short_help="Shows one question with its program and images.")
@@ -71,13 +71,12 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
 
     report = run(folder, **choices, progress=shown_progress({"quiet": quiet}))
     if as_json:
-        click.echo(json.dumps(report.as_json()))
+        say_json(report.as_json())
     else:
-        from rich.console import Console
-
         from clevrhope.audit.report import show_report
+        from clevrhope.runtime.display import Terminal
 
-        show_report(Console(), report)
+        show_report(Terminal(), report)
     return 0 if report.ok else 1
 
 
@@ -146,25 +145,24 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     written = []
     if plots is not None:
+        check_links(plots, (each.group for each in sheets), deep=False)
         n_plots = sum(len(kinds_of(each)) for each in sheets)
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
     if choices["as_json"]:
-        click.echo(json.dumps(sheets_as_json(folder, other_root, sheets, written)))
+        say_json(sheets_as_json(folder, other_root, sheets, written))
         return
-    from rich.console import Console
-
     from clevrhope.describe.stats.tables import tables
-    from clevrhope.runtime.display import show_table
+    from clevrhope.runtime.display import Terminal, show_table
 
-    console = Console()
+    console = Terminal()
     for sheet in sheets:
         console.rule(sheet.group, align="left")
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
     if plots is not None:
-        click.echo(f"{len(written)} plots in {plots}")
+        say(f"{len(written)} plots in {plots}")
 
 
 @click.command(cls=Command, short_help="Shows a dataset in a browser.")
@@ -191,13 +189,13 @@ def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) ->
     given = {
         "predictions": choices["predictions"],
         "progress": shown_progress(choices),
-        "say": partial(click.echo, err=True),
+        "say": partial(say, err=True),
     }
     if out is not None:
         from clevrhope.browse.static import write_static
 
         n = write_static(folder, out, limit=limit or 100, **given)
-        click.echo(f"{out / 'index.html'}: {n:,} questions")
+        say(f"{out / 'index.html'}: {n:,} questions")
         return
     if limit is not None:
         raise click.UsageError(

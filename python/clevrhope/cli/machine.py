@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import Command, blender_option, json_option, options, show_result
+from clevrhope.runtime.terminal import say
 
 
 @click.command(cls=Command, short_help="Checks this installation and tells you how to fix what is wrong.")
@@ -62,13 +63,13 @@ def install(into: Path | None, python: Path | None, quiet: bool) -> None:
     )
 
     folder = (into or own_environment()).absolute()
-    found = install_blender(folder, python=python, say=lambda line: None if quiet else click.echo(line))
+    found = install_blender(folder, python=python, say=lambda line: None if quiet else say(line))
     if not quiet:
-        click.echo(f"Blender {found.version} is in {folder}.")
+        say(f"Blender {found.version} is in {folder}.")
         if missing := missing_libraries(found.folder):
-            click.echo(missing_message(missing))
+            say(missing_message(missing))
         if into is not None:
-            click.echo(f"To use it: export {VARIABLE}={shlex.quote(str(found.python))}")
+            say(f"To use it: export {VARIABLE}={shlex.quote(str(found.python))}")
 
 
 @click.command(cls=Command, short_help="Lists the devices that Blender can render on.")

@@ -13,6 +13,7 @@ import click
 
 from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.errors import shown
+from clevrhope.runtime.terminal import say
 from clevrhope.runtime.toml import parse_toml
 
 if TYPE_CHECKING:
@@ -139,12 +140,12 @@ def train(**choices: Any) -> None:
 
     def tell(sentences: Sequence[str]) -> None:
         if drawn:
-            click.echo(
+            say(
                 f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
                 err=True,
             )
         for sentence in () if choices["quiet"] else sentences:
-            click.echo(sentence, err=True)
+            say(sentence, err=True)
 
     made = run(request, shown_progress(choices), tell=tell)
     new = made.updates > made.resumed_at
@@ -152,7 +153,8 @@ def train(**choices: Any) -> None:
     loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
     lines = [
         f"{made.folder}: {made.updates:,} updates, {rate}{loss}",
-        f"To evaluate it: clevrhope evaluate {made.folder}",
+        f"To evaluate it: clevrhope evaluate {made.folder}"
+        + (f" --model {request.model}" if ":" in request.model else ""),
     ]
     show_result(choices, {**asdict(made), "folder": str(made.folder), "seed": request.seed}, lines)
 
@@ -168,6 +170,7 @@ What to answer
         splits where answers are missing; repeatable.
     --dataset DIR: Another dataset of the same world; needs --out.
 With what
+    --model CLASS: The run's package.module:Class, if it is one of your own: importing a class runs its code.
     --checkpoint NAME... -> checkpoints: Only this checkpoint; repeatable.  [default: all that were kept]
     --reaching PERCENT: Only the last weights, and the first two kept checkpoints in a row with this accuracy
         on the set that the run was tuned on.
@@ -192,6 +195,7 @@ def evaluate(run: Path, **choices: Any) -> None:
         for suite in suites
         for each in answer(
             run,
+            model=choices["model"],
             dataset=choices["dataset"],
             features=choices["features"],
             checkpoints=choices["checkpoints"] or None,
@@ -208,7 +212,7 @@ def evaluate(run: Path, **choices: Any) -> None:
     lines = []
     for each in made:
         accuracies = ", ".join(
-            f"{split} {percent:.2f}%" + _beside(each.constants.get(split))
+            f"{split} {percent:.2f}%" + _beside(each.constants.get(split), each.groups.get(split))
             for split, percent in each.percent.items()
         )
         n_without = sum(each.unanswered.values())
@@ -222,9 +226,11 @@ def evaluate(run: Path, **choices: Any) -> None:
     show_result({"as_json": choices["as_json"]}, result, lines)
 
 
-def _beside(constant: tuple[str, float] | None) -> str:
-    """The accuracy of always giving one answer, in brackets; "" if there is none to report."""
-    return f" (always {constant[0]}: {constant[1]:.2f}%)" if constant else ""
+def _beside(constant: tuple[str, float] | None, groups: float | None) -> str:
+    """The accuracy of always giving one answer and the share of right groups, in brackets; "" of others."""
+    if constant is None or groups is None:
+        return ""
+    return f" (always {constant[0]}: {constant[1]:.2f}%; whole groups right: {groups:.2f}%)"
 
 
 def _load_torch(*, quiet: bool) -> None:
@@ -232,7 +238,7 @@ def _load_torch(*, quiet: bool) -> None:
     from clevrhope.runtime.extras import check_torch
 
     if not quiet and "torch" not in sys.modules:
-        click.echo("Loading torch", err=True)
+        say("Loading torch", err=True)
     check_torch()
 
 

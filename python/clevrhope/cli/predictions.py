@@ -1,6 +1,5 @@
 """The commands that make predictions without training, score predictions, and report on them."""
 
-import json
 import secrets
 from pathlib import Path
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
+from clevrhope.runtime.terminal import say, say_json
 
 _SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
 _HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
@@ -40,9 +40,9 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in choices["hops"])
-    click.echo(f"{out}: {n:,} predictions of {kind}")
+    say(f"{out}: {n:,} predictions of {kind}")
     with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
-    click.echo(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
+    say(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
@@ -70,9 +70,9 @@ def ask(
     progress = shown_progress({"quiet": quiet})
     n = write_requests(folder, out, splits=read_names(splits), seed=drawn, progress=progress, **choices)
     if seed is None and choices["limit"] is not None:
-        click.echo(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
-    click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
-    click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
+        say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
+    say(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
+    say(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
@@ -81,24 +81,60 @@ def ask(
     --requests FILE!: The file that `ask` wrote.
     --model NAME: The model's name in reports.  [default: the name of REPLIES]
     --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
+    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
+    --partial: Read the replies that there are, and say how many are missing.
     {_JSON}
     {_OUT}
 """)
 def answers(
-    replies: Path, requests: Path, model: str | None, folder: Path | None, out: Path, **choices: Any
+    replies: Path,
+    requests: Path,
+    model: str | None,
+    folder: Path | None,
+    properties: Path | None,
+    partial: bool,
+    out: Path,
+    **choices: Any,
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
     from clevrhope.metrics.predictions import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
-    found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
-    counts = {"replies": found.n_replies, "unreadable": found.n_unreadable}
-    first = f" (first {found.unreadable[0]})" if found.unreadable else ""
-    line = (
-        f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
-        f'all are marked "{NOT_TRAINED}"'
+    if properties is not None and folder is None:
+        raise click.UsageError("--properties needs --dataset, the dataset that was made with them")
+    found = write_answers(
+        replies,
+        requests,
+        out,
+        model=model or replies.stem,
+        folder=folder,
+        properties=properties,
+        partial=partial,
     )
-    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, [line])
+    counts = {
+        "replies": found.n_replies,
+        "unreadable": found.n_unreadable,
+        "missing": found.n_missing,
+        "yes_no": found.n_yes_no,
+        "unreadable_yes_no": found.n_unreadable_yes_no,
+    }
+    lines = [f'{out}: {found.n_replies:,} predictions, all marked "{NOT_TRAINED}"']
+    if found.n_missing:
+        n = found.n_replies + found.n_missing
+        lines.append(f"{found.n_missing:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+    if found.unreadable:
+        lines += [
+            f"Replies that cannot be read: {_of(found.n_unreadable, found.n_replies)} "
+            f"(first {found.unreadable[0]}); to questions for yes or no: "
+            f"{_of(found.n_unreadable_yes_no, found.n_yes_no)}.",
+            "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
+        ]
+    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
+
+
+def _of(part: int, whole: int) -> str:
+    """A part of a whole with its share: 3 of 60, 5.0%."""
+    return f"{part:,} of {whole:,}{f', {part / whole:.1%}' if whole else ''}"
 
 
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")
@@ -174,11 +210,11 @@ def score(
     from clevrhope.metrics.scores_json import scores_json
 
     if choices["as_json"]:
-        click.echo(json.dumps(scores_json(results)))
+        say_json(scores_json(results))
         return
-    click.echo("\n".join(scores_lines(results)))
+    say("\n".join(scores_lines(results)))
     if results.kind == "single" and by is None and not families:
-        click.echo("For the breakdown by question family, add --families.")
+        say("For the breakdown by question family, add --families.")
 
 
 @click.command(cls=Command, short_help="Makes the paper's tables and figures.")
@@ -202,10 +238,10 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
 
     made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
-        click.echo(f"left out: {sentence}", err=True)
+        say(f"left out: {sentence}", err=True)
     if not quiet:
         n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
-        click.echo(f"{made.html}: {n} of predictions, {n_figures}")
+        say(f"{made.html}: {n} of predictions, {n_figures}")
         if made.without:
-            click.echo(made.without)
-        click.echo(f"As Markdown: {made.markdown}; as numbers: {made.csv}")
+            say(made.without)
+        say(f"As Markdown: {made.markdown}; as numbers: {made.csv}")

@@ -10,6 +10,7 @@ import click
 
 from clevrhope.cli.arguments import PASSES, PROPERTIES, options, read_names, rendering_options, with_options
 from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.runtime.terminal import say
 
 if TYPE_CHECKING:
     from clevrhope.dataset.manifest import Manifest
@@ -146,9 +147,9 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         **{name: choices[name] for name in (*SETTINGS, *QuestionSettings.choices())},
     )
     if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
-        click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
+        say(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
     if is_without_images and not (choices["no_render"] or choices["quiet"]):
-        click.echo(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
+        say(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
     _check_covr(choices, there)
     seed = choices["seed"]
     if seed is None and there is None:
@@ -190,7 +191,7 @@ def _folder(choices: Mapping[str, Any], edition: "Edition | None") -> Path:
         return Path("out") / edition.name
     out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
     if Layout(out).manifest.exists() and not choices["quiet"]:
-        click.echo(f"Without --out, this is about {out}, which is there already.", err=True)
+        say(f"Without --out, this is about {out}, which is there already.", err=True)
     return out
 
 

@@ -3,15 +3,20 @@
 import glob
 import re
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.dataset.suite_pools import parse_suite_pool
 from clevrhope.runtime.atomic import OWN_PREFIX
+from clevrhope.runtime.lock import locked
 from clevrhope.splits.covr.kinds import covr_file, is_covr
 
 FOLDERS = ("covr", "hops", "images", "passes", "scenes")
 """Folders with the dataset's files, directly below its root."""
+
+ON_ANOTHER_DISK = ("images", "passes")
+"""Those of them that may be links to another disk."""
 
 SCENES_A_SHARD = 10_000
 """Number of scene indices that one scene file covers, whether they are used or not."""
@@ -165,6 +170,11 @@ class Layout:
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path relative to the root, with forward slashes."""
         return path.relative_to(self.root).as_posix()
+
+
+def locked_layout(root: Path) -> AbstractContextManager[None]:
+    """Locks a dataset's folder for a run that writes to it; errors as for `locked`."""
+    return locked(root, FOLDERS, elsewhere=ON_ANOTHER_DISK)
 
 
 def _folder_name(pool: str) -> str:

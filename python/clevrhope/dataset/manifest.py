@@ -92,6 +92,12 @@ class Manifest:
         return int(constraints["width"]), int(constraints["height"])
 
     @property
+    def digest(self) -> str:
+        """Eight digits that stand for what decides scenes and questions: version, seed, world, templates."""
+        decided = [self.version, self.seed, self.world["fingerprint"], self.templates["fingerprint"]]
+        return hashlib.sha256(json.dumps(decided).encode()).hexdigest()[:8]
+
+    @property
     def part(self) -> str | None:
         """Which part of a dataset a folder is, such as "3/16"; None for a whole dataset."""
         return f"{self.shard['number']}/{self.shard['of']}" if self.shard else None

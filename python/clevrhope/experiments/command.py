@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, options, shown_progress
+from clevrhope.runtime.terminal import say
 
 
 @click.command(cls=Command, short_help="Runs a grid of datasets and models, with a report.")
@@ -38,20 +39,18 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
         check_plan(plan, together=choices["engine"] == "together")
         for chain in (*plan.datasets.values(), *plan.runs):
             for step in chain.steps:
-                click.echo(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
-        click.echo(
-            f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html"
-        )
+                say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
+        say(f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html")
         return 0
     made = run_experiment(
         plan,
         **choices,
         progress=shown_progress({"quiet": quiet}),
-        tell=lambda sentence: click.echo(f"failed: {sentence}", err=True),
+        tell=lambda sentence: say(f"failed: {sentence}", err=True),
     )
     if not quiet:
-        click.echo(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")
-        click.echo(f"Report: {made.report}" if made.report else "No report: no run has predictions yet")
+        say(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")
+        say(f"Report: {made.report}" if made.report else "No report: no run has predictions yet")
     if made.failures:
-        click.echo(f"{len(made.failures)} failed; run the same command to try them again", err=True)
+        say(f"{len(made.failures)} failed; run the same command to try them again", err=True)
     return 1 if made.failures else 0

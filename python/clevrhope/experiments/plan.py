@@ -294,7 +294,8 @@ def _run_chain(
     )
     train = ["train", model.name, str(data), *options, *_options(**asdict(variant)), *model.options]
     reaching = None if model.reaching is None else f"{model.reaching:g}"
-    answer = ["evaluate", str(run), *_options(reaching=reaching)]
+    named = model.name if ":" in model.name else None  # a class of one's own
+    answer = ["evaluate", str(run), *_options(model=named, reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
     made, tests, finished = run / "predictions", DatasetInputs(data, f"tests/{hop}"), RunFolder(run).finished
     steps = [

@@ -14,6 +14,7 @@ from clevrhope.experiments.plan import Chain, Plan, RunChain
 from clevrhope.images.renderers import row_recorded
 from clevrhope.runtime.atomic import check_own
 from clevrhope.runtime.lock import locked
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.resources import available_cores
 
@@ -91,6 +92,7 @@ def run_experiment(
             tell(str(failure))
 
     with locked(plan.experiment.out):
+        check_links(plan.experiment.out, _written(plan), deep=False)
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
             advance(sum(chain.done for chain in plan.datasets.values()), there=True)
             for failure in _make_datasets(plan, cores):
@@ -108,6 +110,19 @@ def run_experiment(
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
+
+
+def _written(plan: Plan) -> Iterator[str]:
+    """What the steps of an experiment write, as paths below its folder; existing datasets are elsewhere."""
+    out = plan.experiment.out
+    steps = [step for chain in (*plan.datasets.values(), *plan.runs) for step in chain.steps]
+    paths = [path for step in steps for path in (step.mark, step.log, step.made)]
+    for dataset in plan.experiment.datasets:
+        places = Places(out, dataset)
+        paths += [places.templates, *filter(None, map(places.own_suite, dataset.suites))]
+    for path in (*paths, plan.report):
+        if path.is_relative_to(out):
+            yield path.relative_to(out).as_posix()
 
 
 def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:

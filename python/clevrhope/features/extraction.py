@@ -35,6 +35,7 @@ from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, syn
 from clevrhope.runtime.forms import check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.threads import map_in_threads
@@ -107,7 +108,10 @@ def make_features(
     folder = open_folder(Path(dataset))
     extractor = make_extractor(kind, _options(folder, size, weights, device))
     info = _store_info(kind, extractor, folder)
-    store = out or folder.root / FOLDER / f"{kind.rpartition(':')[2]}{extractor.suffix}"
+    own = f"{FOLDER}/{kind.rpartition(':')[2]}{extractor.suffix}"
+    store = out or folder.root / own
+    if out is None:
+        check_links(folder.root, (own,), deep=False)
     known = folder.pools()
     for name in pools or ():
         if name not in known:
@@ -115,7 +119,7 @@ def make_features(
                 f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
             )
     n_made = 0
-    with locked(store):
+    with locked(store, known):
         is_new = _check_bound(store, info)
         sources = {
             pool: PoolSource(folder, pool, extractor) for pool in known if pools is None or pool in pools

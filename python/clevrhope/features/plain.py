@@ -56,10 +56,10 @@ class Attributes(Extractor):
             "places": ArraySpec("float32", (n, 3)),
             "n_boxes": ArraySpec("int64", ()),
         }
-        self._indices = {
-            kind: {value: k for k, value in enumerate(sorted(values))}
-            for kind, values in options.attributes.items()
-        }
+        # Part of the store's description: in a world with other values, a number means another value.
+        values = {kind: sorted(names) for kind, names in options.attributes.items()}
+        self.options = {"values": values}
+        self._indices = {kind: {name: k for k, name in enumerate(names)} for kind, names in values.items()}
 
     def rows(self, images: ImageArray, scenes: Sequence[Scene]) -> Mapping[str, Array]:
         """The arrays of these scenes.

@@ -223,7 +223,7 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
         there = read_info(folder)
         if all(getattr(there, name) == getattr(info, name) for name in same):
             return FeatureStore(folder, open_folder(root))
-    options = "".join(f" {name} {value}" for name, value in info.options.items())
+    options = "".join(f" {name} {value}" for name, value in info.options.items() if name != "values")
     raise ConfigError(
         f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
         f"{_command(root, info)}"

@@ -81,7 +81,7 @@ class NativeRenderer(Renderer):
 
         Raises:
             SceneError: the scene names something that the look does not have, or an object is outside the
-                world.
+                world; names the scene if its key is a number.
         """
         return self._each(self._image, scenes)
 
@@ -91,7 +91,13 @@ class NativeRenderer(Renderer):
 
     def _each(self, make: Callable[[Scene], T], scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, T]]:
         def keyed(task: tuple[K, Scene]) -> tuple[K, T]:
-            return task[0], make(task[1])
+            key, scene = task
+            try:
+                return key, make(scene)
+            except SceneError as error:
+                if not isinstance(key, int):
+                    raise
+                raise SceneError(f"scenes[{key}]: {error}") from error
 
         if self._workers == 1:
             return map(keyed, scenes)

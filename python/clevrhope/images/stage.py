@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
@@ -15,6 +15,7 @@ from clevrhope.images.settings import Rendering
 from clevrhope.look.definition import Look
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.scenes.forms import Scenes, contents
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -26,17 +27,8 @@ TRY_AGAIN = "; all others are done, and the same command tries again"
 WRITERS = 4
 
 
-class HasContent(Protocol):
-    """A scene such as `sample_scenes` gives."""
-
-    @property
-    def content(self) -> Scene:
-        """The scene in CLEVR's JSON form."""
-        ...
-
-
 def render(
-    scenes: Iterable[Scene | HasContent],
+    scenes: Scenes,
     *,
     settings: Rendering | None = None,
     look: Look | None = None,
@@ -49,8 +41,9 @@ def render(
     """Renders scenes with Blender, with the native renderer, or with a renderer of your own.
 
     Args:
-        scenes: those of `clevrhope.sample_scenes`, or scenes in CLEVR's JSON form; taken one by one as
-            workers become free. Without `camera` and `lights`, these stand where they do before jitter.
+        scenes: those of `sample_scenes`, one scene in CLEVR's JSON form, a list of them, or what json.load
+            gives of a scene file; taken one by one as workers become free. Without `camera` and `lights`,
+            these stand where they do before jitter; an object without `rotation` has 0.
         settings: the renderer's settings, if they are not chosen by the arguments below.
         look: how the names in the scenes are drawn; by default as in CLEVR.
         workers: number of processes, or of images that the native renderer has in flight; by default as many
@@ -68,11 +61,10 @@ def render(
     Raises:
         ConfigError: there is no such renderer or quality, or a size is invalid.
         RenderError: Blender is missing or cannot be started.
-        SceneError: the native renderer cannot render a scene.
+        SceneError: something is not a scene, or the native renderer cannot render it.
         ScenesFailedError: some scenes could not be rendered; raised after all others are done.
     """
-    # What has the scene as its content is a handle; this module knows no handles.
-    numbered = enumerate(each if isinstance(each, Mapping) else each.content for each in scenes)
+    numbered = enumerate(contents(scenes))
     if renderer is not None and not isinstance(renderer, str):
         yield from renderer.render(numbered)
         return

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
+from clevrhope.splits.palettes import parse_pool_name
 
 BREAKDOWNS = ("family", "answer", "objects")
 """The breakdowns by which questions about one image can be grouped."""
@@ -165,6 +168,18 @@ class AnswerKey:
             self._tables[hop, suite, split] = pairs
         return self._tables[hop, suite, split]
 
+    def check_asked_of(self, file: Path, asked_of: object) -> None:
+        """Checks that a file of predictions does not name another dataset.
+
+        Raises:
+            PredictionsError: it does.
+        """
+        if asked_of not in (None, here := self._manifest.digest):
+            raise PredictionsError(
+                f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
+                f"and {here} for {self.folder}); give the folder that the requests were made of"
+            )
+
     def suite_sha256(self, hop: str, suite: str, split: str) -> str:
         """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.
 
@@ -187,6 +202,27 @@ class AnswerKey:
         names = [name for name in trained_on if name != "rendering" or here[name] is not None]
         then, now = ({name: record.get(name) for name in names} for record in (trained_on, here))
         return "" if then == now else difference(then, now, sides=("then", "now"))
+
+    def images_of_a_unit(self, pool: str, split: str) -> int:
+        """How many images with consecutive indices the bootstrap draws together.
+
+        The images of a place of a minimal set differ in the values of its types alone, and those of a
+        preliminary set in one value. A model that ignores the image is right about exactly one question of
+        such a group, so errors go by group, and both splits of a pool share its places.
+        """
+        kind = SPLITS.get(split)
+        if kind is None or kind.drawn != "places":
+            return max(1, kind.group) if kind else 1
+        if pool == SHARED_PLACES:
+            return prod(map(len, self.attributes.values()))
+        return kind.group_of(len(parse_pool_name(pool)[0].split("_")[1:]))
+
+    def images_of_a_group(self, hop: str, split: str) -> int:
+        """How many images a question of a minimal set is about at each place; 0 for other splits."""
+        kind = SPLITS.get(split)
+        if kind is None or kind.drawn != "places":
+            return 0
+        return kind.group_of(len(parse_hop(hop, list(self.attributes.items())).held_out or ()))
 
     def forget(self, hop: str) -> None:
         """Frees the memory of a HOP's test sets and pairs."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
@@ -63,15 +64,15 @@ def baseline(
     return _rows(layout, kind, chosen, size, suite, progress or Silent())
 
 
-def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
-    """Accuracy in per cent of `majority_by_family` on a split, which knows only the question's family.
+def answers_by_family(folder: Path, hop: str, split: str, size: int | None) -> npt.NDArray[np.int16]:
+    """(N,) the answers of `majority_by_family` to a split, which knows only the question's family.
 
     Raises as `baseline` does.
     """
     layout = Layout(folder)
     vocab = read_vocab(layout.vocab)
-    reader = open_split(layout, hop, split, vocab=vocab)
-    return 100 * float((_majority_by_family(layout, vocab, reader, size) == reader.answers).mean())
+    rows = open_split(layout, hop, split, vocab=vocab)
+    return _majority_by_family(layout, vocab, rows, size).astype(np.int16)
 
 
 def _rows(

@@ -12,7 +12,7 @@ from clevrhope.dataset.question_kinds import SINGLE, kind_of
 from clevrhope.dataset.suite_questions import DIGITS
 from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
-from clevrhope.metrics.predictions import read_predictions
+from clevrhope.metrics.predictions import first_row, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
@@ -293,6 +293,7 @@ def collect(
     files = list(files)
     with (progress or Silent()).stage("Reading predictions", total=0, unit="predictions") as advance:
         for file in files:
+            key.check_asked_of(file, first_row(file).get("asked_of"))
             _add_all(read_predictions(file), collector, advance)
     if key.kind.of_sets:  # a file covers the HOPs of its model alone, not all HOPs of the folder
         about = {target.hop for target in collector.given}
@@ -312,6 +313,7 @@ def collect_with_suites(
     Raises:
         PredictionsError: as for `collect`.
     """
+    key.check_asked_of(file, first_row(file).get("asked_of"))
     blocks = list(read_predictions(file))
     own = _add_all(blocks, Collector(key))
     own.finish(partial=True, what=str(file))

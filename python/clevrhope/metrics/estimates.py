@@ -1,19 +1,18 @@
 """Figures with their uncertainty: a mean and its deviation, or a value and its bootstrap samples.
 
 Within a run, the bootstrap draws images (see `bootstrap`). Draw k has the same images for all models that
-answered the same questions, so differences between models are paired. For means over several palettes, pairs
-or datasets, it draws these instead. It does not draw runs, so an interval on a single sub-dataset covers only
-the sampling of images.
+answered the same questions, so differences between models are paired. Means over several runs on one
+sub-dataset also have the noise of runs; those over several palettes, pairs or datasets have that of these.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.bootstrap import Floats, interval
+from clevrhope.metrics.bootstrap import Floats, interval, noise_of_items, with_wilson, within
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.results import Interval
 from clevrhope.metrics.scoring import accuracy_figures
@@ -55,10 +54,16 @@ class Estimate:
     Attributes:
         value: the figure itself.
         drawn: (`N_DRAWS`,) the figure in each bootstrap sample.
+        n_units: how many images, or groups of them, it is of.
+        signed: whether it is a difference, and not an accuracy.
+        n: how many questions or groups a run's figure is of, of a difference those of the first; else 0.
     """
 
     value: float
     drawn: Floats
+    n_units: float
+    signed: bool = False
+    n: int = 0
 
     @property
     def interval(self) -> Interval | None:
@@ -67,7 +72,19 @@ class Estimate:
 
     def minus(self, other: "Estimate") -> "Estimate":
         """The difference, draw by draw."""
-        return Estimate(self.value - other.value, self.drawn - other.drawn)
+        value, n_units = self.value - other.value, min(self.n_units, other.n_units)
+        drawn = _with_wilson(value, self.drawn - other.drawn, n_units, signed=True)
+        return Estimate(value, drawn, n_units, signed=True, n=self.n)
+
+    @classmethod
+    def of_share(cls, value: float, drawn: Floats, n_units: float) -> "Estimate":
+        """An accuracy in per cent, whose draws show Wilson's spread where all of them are equal."""
+        return cls(value, _with_wilson(value, drawn, n_units, signed=False), n_units)
+
+
+def _with_wilson(percent: float, drawn: Floats, n_units: float, *, signed: bool) -> Floats:
+    share, units = np.array(percent / 100), np.array(n_units)
+    return 100 * with_wilson(share, drawn / 100, units, signed=signed, seed=(0,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +94,18 @@ class QuestionOnly:
     Attributes:
         accuracies: test set -> accuracy in per cent.
         train_size: number of questions it was trained on; None if unknown.
+        name: "question_only", or a baseline that stands in for it.
     """
 
     accuracies: Mapping[str, Estimate]
     train_size: int | None
+    name: str = "question_only"
 
 
-def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, Estimate]:
-    """The accuracies of a run in per cent, by test set; test sets without any prediction are left out.
+def estimates(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> dict[str, dict[str, Estimate]]:
+    """The measures of a run in per cent, by name and test set; those without any prediction are left out.
+
+    They are "accuracy" and, of minimal sets, those of `measures.MINIMAL_GROUPS`.
 
     Args:
         key: the right answers.
@@ -96,43 +117,41 @@ def accuracies(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> 
         for split in key.splits[hop]
         if split in given and (given[split] != NOT_GIVEN).any()
     }
-    figures = accuracy_figures(key, hop, rows, bootstrap=N_DRAWS)
-    return {
-        split: Estimate(100 * float(each.runs.values[0]), 100 * each.runs.drawn[:, 0])
-        for split, each in figures.items()
-    }
+    found: dict[str, dict[str, Estimate]] = {"accuracy": {}}
+    for split, of_split in accuracy_figures(key, hop, rows, bootstrap=N_DRAWS).items():
+        for name, figure in of_split.whole.items():
+            if figure.n[0]:
+                value, drawn = 100 * float(figure.values[0]), 100 * figure.drawn[:, 0]
+                estimate = Estimate(value, drawn, float(figure.n_units[0]), n=int(figure.n[0]))
+                found.setdefault(name, {})[split] = estimate
+    return found
 
 
-def mean_of_runs(runs: Sequence[Estimate]) -> Estimate:
-    """The mean over runs on one sub-dataset, which share the draws of images."""
-    drawn = np.mean([each.drawn for each in runs], axis=0)
-    return Estimate(float(np.mean([each.value for each in runs])), drawn)
+def mean_of_runs(runs: Sequence[Estimate], *, stream: int = 0) -> Estimate:
+    """The mean over runs on one sub-dataset, which share the draws of images.
+
+    Runs are drawn as well. Those of models that are compared by run need the same `stream`, others another.
+    """
+    values = np.array([each.value for each in runs])
+    drawn = np.mean([each.drawn for each in runs], axis=0) + noise_of_items(values, N_DRAWS, stream=stream)
+    signed = runs[0].signed
+    drawn = within(drawn, values, signed, whole=100.0)
+    return Estimate(float(values.mean()), drawn, min(each.n_units for each in runs), signed)
 
 
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
-    """The mean over palettes, pairs or datasets, which are drawn with replacement.
+    """The mean over palettes, pairs or datasets, with a t interval over them.
 
-    The differences between them already include the noise from images, so images are not drawn again; a
-    single one keeps the interval over its images. A bootstrap over few items is too narrow: its spread is too
-    small by a factor of sqrt((n - 1) / n), and its tails are no heavier than normal. So deviations from the
-    mean are scaled by sqrt(n / (n - 1)) and by the ratio of Student's t quantile to the normal quantile.
+    The differences between them already include the noise from images and runs, so these are not drawn again,
+    unless all values are equal; a single one keeps its interval.
     """
-    n = len(datasets)
-    if n == 1:
-        return datasets[0]
-    chosen = np.random.default_rng(n).integers(n, size=(N_DRAWS, n))
     values = np.array([each.value for each in datasets])
-    mean = float(values.mean())
-    student = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
-    wider = (n / (n - 1)) ** 0.5 * student / _NORMAL
-    return Estimate(mean, mean + wider * (values[chosen].mean(axis=1) - mean))
-
-
-_NORMAL = 1.960
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
-            2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
-            2.045)  # fmt: skip
-"""The 97.5th percentile of the normal distribution, and of Student's t with 1, 2, ... degrees of freedom."""
+    n_units = sum(each.n_units for each in datasets)
+    if np.ptp(values) == 0:
+        return replace(datasets[0], drawn=np.mean([each.drawn for each in datasets], axis=0), n_units=n_units)
+    mean, signed = float(values.mean()), datasets[0].signed
+    drawn = within(mean + noise_of_items(values, N_DRAWS), values, signed, whole=100.0)
+    return Estimate(mean, drawn, n_units, signed)
 
 
 def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estimate) -> Estimate | None:
@@ -155,4 +174,4 @@ def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estim
         return None
     is_positive = possible.drawn > 0
     drawn = np.divide(gained.drawn, possible.drawn, out=np.full(N_DRAWS, np.nan), where=is_positive)
-    return Estimate(gained.value / possible.value, drawn)
+    return Estimate(gained.value / possible.value, drawn, gained.n_units, signed=True)

@@ -86,10 +86,10 @@ def match_cells(ood: Questions, iid: Questions, all_iid: Estimate) -> MatchedGap
     if both.any():
         # A draw of images can leave a cell without IID questions; its OOD questions then have no match.
         weight = np.where(both & (n_iid > 0), n_ood, 0)
-        of_ood = _estimate(ratio(np.where(weight > 0, right_ood, 0).sum(axis=1), weight.sum(axis=1)))
+        of_ood = _estimate(ratio(np.where(weight > 0, right_ood, 0).sum(axis=1), weight.sum(axis=1)), ood)
         matched = weight * right_iid / np.maximum(n_iid, 1)
-        of_iid = _estimate(ratio(matched.sum(axis=1), weight.sum(axis=1)))
-        of_all = _estimate(ratio(right_ood[:, both].sum(axis=1), n_ood[:, both].sum(axis=1)))
+        of_iid = _estimate(ratio(matched.sum(axis=1), weight.sum(axis=1)), iid)
+        of_all = _estimate(ratio(right_ood[:, both].sum(axis=1), n_ood[:, both].sum(axis=1)), ood)
         points, plain = of_ood.minus(of_iid), of_all.minus(all_iid)
     return MatchedGap(
         points=points,
@@ -115,8 +115,9 @@ def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]
     return n, n_right
 
 
-def _estimate(shares: Floats) -> Estimate:
-    return Estimate(100 * float(shares[0]), 100 * shares[1:])
+def _estimate(shares: Floats, questions: Questions) -> Estimate:
+    n_images = len(np.unique(questions.images[questions.counts]))
+    return Estimate.of_share(100 * float(shares[0]), 100 * shares[1:], n_images)
 
 
 class Matcher:

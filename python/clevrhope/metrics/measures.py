@@ -12,6 +12,17 @@ from clevrhope.metrics.shares import Kind, Measures, difference, share
 ACCURACY: Measures = {"accuracy": Kind("accuracy", share("right", "given"))}
 """Of test sets and of COVR's: right answers among the questions that were answered."""
 
+MINIMAL_GROUPS: Measures = {
+    # A constant answer has 0, a coin 1 in 16 for four images.
+    "group_accuracy": Kind("whole groups right", share("group_right", "group_given")),
+    # Groups of minimal_iid at places where one image shows the held-out pair, which is left out.
+    "smaller_group_accuracy": Kind(
+        "smaller groups right", share("smaller_group_right", "smaller_group_given")
+    ),
+}
+"""Of minimal sets: groups (one question about all images of a place) of which all answers are right. Without
+them, always saying no has 75%."""
+
 _RAD, _PARTNER = share("both", "original"), share("partner", "pairs")
 
 PAIRS: Measures = {

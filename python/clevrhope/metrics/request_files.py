@@ -2,11 +2,12 @@
 
 A request is one JSON object per line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
 allowed), `hop`, `split` and `question_index`. A question from a suite also has `suite` and `suite_sha256`
-(the first digits of the SHA-256 of the suite's file). A question over several images has `images`, a list of
-paths, in place of `image`, and `asked`, the answers among which it asks. If images were drawn, `seed` is the
-seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are marked "not trained on
-the splits": the model was not trained on a set without the pair, so its gaps say nothing about
-systematicity.
+(the first digits of the SHA-256 of the suite's file). `asked_of` are digits that stand for the dataset, and
+end the `id`, so that replies to another dataset's requests are noticed. A question over several images has
+`images`, a list of paths, in place of `image`, and `asked`, the answers among which it asks. If images were
+drawn, `seed` is the seed of the draw. A reply is `{"id": ..., "reply": "free text"}`. The predictions are
+marked "not trained on the splits": the model was not trained on a set without the pair, so its gaps say
+nothing about systematicity.
 """
 
 import re
@@ -21,6 +22,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.contents import choose, choose_suite
 from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import existing_manifest
@@ -36,7 +38,8 @@ from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
-from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import is_covr
@@ -58,19 +61,27 @@ _REQUEST = Fields(
         "split": TEXT,
         "question_index": COUNT,
     },
-    {"suite": TEXT, "suite_sha256": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
+    {"suite": TEXT, "suite_sha256": TEXT, "asked_of": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
 )
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyCounts:
-    """The number of replies, and of those that could not be read."""
+    """The number of replies, of those that could not be read, and of requests without a reply.
+
+    `n_yes_no` and `n_unreadable_yes_no` are those of the first two that answer questions for yes or no.
+    """
 
     n_replies: int
     n_unreadable: int
+    n_yes_no: int
+    n_unreadable_yes_no: int
     unreadable: tuple[str, ...]
     """The ids of the first few replies that could not be read."""
+    n_missing: int
+    missing: tuple[str, ...]
+    """The ids of the first few requests without a reply."""
 
 
 def write_requests(
@@ -135,9 +146,10 @@ def _requests(
     advance: Advance,
 ) -> Iterator[dict[str, Any]]:
     draw = {} if limit is None else {"seed": seed}
-    attributes = existing_manifest(layout.manifest).world["attributes"]
+    manifest = existing_manifest(layout.manifest)
+    attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
-        place: dict[str, Any] = {"hop": hop, "split": split}
+        place: dict[str, Any] = {"hop": hop, "split": split, "asked_of": asked_of}
         if suite is None:
             vocab = read_vocab(layout.vocab_of(split))
             table = open_split(layout, hop, split, vocab=vocab)
@@ -163,7 +175,7 @@ def _requests(
                         program = spoken.program(programs[k - first])
                         about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
                     yield {
-                        "id": f"{name}/{rows[k]}",
+                        "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
                         "question": spoken.question(questions[k - first]),
                         "answers": answers,
@@ -237,6 +249,7 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
         path = layout.image(pool, index)
         if not path.is_file():
             path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
+            check_links(path.parent.parent, (path.parent.name,), deep=False)
             write_whole(path, images.png(index)())  # an existing file may be from another dataset
         return path.resolve()
 
@@ -244,7 +257,14 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
 
 
 def write_answers(
-    replies: Path, requests: Path, out: Path, *, model: str, folder: Path | None = None
+    replies: Path,
+    requests: Path,
+    out: Path,
+    *,
+    model: str,
+    folder: Path | None = None,
+    properties: Path | None = None,
+    partial: bool = False,
 ) -> ReplyCounts:
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
@@ -254,58 +274,89 @@ def write_answers(
         out: the file of predictions to write.
         model: the model's name in reports.
         folder: the dataset; needed if its values are not CLEVR's.
+        properties: the properties file that the dataset was made with, whose colors tell what other names of
+            colors mean; if None, its colors are those that their names usually mean.
+        partial: whether to read the replies that there are and count the requests without one.
 
     Raises:
-        PredictionsError: a line is malformed, or a reply is missing, repeated or not to a request.
+        PredictionsError: a line is malformed, a reply is missing, repeated or not to a request, or the
+            requests are about another dataset than the folder.
+        DatasetError: the dataset was made with other properties.
     """
+    dataset = None if folder is None else Folder.open(folder, finished=False)
+    digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST)}
     texts: dict[str, str] = {}
     for row in _lines(replies, _REPLY):
         name = str(row["id"])
         if name not in by_id:
-            raise PredictionsError(f"{replies}: {shown(name)} is not a request of {requests}")
+            _, mark, digest = name.rpartition("@")
+            of_another = mark and not any(each.endswith(mark + digest) for each in by_id)
+            about = "; it is a reply to another dataset's request" if of_another else ""
+            raise PredictionsError(
+                f"{replies}: {shown(name)} is not a request of {requests}{about}; give --requests the file "
+                "that these replies answer"
+            )
         if name in texts:
             raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")
         texts[name] = "" if row["reply"] is None else str(row["reply"])
     missing = [name for name in by_id if name not in texts]
-    if missing:
+    if missing and not (partial and texts):
         raise PredictionsError(
             f"{replies}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
-            "give an empty reply where there was none"
+            "give an empty reply where there was none, or --partial to leave these out"
         )
     unreadable: list[str] = []
+    of_yes_no: list[bool] = []
+    """Whether each reply to a question for yes or no was read."""
 
     def rows() -> Iterator[dict[str, Any]]:
         readers: dict[tuple[str, ...], ReplyReader] = {}
         for name, row in by_id.items():
+            if name not in texts:
+                continue
+            if digest and row.get("asked_of", digest) != digest:
+                raise PredictionsError(
+                    f"{requests}: {shown(name)} is about another dataset than {folder}; give --dataset the "
+                    "folder that these requests were made of"
+                )
             allowed = tuple(row["answers"])
             if allowed not in readers:
-                readers[allowed] = ReplyReader(allowed, _attributes(allowed, folder, requests))
-            answer = readers[allowed].read(str(row["question"]), texts[name], asked=row.get("asked", ()))
+                readers[allowed] = _reader(allowed, dataset, properties, requests)
+            question, asked = str(row["question"]), row.get("asked", ())
+            answer = readers[allowed].read(question, texts[name], asked=asked)
+            if readers[allowed].asks_for_yes_or_no(question, asked=asked):
+                of_yes_no.append(answer is not None)
             if answer is None:
                 unreadable.append(name)
-            columns = ("hop", "split", "suite", "suite_sha256", "question_index")
+            columns = ("hop", "split", "suite", "suite_sha256", "asked_of", "question_index")
             place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
     n = write_predictions(out, rows(), inputs=(replies, requests))
-    return ReplyCounts(n, len(unreadable), tuple(unreadable[:5]))
+    of_yes_no_counts = len(of_yes_no), of_yes_no.count(False)
+    return ReplyCounts(
+        n, len(unreadable), *of_yes_no_counts, tuple(unreadable[:5]), len(missing), tuple(missing[:5])
+    )
 
 
-def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> Mapping[str, Sequence[str]]:
-    """The attributes and values of a dataset's folder; without one, CLEVR's."""
-    if folder is not None:
-        manifest = existing_manifest(Layout(folder).manifest)
-        attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]
-        return attributes
-    clevr = dict(default_vocabulary().attribute_types)
+def _reader(
+    answers: Sequence[str], dataset: Folder | None, properties: Path | None, requests: Path
+) -> ReplyReader:
+    """A reader for a dataset's values and colors; without one, for CLEVR's."""
+    if dataset is not None:
+        colors: Mapping[str, Sequence[float]] = {}
+        if properties is not None:
+            dataset.world(properties)  # checks that they are the dataset's
+            colors = read_object(properties, "a properties file", error=ConfigError)["colors"]
+        return ReplyReader(answers, dataset.attributes, colors=colors)
     known = set(default_vocabulary().set_answers)
     unknown = [each for each in answers if each not in known and not each.isdecimal()]
     if unknown:
         raise PredictionsError(
             f"{requests}: {shown(unknown[0])} is not one of CLEVR's answers; add --dataset DIR"
         )
-    return clevr
+    return ReplyReader(answers, dict(default_vocabulary().attribute_types))
 
 
 def _lines(path: Path, form: Fields) -> Iterator[dict[str, Any]]:

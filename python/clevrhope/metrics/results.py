@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from clevrhope.metrics.unread import Unread
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -26,7 +28,7 @@ class Measure:
     n: int
     """The denominator; in a mean over runs, the sum of the denominators."""
     interval: Interval | None = None
-    """None without a bootstrap. It covers the sampling of images, not the variation between runs."""
+    """None without a bootstrap. It covers the sampling of images and, in a mean over runs, of these."""
     deviation: float | None = None
     """Standard deviation over two or more runs (ddof 1); else None."""
 
@@ -98,6 +100,7 @@ class SplitScores:
         traits: name -> tests of a suite whose scores have a meaning of their own (`suites.traits`).
         controls: test of a suite whose foils complete the held-out pair -> the test on the same originals
             whose foils do not.
+        unread: the replies that were not read; None for pairs and gaps.
     """
 
     parts: Mapping[Part, Scored]
@@ -107,6 +110,7 @@ class SplitScores:
     words: Mapping[str, float | None] = field(default_factory=dict)
     traits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     controls: Mapping[str, str] = field(default_factory=dict)
+    unread: Unread | None = None
 
     @property
     def runs(self) -> tuple[Scores, ...]:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.results import Condition, Measure, Part, Results
 from clevrhope.metrics.suite_tables import suite_lines
 from clevrhope.metrics.text_tables import (
@@ -16,7 +17,7 @@ from clevrhope.metrics.text_tables import (
     is_undefined,
     row_cells,
     table_lines,
-    text_with_interval,
+    text_with_interval_and_n,
     value_text,
 )
 from clevrhope.pages import render_lines
@@ -27,6 +28,14 @@ _NAME_WIDTH = 24
 _GAP = " gap"
 _BASELINES = {"maj": "Maj", "maj_templ": "MajTempl"}
 """Baseline of a split -> the name of its row."""
+_UNREAD = {
+    "not read": "share",
+    "  where yes is right": "share_yes",
+    "  where no is right": "share_no",
+    "accuracy if wrong": "if_wrong",
+    "accuracy if right": "if_right",
+}
+"""Name of a row -> the field of `Unread` that it shows."""
 
 
 def scores_lines(results: Results) -> Iterator[str]:
@@ -79,15 +88,25 @@ def _condition(condition: Condition) -> Iterator[str]:
         rows.append(of_splits("missing", [f"{condition.missing.get(split, 0):,}" for split in splits]))
     for k, run in enumerate(condition.runs):
         rows.append(cells("accuracy" if run is None else f"run {run}", value_text, k))
+    for measure in MINIMAL_GROUPS:
+        found = [each.mean.measures.get(measure) for each in splits.values()]
+        if any(found):
+            name = MINIMAL_GROUPS[measure].heading
+            rows.append(of_splits(name, [_share_and_n(each) if each else "" for each in found]))
     if len(condition.runs) > 1:
         rows.append(cells(f"mean of {len(condition.runs)} runs", value_text))
         rows.append(cells("deviation between runs", deviation_text))
     if _has_intervals(condition):
         rows.append(cells("95% interval", interval_text))
     for baseline, name in _BASELINES.items():
-        found = [each.constants.get(baseline) for each in splits.values()]
-        if any(found):
-            rows.append(of_splits(name, [f"{each.percent:.1f}" if each else "" for each in found]))
+        constants = [each.constants.get(baseline) for each in splits.values()]
+        if any(constants):
+            rows.append(of_splits(name, [f"{each.percent:.1f}" if each else "" for each in constants]))
+    unread = [each.unread for each in splits.values()]
+    if any(each and each.n for each in unread):
+        for name, field in _UNREAD.items():
+            shares = [getattr(each, field) for each in unread]
+            rows.append(of_splits(name, ["-" if share is None else f"{share:.1f}" for share in shares]))
     yield from table_lines(rows, [_NAME_WIDTH, *[2 + max(14, *map(len, columns))] * len(columns)])
 
 
@@ -96,7 +115,7 @@ def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
     rows = [["each value alone", *VALUE_SPLITS]]
     for condition in conditions:
         size = "" if condition.train_size is None else f" {condition.train_size:,}"
-        cells = _cells(measures_of(condition, Part()), VALUE_SPLITS, text_with_interval)
+        cells = _cells(measures_of(condition, Part()), VALUE_SPLITS, text_with_interval_and_n)
         rows.append([f"  {condition.hop.removeprefix(f'{PRELIM}_')}{size}", *cells])
     yield from table_lines(rows, _widths(conditions, VALUE_SPLITS))
 
@@ -111,7 +130,9 @@ def _breakdown(condition: Condition, by: str) -> Iterator[str]:
     columns = [*condition.splits, *sorted(f"{name}{_GAP}" for name in condition.gaps)]
     columns = [column for column in columns if n_parts[column] > 1]
     if columns:
-        rows = [[f"  {name}", *_cells(of, columns, text_with_interval)] for name, of in measures.items()]
+        rows = [
+            [f"  {name}", *_cells(of, columns, text_with_interval_and_n)] for name, of in measures.items()
+        ]
         yield ""
         yield from table_lines(
             [[f"  by {by}", *columns], *(row for row in rows if any(row[1:]))],
@@ -120,7 +141,7 @@ def _breakdown(condition: Condition, by: str) -> Iterator[str]:
 
 
 def _widths(conditions: Sequence[Condition], columns: Sequence[str]) -> list[int]:
-    least = 22 if any(map(_has_intervals, conditions)) else 14
+    least = 32 if any(map(_has_intervals, conditions)) else 18
     return [_NAME_WIDTH, *[2 + max(least, *map(len, columns))] * len(columns)]
 
 
@@ -152,6 +173,10 @@ def _cells(
     measures: dict[str, tuple[Measure, bool]], columns: Sequence[str], show: Callable[[Measure, bool], str]
 ) -> list[str]:
     return [show(*measures[name]) if name in measures else "" for name in columns]
+
+
+def _share_and_n(measure: Measure) -> str:
+    return f"{value_text(measure)} of {measure.n:,}"
 
 
 def _has_intervals(condition: Condition) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.results import (
     Condition,
     Interval,
@@ -55,6 +56,9 @@ def _condition(condition: Condition) -> dict[str, Any]:
             for by, parts in condition.breakdowns.items()
         },
         "missing": condition.missing,
+        "unread": {
+            split: asdict(scores.unread) for split, scores in condition.splits.items() if scores.unread
+        },
     }
 
 
@@ -63,7 +67,7 @@ def _part(condition: Condition, part: Part, run: int | None = None) -> dict[str,
     return {
         "splits": {split: _accuracy(scores) for split, scores in accuracies.items()},
         "gaps": {
-            name: {"points": scores["gap"].value, **_fields(scores["gap"], "interval", "deviation")}
+            name: {"points": scores["gap"].value, **_fields(scores["gap"], "interval", "deviation", "n")}
             for name, scores in gaps.items()
         },
     }
@@ -73,7 +77,8 @@ def _accuracy(scores: Scores) -> dict[str, Any]:
     """An accuracy with its interval, and the numbers of questions and images."""
     measure = scores["accuracy"]
     percent = {"percent": measure.value, **_fields(measure, "interval")}
-    return {**percent, **scores.counts, "deviation": measure.deviation}
+    groups = {name: asdict(scores[name]) for name in MINIMAL_GROUPS if name in scores.measures}
+    return {**percent, **scores.counts, "deviation": measure.deviation, **groups}
 
 
 # Questions about sets of images
@@ -98,6 +103,7 @@ def _sets_split(split: SplitScores) -> dict[str, Any]:
         "by": {by: accuracies(by) for by in breakdowns if by and "predicate" not in by},
         **{name: constant.percent for name, constant in split.constants.items()},
         "n_missing": split.n_missing,
+        "unread": split.unread and asdict(split.unread),
     }
 
 

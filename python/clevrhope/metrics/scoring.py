@@ -10,17 +10,28 @@ import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
+from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images, has_to_be_answered
-from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of, train_sizes
-from clevrhope.metrics.measures import ACCURACY
+from clevrhope.metrics.collector import (
+    NOT_AN_ANSWER,
+    NOT_GIVEN,
+    AnswerNumbers,
+    Collector,
+    collect,
+    runs_of,
+    train_sizes,
+)
+from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
+from clevrhope.metrics.unread import unread_replies
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import GAPS, SPLITS
+from clevrhope.splits.kinds import GAPS
+from clevrhope.splits.minimal_groups import Groups, groups_of
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -101,10 +112,16 @@ class SplitFigures:
     questions: QuestionTable
     given: AnswerNumbers
     """(R, N)"""
-    runs: Figure
+    whole: Mapping[str, Figure]
+    """The measures of `measures.ACCURACY`, and those of `measures.MINIMAL_GROUPS` for a minimal set."""
     groups: Mapping[Group, tuple[Figure, Flags]]
     """The accuracy of each group, pooled over all runs, and (N,) the questions that are in it; groups without
     a prediction are left out."""
+
+    @property
+    def runs(self) -> Figure:
+        """The accuracy of each run."""
+        return self.whole["accuracy"]
 
 
 def accuracy_figures(
@@ -134,12 +151,9 @@ def accuracy_figures(
         tables = [key.test_set(hop, split) for split in splits]
         answers = np.concatenate([given[split] for split in splits], axis=1)
         right = answers == np.concatenate([table.answers for table in tables])
-        flags = {"given": answers != NOT_GIVEN, "right": right}
-        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
-        # The images of a preliminary set differ in one value, and their answers cover all values. A model
-        # that ignores the image is right about exactly one of them, so the bootstrap draws whole sets.
-        n_together = max(1, SPLITS[splits[0]].group) if splits[0] in SPLITS else 1
-        units = np.concatenate([drawn_images(table) for table in tables]) // n_together
+        flags: dict[str, Flags] = {"given": answers != NOT_GIVEN, "right": right}
+        units = np.concatenate([drawn_images(table) for table in tables])
+        units = units // key.images_of_a_unit(pool, splits[0])
         split_of = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         draws: dict[str, Any] = {"bootstrap": bootstrap, "seed": draw_seed(hop, pool, seed)}
         numbers = {
@@ -148,7 +162,16 @@ def accuracy_figures(
         }
         sizes = {name: int(group.max(initial=0)) + 1 for name, group in numbers.items()}
         places = {name: split_of * sizes[name] + group for name, group in numbers.items()}
-        whole = score_flags(flags, ACCURACY, {"": split_of}, units, **draws)[""]
+        measures, of_whole = ACCURACY, flags
+        if size := key.images_of_a_group(hop, splits[0]):
+            is_yes = np.concatenate([table.answers == key.answers.get("yes", -1) for table in tables])
+            groups_asked = groups_of(is_yes)
+            measures, of_whole = (
+                {**ACCURACY, **MINIMAL_GROUPS},
+                flags | _group_flags(flags, groups_asked, size),
+            )
+        whole = score_flags(of_whole, measures, {"": split_of}, units, **draws)[""]
+        pooled = {name: flag.sum(axis=0, keepdims=True, dtype=np.int32) for name, flag in flags.items()}
         by_group = score_flags(pooled, ACCURACY, places, units, **draws)
         for k, split in enumerate(splits):
             groups = {}
@@ -157,8 +180,21 @@ def accuracy_figures(
                     figure, number = scored.figures["accuracy"], place % sizes[name]
                     if place // sizes[name] == k and figure.n[0]:
                         groups[name, number] = figure, numbers[name][split_of == k] == number
-            figures[split] = SplitFigures(tables[k], given[split], whole[k].figures["accuracy"], groups)
+            figures[split] = SplitFigures(tables[k], given[split], whole[k].figures, groups)
     return {split: figures[split] for split in key.splits[hop] if split in figures}
+
+
+def _group_flags(flags: Mapping[str, Flags], groups: Groups, size: int) -> dict[str, Flags]:
+    """The flags of `measures.MINIMAL_GROUPS`, each at the first question of a group whose answers are given.
+
+    `flags` has "given" and "right", (R, N) each, and `size` is the number of images of a whole group.
+    """
+    found = {}
+    for name, is_of in (("group", groups.size == size), ("smaller_group", groups.size != size)):
+        for flag, of_questions in flags.items():
+            found[f"{name}_{flag}"] = np.zeros_like(of_questions)
+            found[f"{name}_{flag}"][:, groups.first] = groups.all_of(of_questions) & is_of
+    return found
 
 
 def draw_seed(hop: str, pool: str, seed: int = 0) -> tuple[int, ...]:
@@ -206,7 +242,7 @@ def question_condition(
         hop=model.hop,
         train_size=model.train_size,
         runs=tuple(runs_of(given, model.hop, model.train_size)),
-        splits={split: _split_scores(of_split, parts) for split, of_split in figures.items()},
+        splits={split: _split_scores(of_split, parts, key.answers) for split, of_split in figures.items()},
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
@@ -215,21 +251,28 @@ def question_condition(
     )
 
 
-def _split_scores(split: SplitFigures, parts: Mapping[Group, Part]) -> SplitScores:
+def _split_scores(
+    split: SplitFigures, parts: Mapping[Group, Part], numbers: Mapping[str, int]
+) -> SplitScores:
     is_given = split.given != NOT_GIVEN
     answered = is_given.any(axis=0)
     images = drawn_images(split.questions)
 
-    def scores(figure: Figure, asked: Flags, runs: slice = slice(None)) -> Scores:
+    def scores(figures: Mapping[str, Figure], asked: Flags, runs: slice = slice(None)) -> Scores:
         counts = {"n_questions": int(np.count_nonzero(asked)), "n_images": len(np.unique(images[asked]))}
-        return Scores({"accuracy": figure.measure(runs)}, counts)
+        measures = {name: figure.measure(runs) for name, figure in figures.items() if figure.n.any()}
+        return Scores(measures, counts)
 
-    runs = tuple(scores(split.runs, of_run, slice(k, k + 1)) for k, of_run in enumerate(is_given))
-    of_parts = {Part(): Scored(runs, scores(split.runs, answered))}
+    runs = tuple(scores(split.whole, of_run, slice(k, k + 1)) for k, of_run in enumerate(is_given))
+    of_parts = {Part(): Scored(runs, scores(split.whole, answered))}
     for group, (figure, is_in) in split.groups.items():
         if group in parts:
-            of_parts[parts[group]] = Scored((), scores(figure, answered & is_in))
-    return SplitScores(of_parts, len(split.questions), int(np.count_nonzero(~is_given)))
+            of_parts[parts[group]] = Scored((), scores({"accuracy": figure}, answered & is_in))
+    right = split.questions.answers
+    is_unread = split.given == numbers.get(NO_ANSWER, NOT_AN_ANSWER)
+    yes, no = (right == numbers.get(answer, NOT_AN_ANSWER) for answer in ("yes", "no"))
+    unread = unread_replies(is_given, split.given == right, is_unread, yes, no)
+    return SplitScores(of_parts, len(right), int(np.count_nonzero(~is_given)), unread=unread)
 
 
 def _gaps(figures: Mapping[str, SplitFigures], parts: Mapping[Group, Part]) -> dict[str, SplitScores]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.question_kinds import Numbers
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.metrics.bootstrap import Floats, interval, ratio, resample
+from clevrhope.metrics.bootstrap import Floats, interval, noise_of_items, ratio, resample, with_wilson, within
 from clevrhope.metrics.results import Measure, Scored, Scores
 
 Flags = npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
@@ -58,15 +58,21 @@ class Figure:
         values: (R,) shares or differences of shares; NaN where the measure is undefined.
         n: (R,) denominators.
         drawn: (n_samples, R) likewise in each sample; `n_samples` is 0 without a bootstrap.
+        n_units: (R,) how many units that the bootstrap draws it is of.
+        signed: whether it is a difference of shares, from -1 to 1, and not a share.
     """
 
     values: Floats
     n: Floats
     drawn: Floats
+    n_units: Floats
+    signed: bool = False
 
     def minus(self, other: "Figure") -> "Figure":
         """The difference, run by run and draw by draw."""
-        return Figure(self.values - other.values, self.n, self.drawn - other.drawn)
+        values, n_units = self.values - other.values, np.minimum(self.n_units, other.n_units)
+        drawn = with_wilson(values, self.drawn - other.drawn, n_units, signed=True, seed=(0,))
+        return Figure(values, self.n, drawn, n_units, signed=True)
 
     def measure(self, runs: slice = slice(None)) -> Measure:
         """The mean over those of the given runs that define it, in per cent or percentage points."""
@@ -74,12 +80,13 @@ class Figure:
         defined = ~np.isnan(values)
         if not defined.any():
             return Measure(None, n)
-        found, drawn = values[defined], self.drawn[:, runs][:, defined]
+        of_runs, drawn = values[defined], self.drawn[:, runs][:, defined]
+        in_samples = within(drawn.mean(axis=1) + noise_of_items(of_runs, len(drawn)), of_runs, self.signed)
         return Measure(
-            value=100 * float(found.mean()),
+            value=100 * float(of_runs.mean()),
             n=n,
-            interval=interval(100 * drawn.mean(axis=1)) if len(drawn) else None,
-            deviation=100 * float(found.std(ddof=1)) if len(found) > 1 else None,
+            interval=interval(100 * in_samples) if len(drawn) else None,
+            deviation=100 * float(of_runs.std(ddof=1)) if len(of_runs) > 1 else None,
         )
 
 
@@ -129,27 +136,38 @@ def score_flags(
     answered = next(iter(flags.values())).any(axis=0)
     numbers, at = np.unique(units[answered] if bootstrap else units[:0], return_inverse=True)
     places = {by: np.unique(group, return_inverse=True) for by, group in groups.items()}
-    tables = []
+    tables, n_units = [], []
     for present, place in places.values() if len(numbers) else ():
         cells = at * len(present) + place[answered]
         n_cells = len(numbers) * len(present)
         table = np.stack([_sums(each[:, answered], cells, n_cells) for each in flags.values()], axis=-1)
         tables.append(table.reshape(len(numbers), -1))
+        n_units.append((table[..., 0] > 0).reshape(len(numbers), len(present), -1).sum(axis=0))
     if tables:
         drawn = resample(np.concatenate(tables, axis=1), n_samples=bootstrap, seed=seed)
         by_group = np.split(drawn, np.cumsum([table.shape[1] for table in tables])[:-1], axis=1)
     else:
         by_group = [np.zeros(0)] * len(places)
+        n_units = [np.zeros((1, 1))] * len(places)
     found: dict[str, dict[int, GroupFigures]] = {}
-    for (by, (present, place)), of_group in zip(places.items(), by_group, strict=True):
+    for (by, (present, place)), of_group, units_of in zip(places.items(), by_group, n_units, strict=True):
         sums = {name: _sums(each, place, len(present)) for name, each in {**flags, **counts}.items()}
         n_runs = len(next(iter(flags.values())))
         cube = of_group.reshape(-1, len(present), n_runs, len(flags))
         samples = {name: cube[..., k] for k, name in enumerate(flags)}
-        measured = {name: (*kind.formula(sums), kind.formula(samples)[0]) for name, kind in measures.items()}
+        measured = {}
+        for k, (name, kind) in enumerate(measures.items()):
+            values, n = kind.formula(sums)  # (G, R)
+            at_most = np.minimum(units_of, n)
+            drawn = kind.formula(samples)[0]  # (n_samples, G, R)
+            drawn = with_wilson(values, drawn, at_most, signed=kind.signed, seed=(*seed, k))
+            measured[name] = (values, n, drawn, at_most)
         found[by] = {
             number: GroupFigures(
-                {name: Figure(values[g], n[g], drawn[:, g]) for name, (values, n, drawn) in measured.items()},
+                {
+                    name: Figure(values[g], n[g], drawn[:, g], at_most[g], measures[name].signed)
+                    for name, (values, n, drawn, at_most) in measured.items()
+                },
                 {name: sums[name][g].astype(np.int64) for name in counts},
             )
             for g, number in enumerate(present.tolist())

@@ -36,10 +36,11 @@ def interval_text(measure: Measure, signed: bool = False, between: str = " to ")
     return f"{measure.interval.low:{sign}.1f}{between}{measure.interval.high:{sign}.1f}"
 
 
-def text_with_interval(measure: Measure, signed: bool = False) -> str:
-    """A measure, followed by its interval in brackets if it has one."""
+def text_with_interval_and_n(measure: Measure, signed: bool = False) -> str:
+    """A measure, followed by its interval in brackets if it has one, and by n."""
     text = value_text(measure, signed)
-    return f"{text} ({interval_text(measure, signed)})" if measure.interval else text
+    interval = f" ({interval_text(measure, signed)})" if measure.interval else ""
+    return f"{text}{interval} n={measure.n:,}"
 
 
 def constant_text(constants: Iterable[Constant | None]) -> str:

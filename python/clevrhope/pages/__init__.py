@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from clevrhope.pages.markdown import code, decimal, escape, listed, mean, number, percent, percentile
+from clevrhope.pages.markdown import code, decimal, escape, listed, mean, number, percent, percentile, plain
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -69,6 +69,7 @@ def _environment() -> Environment:
         "number": number,
         "percent": percent,
         "percentile": percentile,
+        "plain": plain,
     }
     found.globals |= {"paper": PAPER, "clevr": CLEVR, "covr_paper": COVR}
     return found

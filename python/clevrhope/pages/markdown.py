@@ -1,6 +1,12 @@
 """Markdown for numbers and names."""
 
+import re
 from collections.abc import Mapping, Sequence
+
+from clevrhope.errors import printable
+
+_MARKUP = re.compile(r"[\\`*<&~]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#>+-](?!\d)")
+"""What begins markup: emphasis, code, HTML, the address of a link or image, a heading, quote or list."""
 
 
 def escape(value: object) -> str:
@@ -9,6 +15,11 @@ def escape(value: object) -> str:
     for letter in "\\`*_[]<>|":
         text = text.replace(letter, f"\\{letter}")
     return text.replace("\n", " ")
+
+
+def plain(value: object) -> str:
+    """Prose with text of others in it, which Markdown shows as it is; brackets and names stay readable."""
+    return _MARKUP.sub(r"\\\g<0>", printable(" ".join(str(value).splitlines())))
 
 
 def code(value: object) -> str:

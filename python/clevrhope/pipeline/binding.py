@@ -9,7 +9,7 @@ from clevrhope._core import World
 from clevrhope.config.presets import WINDOW, Config
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.binding import check_binding
-from clevrhope.dataset.layout import FOLDERS, Layout
+from clevrhope.dataset.layout import ON_ANOTHER_DISK, Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.editions.frozen import check_engine
 from clevrhope.errors import ConfigError, DatasetError
@@ -149,8 +149,10 @@ def _check_empty(root: Path) -> None:
         raise DatasetError(
             f"{root}: cannot hold a dataset ({os_reason(error)}); choose another --out"
         ) from error
-    # Users may link a subfolder that takes much space to another disk beforehand.
-    strays = [path for path in entries if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
+    # Users may link the folder of images to another disk beforehand.
+    strays = [
+        path for path in entries if not (path.name in ON_ANOTHER_DISK and _is_link_to_an_empty_folder(path))
+    ]
     if strays:
         raise DatasetError(
             f"{root}: not empty ({strays[0].name}) and not a dataset of clevrhope (no manifest.json); "

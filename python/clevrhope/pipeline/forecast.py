@@ -32,6 +32,7 @@ from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.display import duration, size
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.scenes.sketch import SIZE_PX
 from clevrhope.splits.covr.kinds import CovrKind
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import TRAIN
@@ -297,6 +298,9 @@ def plan_lines(plan: Plan) -> list[str]:
         settings={name: value for name, value in changed if name not in of_pairs},
         n_apart=sum(plan.hops.values()),
         renderer=rendering_in_words(rendering_as_json(config.rendering)),
+        raster_px=resolved.manifest.raster_px,
+        clevr_px=SIZE_PX,
+        min_pixels=resolved.manifest.world["constraints"]["min_pixels"],
         size=size,
         duration=duration,
     )

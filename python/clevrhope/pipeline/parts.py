@@ -21,7 +21,7 @@ from typing import Any
 from clevrhope.dataset.binding import check_binding, difference
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.images_h5 import images_in
-from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
+from clevrhope.dataset.layout import FOLDERS, Layout, images_of, locked_layout, numbered_files
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest, read_manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import removed_suites
@@ -51,7 +51,6 @@ from clevrhope.pipeline.run import (
 )
 from clevrhope.pipeline.text import indices_by_pool, scenes_in_use, without_old_suites, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
-from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import below, check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import check_regular, reading
@@ -133,7 +132,7 @@ def build_part(
     if request.seed is None:
         raise ConfigError("--shard: needs --seed, the same on all machines")
     with ExitStack() as stack:
-        stack.enter_context(locked(request.out))
+        stack.enter_context(locked_layout(request.out))
         _check_is_part(request.out, shard)
         resolved = resolve(request, checksums=True, progress=progress)
         mine = replace(resolved, jobs=shard.jobs(resolved))
@@ -182,7 +181,10 @@ def merge(
         request = replace(request, seed=found[0][1].seed)
     if found and found[0][1].requests:
         request = replace(request, options=found[0][1].requests[-1])
-    with locked(request.out), progress.stage("Merging parts", total=len(found), unit="parts") as advance:
+    with (
+        locked_layout(request.out),
+        progress.stage("Merging parts", total=len(found), unit="parts") as advance,
+    ):
         resolved = resolve(request)
         before = resolved.manifest
         check_not_part(resolved)

@@ -9,6 +9,7 @@ from time import monotonic
 
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.image_store import check_store
+from clevrhope.dataset.layout import locked_layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
@@ -46,7 +47,6 @@ from clevrhope.pipeline.text import (
     write_vocabularies,
 )
 from clevrhope.runtime.atomic import sweep
-from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import name_order
@@ -129,7 +129,7 @@ def build(
     """
     began = monotonic()
     with ExitStack() as stack:
-        stack.enter_context(locked(request.out))
+        stack.enter_context(locked_layout(request.out))
         resolved = resolve(request, checksums=True, progress=progress)
         check_not_part(resolved)
         work = Work(resolved, progress or Silent(), stack, make_renderer)

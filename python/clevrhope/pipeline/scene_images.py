@@ -41,6 +41,7 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import MAX_NAME
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.scenes.forms import image_name
 
 RENDER_JSON = "render.json"
 """Records how the folder's images are rendered, and from which files; written before the first image."""
@@ -59,6 +60,8 @@ class RenderedFile:
     n_without_camera: int
     """Number of scenes without a camera position, such as all of CLEVR's own."""
     n_without_lights: int
+    n_without_rotation: int
+    """Number of scenes with an object without `rotation`, which is taken as 0."""
 
 
 def render_scene_file(
@@ -117,7 +120,8 @@ def render_scene_file(
         if kinds:
             annotator = annotator or annotator_of(renderer)
             n_annotated = _annotate(scenes, out, names, kinds, annotator, progress)
-    return RenderedFile(out, len(names), n_rendered, n_annotated, without["camera"], without["lights"])
+    said = (without[key] for key in ("camera", "lights", "rotation"))
+    return RenderedFile(out, len(names), n_rendered, n_annotated, *said)
 
 
 def _annotate(
@@ -164,7 +168,7 @@ def passes_file(out: Path, scenes: Path) -> Path:
 def _check_scenes(
     scenes: Path, look: Look, rendering: Rendering, progress: Progress
 ) -> tuple[list[str], Counter[str]]:
-    """The name of each scene's image, and how many scenes lack camera and lights."""
+    """The name of each scene's image, and how many scenes lack camera, lights, and an object's rotation."""
     if len(os.fsencode(scenes.stem)) > MAX_NAME:
         raise SceneError(
             f"{shown(str(scenes))}: its name is longer than {MAX_NAME} bytes; give it a shorter one"
@@ -183,6 +187,7 @@ def _check_scenes(
             names[name] = i
             _check_scene(scene, look, rendering, where)
             without.update(key for key in ("camera", "lights") if key not in scene)
+            without["rotation"] += any("rotation" not in item for item in scene["objects"])
             advance(1)
     if not names:
         raise SceneError(f'{scenes}: the list "scenes" is empty; there is nothing to render')
@@ -190,7 +195,7 @@ def _check_scenes(
 
 
 def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
-    name = scene.get("image_filename", f"{number:06d}.png")
+    name = image_name(scene, number)
     is_plain = isinstance(name, str) and name.isprintable() and Path(name).name == name
     if not is_plain or not name.endswith(".png") or name[0] == ".":
         raise SceneError(

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from clevrhope.dataset.contents import find_hop, suites_in
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import Layout, locked_layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.suite_files import without_suites
@@ -21,7 +21,6 @@ from clevrhope.pages import render_lines
 from clevrhope.pipeline.suite_maker import Origin, SuiteMaker, SuiteSplit, TrainMaker
 from clevrhope.questions.suites import suite_folder
 from clevrhope.runtime.atomic import sweep
-from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop
@@ -94,7 +93,7 @@ def make_suite(
 def locked_dataset(root: Path) -> Iterator[Folder]:
     """Yields a finished dataset, which no other run can change meanwhile; errors as for `Folder.open`."""
     Folder.open(root, finished=False)  # a folder that is not a dataset must not be locked
-    with locked(root):
+    with locked_layout(root):
         yield Folder.open(root)
 
 
@@ -114,7 +113,7 @@ def remove_suite(root: Path, name: str, *, hops: Sequence[str] | None = None) ->
         ConfigError: a sub-dataset does not exist or lacks the suite, or none has it.
     """
     layout = Folder.open(root, finished=False).layout  # a folder that is not a dataset must not be locked
-    with locked(root):
+    with locked_layout(root):
         manifest = Folder.open(root, finished=False).manifest
         having = {hop: {*manifest.suites.get(hop, {}), *suites_in(layout, hop)} for hop in manifest.splits}
         chosen = [find_hop(layout, hop) for hop in hops or ()]

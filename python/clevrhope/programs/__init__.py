@@ -23,9 +23,10 @@ JSON in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `si
 programs ask for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -33,20 +34,14 @@ import numpy.typing as npt
 from clevrhope import _core
 from clevrhope.errors import ProgramError, SceneError
 from clevrhope.programs.gaps import check_gaps
-from clevrhope.programs.program import (
-    Ints,
-    Nodes,
-    Program,
-    Written,
-    default_vocabulary,
-    read_vocabulary,
-    token_rows,
-)
+from clevrhope.programs.program import Ints, Nodes, Program, Written, token_rows
 from clevrhope.programs.scene import MAX_IMAGES, Question, Scene, SceneSet, sample_scenes
 from clevrhope.programs.steps import Answer, Trace, TracedStep
 from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.scenes.forms import several
+from clevrhope.scenes.vocabulary import default_vocabulary, read_vocabulary
 
 __all__ = [
     "ILL_FORMED",
@@ -81,16 +76,44 @@ _MAX_BYTES = 1 << 32
 """The most bytes of a question file or a scene file; CLEVR's largest has 0.8 billion."""
 
 
+Single: TypeAlias = Scene | SceneSet
+"""What a program is executed on at a time."""
+Several: TypeAlias = _core.SceneBatch | Iterable[Scene | Mapping[str, Any]]
+"""Scenes on each of which a program is executed by itself."""
+Objects: TypeAlias = list[int] | list[tuple[int, int]]
+"""Numbers of objects; in a set, each as (image, object)."""
+
+
+@overload
+def execute(
+    program: Program | Written, scene: Single, *, vocabulary: _core.Vocabulary | None = None
+) -> Answer: ...
+@overload
+def execute(
+    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
+) -> Any: ...
+@overload
+def execute(
+    program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
+) -> list[Answer]: ...
 def execute(
     program: Program | Written,
-    scene: Scene | SceneSet | Mapping[str, Any],
+    scene: Single | Mapping[str, Any] | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
-) -> Answer:
+) -> Any:
     """Returns a program's answer on a scene or a set: a bool, an int, or the name of a value or relation.
 
     Texts, tokens and dictionaries, in the forms that `Program` and `Scene` accept, are parsed on every call;
-    a `Program`, `Scene` or `SceneSet` is already parsed.
+    a `Program`, `Scene` or `SceneSet` is already parsed. A scene without `relationships` has those that
+    follow from the `3d_coords` of its objects along its `directions` or, without those, as its `camera` sees
+    them or else the camera of CLEVR's scenes.
+
+    Args:
+        program: in any form that `Program` takes.
+        scene: a scene in any form that `Scene` takes, or a set. For a list of scenes, or what json.load gives
+            of a scene file, a list of the answers on each is returned.
+        vocabulary: the values that program and scene may name; by default CLEVR's.
 
     Raises:
         ProgramError: not a program, it ends in objects (see `find`), or it has no answer here (`unique` of
@@ -98,19 +121,31 @@ def execute(
         SceneError: not a scene, or it lacks something that the program asks for; says which object lacks
             what.
     """
-    program, scene = _parsed(program, scene, vocabulary)
-    return _core.execute(program._handle, 0, scene._handle, 0)
+    return _on_each(_answer, program, scene, vocabulary)
 
 
+@overload
+def find(
+    program: Program | Written, scene: Single, *, vocabulary: _core.Vocabulary | None = None
+) -> Objects: ...
+@overload
+def find(
+    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
+) -> Any: ...
+@overload
+def find(
+    program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
+) -> list[Objects]: ...
 def find(
     program: Program | Written,
-    scene: Scene | SceneSet | Mapping[str, Any],
+    scene: Single | Mapping[str, Any] | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
-) -> list[int] | list[tuple[int, int]]:
+) -> Any:
     """Returns the objects that a referring expression means, a program that ends in a set or an object.
 
-    `find("filter_color[red](scene)", scene)` finds all red objects, and `unique` the only one.
+    `find("filter_color[red](scene)", scene)` finds all red objects, and `unique` the only one. Arguments are
+    those of `execute`, and for several scenes it is a list of their lists.
 
     Returns:
         The numbers of the objects, in the scene's order; of a `SceneSet`, each as (image, object): the
@@ -121,35 +156,36 @@ def find(
             (`unique` of none or several objects).
         SceneError: as for `execute`.
     """
-    steps = trace(program, scene, vocabulary=vocabulary)
-    last = steps[-1]
-    if not last.is_of_objects:
-        instead = "trace shows the images" if last.type == "Images" else "execute returns the answer"
-        raise ProgramError(f'program: "{last.function}" gives {last.type}, not objects; clevrhope.{instead}')
-    for number, step in enumerate(steps):
-        if step.output is None:
-            raise ProgramError(
-                f"program: step {number}, {step.call}, has no result on this scene; clevrhope.trace(program, "
-                "scene) shows the results before it"
-            )
-    return last.objects  # type: ignore[return-value]
+    return _on_each(_found, program, scene, vocabulary)
 
 
+@overload
+def trace(
+    program: Program | Written, scene: Single, *, vocabulary: _core.Vocabulary | None = None
+) -> Trace: ...
+@overload
+def trace(
+    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
+) -> Any: ...
+@overload
+def trace(
+    program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
+) -> list[Trace]: ...
 def trace(
     program: Program | Written,
-    scene: Scene | SceneSet | Mapping[str, Any],
+    scene: Single | Mapping[str, Any] | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
-) -> Trace:
+) -> Any:
     """Returns the result of each node of a program on a scene or a set, in order, to explain the answer.
+
+    Arguments are those of `execute`, and for several scenes it is a list, too.
 
     Raises:
         ProgramError: not a program.
         SceneError: as for `execute`.
     """
-    program, scene = _parsed(program, scene, vocabulary)
-    steps = [TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)]
-    return Trace(steps, scene)
+    return _on_each(_traced, program, scene, vocabulary)
 
 
 def answer_text(answer: Answer) -> str:
@@ -236,18 +272,65 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
     return _core.SceneBatch.from_json(vocabulary or default_vocabulary(), content, file=str(path))
 
 
-def _parsed(
+def _on_each(
+    result: Callable[[Program, Single], Any],
     program: Program | Written,
-    scene: Scene | SceneSet | Mapping[str, Any],
+    given: Single | Mapping[str, Any] | Several,
     vocabulary: _core.Vocabulary | None,
-) -> tuple[Program, Scene | SceneSet]:
-    if not isinstance(scene, Scene | SceneSet):
-        scene = Scene(scene, vocabulary=vocabulary)
+) -> Any:
+    """The result of a program on a scene or set, or a list of its results on each of several scenes."""
+    listed = several(given)
+    scenes = [_parsed(given, vocabulary)] if listed is None else []
+    for number, each in enumerate(listed or ()):
+        with _about(number):
+            scenes.append(_parsed(each, vocabulary))
     if not isinstance(program, Program):
-        program = Program(program, vocabulary=scene._vocabulary)
-    if scene._gaps:  # what was filled in must not decide an answer
-        check_gaps(program.needs(), scene._gaps)
-    return program, scene
+        program = Program(program, vocabulary=scenes[0]._vocabulary if scenes else vocabulary)
+    results = []
+    for number, scene in enumerate(scenes):
+        with _about(None if listed is None else number):
+            if scene._gaps:  # what was filled in must not decide an answer
+                check_gaps(program.needs(), scene._gaps)
+            results.append(result(program, scene))
+    return results[0] if listed is None else results
+
+
+def _parsed(scene: Any, vocabulary: _core.Vocabulary | None) -> Single:
+    return scene if isinstance(scene, Scene | SceneSet) else Scene(scene, vocabulary=vocabulary)
+
+
+def _answer(program: Program, scene: Single) -> Answer:
+    return _core.execute(program._handle, 0, scene._handle, 0)
+
+
+def _traced(program: Program, scene: Single) -> Trace:
+    return Trace([TracedStep(*step) for step in _core.trace(program._handle, 0, scene._handle, 0)], scene)
+
+
+def _found(program: Program, scene: Single) -> Objects:
+    steps = _traced(program, scene)
+    last = steps[-1]
+    if not last.is_of_objects:
+        instead = "trace shows the images" if last.type == "Images" else "execute returns the answer"
+        raise ProgramError(f'program: "{last.function}" gives {last.type}, not objects; clevrhope.{instead}')
+    for number, step in enumerate(steps):
+        if step.output is None:
+            raise ProgramError(
+                f"program: step {number}, {step.call}, has no result on this scene; clevrhope.trace(program, "
+                "scene) shows the results before it"
+            )
+    return last.objects
+
+
+@contextmanager
+def _about(number: int | None) -> Iterator[None]:
+    """Adds the number of a scene to messages about one of several."""
+    try:
+        yield
+    except (ProgramError, SceneError) as error:
+        if number is None:
+            raise
+        raise type(error)(f"scenes[{number}]: {str(error).removeprefix('scene: ')}") from error
 
 
 def _execute_on_sets(

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from clevrhope.errors import SceneError, shown
 from clevrhope.programs.text import token_text
 from clevrhope.scenes.camera import directions_of
+from clevrhope.scenes.forms import RELATIONS_NEED
 
 Needs: TypeAlias = tuple[tuple[str, str], ...]
 """The attributes and relations that a program reads, each with the token that reads it."""
@@ -103,9 +104,8 @@ def _fill_directions(
     try:
         return {"directions": directions_of(scene)}, {}
     except ValueError:
-        what = '"directions", or a "camera" whose "location" is three numbers, not above the origin'
         return {"directions": directions_of({})}, dict.fromkeys(
-            absent, Gap("directions", what, f"{place.removesuffix('.') or 'it'}", scene)
+            absent, Gap("directions", RELATIONS_NEED, f"{place.removesuffix('.') or 'it'}", scene)
         )
 
 

@@ -3,20 +3,18 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from clevrhope import _core
-from clevrhope.errors import ClevrhopeError, ProgramError, VocabularyError, shown
+from clevrhope.errors import ProgramError, VocabularyError
 from clevrhope.programs.gaps import Needs, needs_of
 from clevrhope.programs.graph import program_svg
 from clevrhope.programs.text import SPECIAL, is_terms, program_text, read_terms, text_html
-from clevrhope.runtime.assets import blender_assets
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.json_text import json_bytes
+from clevrhope.scenes.vocabulary import default_vocabulary
 
 Nodes: TypeAlias = Sequence[Mapping[str, Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
@@ -28,22 +26,6 @@ Written: TypeAlias = str | Sequence[str] | Ints | Nodes | Mapping[str, Any]
 _NODE = re.compile(r"^program\[(\d+)\]|\(node (\d+)\)$")
 _TOKEN = re.compile(r"^programs\[0\]\[(\d+)\]")
 _NAME = re.compile(r"^program token (\d+)")
-
-
-@cache
-def default_vocabulary() -> _core.Vocabulary:
-    """CLEVR's attribute types and values, from the properties file that comes with the package."""
-    return read_vocabulary(blender_assets() / "properties.json")
-
-
-def read_vocabulary(path: Path | str) -> _core.Vocabulary:
-    """Reads the vocabulary of a properties file in CLEVR's format.
-
-    Raises:
-        VocabularyError: the file is something else, or cannot be read; says where.
-    """
-    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
-    return _core.Vocabulary(content, file=str(path))
 
 
 class Program:
@@ -190,14 +172,6 @@ def token_rows(programs: object) -> npt.NDArray[np.int32]:
     if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
         raise ProgramError("programs: a token beyond 32 bits, which no function has")
     return np.ascontiguousarray(rows, dtype=np.int32)
-
-
-def json_bytes(content: object, what: str, *, error: type[ClevrhopeError]) -> bytes:
-    """Encodes a value from json.load as JSON; for other values raises `error`, with `what` in the message."""
-    try:
-        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as problem:
-        raise error(f"{what}: not what json.load gives ({shown(str(problem))[1:-1]})") from problem
 
 
 def _is_names(program: object) -> bool:

@@ -15,10 +15,12 @@ import numpy as np
 from clevrhope import _core, questions, scenes
 from clevrhope.errors import SceneError, shown
 from clevrhope.programs.gaps import fill_gaps
-from clevrhope.programs.program import Program, default_vocabulary, json_bytes
+from clevrhope.programs.program import Program
+from clevrhope.runtime.json_text import json_bytes
 from clevrhope.runtime.settings import check_whole
-from clevrhope.scenes.camera import directions_of
+from clevrhope.scenes.forms import read_batch, several
 from clevrhope.scenes.sketch import object_words, scene_svg, swatch_svg
+from clevrhope.scenes.vocabulary import default_vocabulary
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -118,13 +120,15 @@ class Scene:
 
         settings = replace(row_named(renderer).settings(), width=width, height=height).with_quality(quality)
         with open_renderer(settings, look=look, workers=1) as opened:
-            ((_, pixels),) = opened.render([(0, self.content)])
+            ((_, pixels),) = opened.render([("scene", self.content)])
         return fromarray(pixels)
 
     def ask(
         self, n: int = 9, *, seed: int, templates: _core.Templates | None = None, template_file: str = ""
     ) -> list[Question]:
         """Asks questions about the scene, with their programs and answers.
+
+        `clevrhope.instantiate_questions` asks about many scenes, with answers that are balanced.
 
         Args:
             n: number of questions wanted; some scenes yield fewer.
@@ -138,16 +142,10 @@ class Scene:
             TemplateError: there is no such file of templates.
         """
         check_whole("n", n)
-        check_whole("seed", seed)
         for needed in self._gaps.values():
             raise SceneError(f"scene: questions need {needed}")
-        scene = self.content
-        unseen = {"pixel_coords": [0, 0, 0.0], "3d_coords": [0.0, 0.0, 0.0], "rotation": 0.0}
-        scene["objects"] = [{**unseen, **item} for item in scene["objects"]]
-        full = {"directions": directions_of(scene), "split": "scene", "image_index": 0, **scene}
-        content = json_bytes(full, "scene", error=SceneError)
         with _about_one_scene():
-            batch = _core.SceneBatch.from_json(self._vocabulary, content, file="scene")
+            batch = read_batch(self, self._vocabulary, file="scene")
         templates = templates or _templates(self._vocabulary, template_file)
         asked = questions.instantiate_questions(batch, seed=seed, templates=templates, questions_per_scene=n)
         return [
@@ -276,12 +274,13 @@ def _about_one_scene() -> Iterator[None]:
 
 def _single(scene: object) -> object:
     """Returns the scene after checking that it is not a scene file or a list of scenes."""
-    scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
-    if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
+    listed = several(scene)
+    if listed is None:
         return scene
-    what, first = ("list", "scenes[0]") if scenes is scene else ("scene file", 'file["scenes"][0]')
+    scenes = list(listed)
+    what, first = ("scene file", 'file["scenes"][0]') if isinstance(scene, Mapping) else ("list", "scenes[0]")
     if not scenes:
         raise SceneError(f"scene: a {what} without a scene; expected one scene")
     n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
-    of_several = ", or SceneSet(scenes) for questions about several" if scenes is scene else ""
+    of_several = ", or SceneSet(scenes) for questions about several" if what == "list" else ""
     raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}{of_several}")

@@ -11,7 +11,9 @@ from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.settings import check_whole, suggestion
+from clevrhope.scenes.forms import Scenes, read_batch
+from clevrhope.scenes.vocabulary import default_vocabulary
 
 __all__ = [
     "Phrasings",
@@ -30,6 +32,9 @@ COVR = "covr.json"
 questions over several images."""
 NO_TEMPLATES = (SYNONYMS, FAMILIES, COVR)
 """The files of such a folder that are not templates in CLEVR's format."""
+
+_MOST = 2**32 - 1
+"""The most questions that the engine is asked for about a scene; none yields as many."""
 
 
 def read_templates(
@@ -91,13 +96,14 @@ def synonyms_path(folder: Path) -> Path:
 
 
 def instantiate_questions(
-    scenes: SceneBatch,
+    scenes: Scenes,
     *,
     seed: int,
-    templates: Templates,
+    templates: Templates | None = None,
     questions_per_scene: int = 9,
     held_out: Sequence[tuple[str, str]] | None = None,
     questions: Literal["any", "without", "unimplied", "with"] = "any",
+    vocabulary: Vocabulary | None = None,
 ) -> QuestionBatch:
     """Asks questions about scenes from any source, balanced over windows of 250 scenes.
 
@@ -105,25 +111,34 @@ def instantiate_questions(
     CLEVR. `json.loads(batch.to_json(split="train"))` returns the questions as dictionaries.
 
     Args:
-        scenes: at least one scene, sampled or read from a scene file.
+        scenes: those of `sample_scenes`, one scene in CLEVR's JSON form, a list of them, or what json.load
+            gives of a scene file. Each object needs its size, color, material and shape, and each scene its
+            `relationships`, or the `3d_coords` of its objects: relations then follow its `directions`, or its
+            `camera`, or the camera of CLEVR's scenes.
         seed: from 0 to 2**64 - 1.
-        templates: made for the scenes' vocabulary.
+        templates: made for the scenes' vocabulary; by default the package's own.
         questions_per_scene: number of questions wanted; some scenes yield fewer.
         held_out: held-out values as (attribute type, value), of different types.
         questions: "any"; "without" a mention of the pair; "unimplied" for questions that do not ask for it by
             a comparison either; or "with" a mention.
+        vocabulary: the values that scenes in JSON may name; by default CLEVR's.
 
     Raises:
+        ConfigError: the seed or `questions_per_scene` is not a whole number from 0 to 2**64 - 1.
+        SceneError: a scene lacks something, or two have one `image_index`; names the place.
         SplitError: `held_out` is not a pair of values.
         VocabularyError: templates and scenes have different vocabularies.
     """
+    check_whole("seed", seed)
+    check_whole("questions_per_scene", questions_per_scene)
+    vocabulary = vocabulary or default_vocabulary()
     return _core.instantiate_questions(
-        scenes,
-        templates,
+        scenes if isinstance(scenes, SceneBatch) else read_batch(scenes, vocabulary),
+        templates or read_templates(vocabulary),
         seed=seed,
         held_out=held_out,
         questions=questions,
-        questions_per_scene=questions_per_scene,
+        questions_per_scene=min(questions_per_scene, _MOST),
     )
 
 

@@ -14,7 +14,7 @@ from clevrhope.metrics.text_tables import (
     described,
     is_undefined,
     row_cells,
-    text_with_interval,
+    text_with_interval_and_n,
     value_text,
 )
 from clevrhope.report.page import Table
@@ -85,7 +85,10 @@ def _sets_table(conditions: Sequence[Condition]) -> Table:
         scores = [condition.splits.get(split) for split in splits]
         return [*name, *("" if each is None else text_of(each) for each in scores)]
 
-    rows = [row(_name(each), each, lambda of: text_with_interval(of.mean["accuracy"])) for each in conditions]
+    rows = [
+        row(_name(each), each, lambda of: text_with_interval_and_n(of.mean["accuracy"]))
+        for each in conditions
+    ]
     first = [of_hop[0] for of_hop in grouped(conditions, lambda condition: condition.hop).values()]
     rows += [row(["Maj", each.hop, ""], each, lambda of: _percent(of, "maj")) for each in first]
     rows += [row(["MajTempl", each.hop, ""], each, lambda of: _percent(of, "maj_templ")) for each in first]

@@ -245,7 +245,8 @@ def overview(groups: Sequence[Group]) -> Figure:
         axes.set_xlim(0, 101)
         axes.set_xlabel("accuracy, %")
         axes.grid(axis="x", color=GRID, linewidth=0.8)
-        legend(drawn, {name: look | _NO_LINE for name, look in looks.items()}, n_columns=3)
+        there = {name for name, pick in picks.items() if any(group.estimate(*pick) for group in groups)}
+        legend(drawn, {name: look | _NO_LINE for name, look in looks.items() if name in there}, n_columns=3)
         return Figure("overview", "All models, in and out of distribution", png(drawn))
 
 

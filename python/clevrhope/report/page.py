@@ -50,6 +50,22 @@ class Table:
     title: str = ""
     note: str = ""
 
+    def has(self, heading: str) -> bool:
+        """Whether a column whose heading begins with this has something in it."""
+        columns = [k for k, name in enumerate(self.head) if name.startswith(heading)]
+        return any(row[k] for row in self.rows for k in columns)
+
+    @property
+    def has_grey(self) -> bool:
+        """Whether a cell is grey."""
+        return any(isinstance(cell, Grey) for row in self.rows for cell in row)
+
+    def without_empty(self) -> "Table":
+        """The table without columns that are empty in all rows."""
+        columns = [k for k in range(len(self.head)) if any(row[k] for row in self.rows)]
+        rows = [[row[k] for k in columns] for row in self.rows]
+        return replace(self, head=[self.head[k] for k in columns], rows=rows)
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -99,8 +115,12 @@ class Page:
         return self.add([Text(words)] if words else [])
 
     def table(self, table: Table, title: str, note: str = "") -> str:
-        """Adds a table with its title, and a note whose lines may be broken; nothing if it has no rows."""
-        return self.add([replace(table, title=title, note=_joined(note))] if table.rows else [])
+        """Adds a table with its title, and a note whose lines may be broken; nothing if it has no rows.
+
+        Columns that are empty in all rows are left out.
+        """
+        table = replace(table, title=title, note=_joined(note))
+        return self.add([table.without_empty()] if table.rows else [])
 
     def add(self, blocks: Iterable[Block]) -> str:
         """Adds blocks, figures with their notes, and prints nothing into the template."""

@@ -10,7 +10,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.published import size_name
 from clevrhope.report.page import Table
-from clevrhope.report.results import Result, grouped
+from clevrhope.report.results import BY_FAMILY, QUESTION_ONLY, Result, grouped
 from clevrhope.report.runs import LAST, Source
 from clevrhope.report.setups import differences
 from clevrhope.splits.kinds import IID
@@ -23,11 +23,13 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
     """What is said of baselines, missing predictions, and notes of features and models."""
     missing = [result for result in results if result.n_missing]
     return {
-        "floors": {result.floor_from for result in results if result.floor_from},
+        "has_stand_in": any(result.blind and result.blind.name == BY_FAMILY for result in results),
         "other_sizes": list(dict.fromkeys(
             f"{result.size} ({size_name(result.blind.train_size)})"
             for result in results
-            if result.blind is not None and result.blind.train_size != result.train_size
+            if result.blind
+            and result.blind.name == QUESTION_ONLY
+            and result.blind.train_size != result.train_size
         )),
         "n_missing": sum(result.n_missing for result in missing),
         "first_missing": f"{missing[0].model}, {missing[0].hop}" if missing else "",
@@ -56,9 +58,9 @@ def collapsed_table(results: Sequence[Result]) -> Table:
     return Table(
         ["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
         [
-            [r.model, r.hop, r.size, r.run, f"{r.accuracies[IID].value:.1f}", f"{r.floor:.1f}", r.floor_from]
+            [r.model, r.hop, r.size, r.run, f"{r.accuracies[IID].value:.1f}", f"{r.floor:.1f}", r.blind.name]
             for r in results
-            if r.collapsed
+            if r.collapsed and r.blind
         ],
     )
 

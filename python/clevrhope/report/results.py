@@ -13,9 +13,9 @@ from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
+from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
-from clevrhope.metrics.estimates import Estimate, QuestionOnly, accuracies, mean_of_runs
+from clevrhope.metrics.estimates import Estimate, QuestionOnly, estimates, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.published import size_name
 from clevrhope.report.runs import Source
@@ -27,6 +27,9 @@ from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs are the question-only baseline."""
+
+BY_FAMILY = "majority_by_family"
+"""The baseline that stands in for it where there are no such runs."""
 
 FLOORS = (QUESTION_ONLY, *BASELINES)
 """Models that see no image, whose gaps are no result of their own."""
@@ -52,16 +55,15 @@ class Result:
         train_size: Number of questions trained on; None if unknown.
         run: Name of the run among others of its kind.
         accuracies: Test set -> accuracy in per cent, with its draws.
+        groups: A measure of `measures.MINIMAL_GROUPS` -> minimal set -> that measure in per cent.
         constants: Test set -> accuracy in per cent of always giving its most frequent answer; only for the
             minimal sets, whose answers are not balanced.
         n_missing: Number of questions without a prediction, which are left out.
         n_asked: Test set -> number of questions with a prediction.
         n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
         matched: The matched complex gap; None if it is unknown.
-        blind: The runs of question_only on the same sub-dataset, at the train size nearest to this one's;
-            None if there are none.
-        floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
-        floor_from: The model or baseline that gives the floor.
+        blind: The runs of question_only on the same sub-dataset, at the train size nearest to this one's; if
+            there are none, the most frequent answer of each family in train; None without a train set.
         suites: Suite that the file also has predictions about -> these, with those of all of its runs, or why
             the suite cannot be read.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
@@ -78,17 +80,21 @@ class Result:
     train_size: int | None
     run: str
     accuracies: Mapping[str, Estimate]
+    groups: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
     n_missing: int = 0
     n_asked: Mapping[str, int] = field(default_factory=dict)
     n_unanswered: Mapping[str, int] = field(default_factory=dict)
     matched: MatchedGap | None = None
     blind: QuestionOnly | None = None
-    floor: float | None = None
-    floor_from: str = ""
     suites: Mapping[str, Collector | ClevrhopeError] = field(default_factory=dict, repr=False, compare=False)
     trained_diversity: int = 0
     ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def floor(self) -> float | None:
+        """Complex_iid accuracy of the question-only baseline in per cent; None if unknown."""
+        return self.blind.accuracies[IID].value if self.blind else None
 
     @property
     def size(self) -> str:
@@ -126,8 +132,8 @@ class Result:
         """A figure of the run; None where it does not have it.
 
         Args:
-            measure: "accuracy", or "blind" for that of the question alone; "gap", or of the questions that
-                have a match "matched_gap" and "plain_gap".
+            measure: "accuracy", or "blind" for that of the question alone; one of `groups`; "gap", or of the
+                questions that have a match "matched_gap" and "plain_gap".
             split: the test set; of a gap, "complex" or "minimal".
         """
         if measure == "accuracy":
@@ -136,6 +142,8 @@ class Result:
             return self.blind.accuracies.get(split) if self.blind else None
         if measure == "gap":
             return self.gap(split)
+        if measure.endswith("group_accuracy"):
+            return self.groups.get(measure, {}).get(split)
         if self.matched is None:
             return None
         return self.matched.points if measure == "matched_gap" else self.matched.plain
@@ -174,7 +182,7 @@ def measure(
     if not sources:
         return [], ()
     keys, progress = keys or cache(AnswerKey), progress or Silent()
-    matchers, floors = cache(Matcher), cache(_floor)
+    matchers, floors = cache(Matcher), cache(_by_family)
     found: list[Result] = []
     skipped = []
     with progress.stage("Scoring", total=len(sources), unit="files") as advance:
@@ -206,7 +214,7 @@ def _results(
     source: Source,
     key: AnswerKey,
     matcher: Matcher,
-    floor_of: Callable[[Path, str, int | None], float | None],
+    floor_of: Callable[[AnswerKey, str, int | None], QuestionOnly | None],
 ) -> Iterator[Result]:
     collector, of_suites = collect_with_suites(source.path, key)
     way = source.way and f", {source.way.replace('_', ' ')}"
@@ -217,7 +225,8 @@ def _results(
     for (hop, run, train_size), given in runs.items():
         size = source.train_size if train_size is None else train_size
         held_out, types, diversity, mode = _pair(hop, key)
-        found, floor = accuracies(key, hop, given), floor_of(key.folder, hop, size)
+        measured = estimates(key, hop, given)
+        found = measured.pop("accuracy")
         n_missing, n_asked, n_unanswered = _counts(source, key, hop, given)
         minimal = {each: key.test_set(hop, each).answers for each in found if SPLITS[each].drawn == "places"}
         yield Result(
@@ -231,6 +240,7 @@ def _results(
             train_size=size,
             run=(source.run if run is None else run) or "",
             accuracies=found,
+            groups=measured,
             constants={
                 split: 100 * float(np.bincount(each).max()) / len(each) for split, each in minimal.items()
             },
@@ -238,8 +248,7 @@ def _results(
             n_asked=n_asked,
             n_unanswered=n_unanswered,
             matched=matcher.gap(hop, given, found.get(IID)),
-            floor=floor,
-            floor_from="" if floor is None else "majority_by_family",
+            blind=floor_of(key, hop, size),
             suites=of_suites,
             trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
             ood_answers=given.get(OOD),
@@ -276,14 +285,16 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     return base, types, parsed.diversity, palette
 
 
-def _floor(folder: Path, hop: str, size: int | None) -> float | None:
-    """Complex_iid accuracy of each family's most frequent answer in train; None without a train set.
+def _by_family(key: AnswerKey, hop: str, size: int | None) -> QuestionOnly | None:
+    """The most frequent answer of each family in train, on the complex test sets; None without a train set.
 
     If the folder's train set is smaller than the run's, all of it is used.
     """
-    for n_questions in (size, None):
+    splits = [split for split in (IID, OOD) if split in key.splits[hop]]
+    for n_questions in (size, None) if IID in splits else ():
         with suppress(ClevrhopeError):
-            return train_accuracy_floor(folder, hop, IID, n_questions)
+            given = {split: answers_by_family(key.folder, hop, split, n_questions) for split in splits}
+            return QuestionOnly(estimates(key, hop, given)["accuracy"], n_questions, BY_FAMILY)
     return None
 
 
@@ -308,6 +319,5 @@ def _beside(result: Result, known: Mapping[tuple[int, str], Sequence[Result]]) -
     size = result.train_size or 0
     nearest = known[min(known, key=lambda key: (abs(key[0] - size), -key[0], key[1]))]
     splits = set.intersection(*(set(each.accuracies) for each in nearest))
-    means = {split: mean_of_runs([each.accuracies[split] for each in nearest]) for split in splits}
-    blind = QuestionOnly(means, nearest[0].train_size)
-    return replace(result, blind=blind, floor=means[IID].value, floor_from=QUESTION_ONLY)
+    means = {split: mean_of_runs([each.accuracies[split] for each in nearest], stream=1) for split in splits}
+    return replace(result, blind=QuestionOnly(means, nearest[0].train_size))

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from clevrhope.errors import printable
 from clevrhope.metrics.results import Model, Part, Results
 from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
@@ -31,8 +32,23 @@ def results_csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: 
     text = io.StringIO()
     writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: _safe(value) for name, value in row.items()} for row in rows)
     return text.getvalue().encode()
+
+
+def _safe(value: Any) -> Any:
+    """A cell that no spreadsheet runs: text that begins like a formula gets an apostrophe before it.
+
+    Control characters are escaped, as one that ends a line would begin another cell.
+    """
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t")) else text
+    return text
 
 
 def _row(result: Result, metric: str, split: str, number: float) -> Row:
@@ -58,11 +74,16 @@ def _of_result(result: Result) -> Iterator[Row]:
         yield {
             **_row(result, "accuracy", split, accuracy.value),
             "unanswered": result.n_unanswered.get(split, 0),
+            "n": accuracy.n,
         }
+    for measure, of_splits in result.groups.items():
+        for split, share in of_splits.items():
+            yield {**_row(result, measure, split, share.value), "n": share.n}
     for measure, kind in (*(("gap", kind) for kind in KINDS), ("matched_gap", "complex")):
         gap = result.figure(measure, kind)
         if gap is not None:
-            yield _row(result, measure, kind, gap.value)
+            n = result.matched.n_ood if result.matched and measure == "matched_gap" else gap.n
+            yield {**_row(result, measure, kind, gap.value), "n": n}
 
 
 def _of_pairs(paired: SuiteResult) -> Iterator[Row]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.metrics.estimates import Estimate, mean_of_datasets, mean_of_runs, transfer
+from clevrhope.metrics.estimates import Estimate, mean_of, mean_of_datasets, mean_of_runs, transfer
 from clevrhope.report.page import Table
-from clevrhope.report.results import FLOORS, Result, grouped
+from clevrhope.report.results import BY_FAMILY, FLOORS, Result, grouped
 from clevrhope.report.tables import (
     MINUS,
     NO_BREAK,
@@ -60,15 +60,27 @@ class Group:
         """
         if measure == "transfer":
             of_all = [self.estimate(name, of) for name in ("accuracy", "blind") for of in (OOD, IID)]
-            if any(run.blind is None for run in self.results) or None in of_all:
+            if self.has_stand_in or any(run.blind is None for run in self.results) or None in of_all:
                 return None
             return transfer(*(figure for figure in of_all if figure is not None))
         figures = [
             [figure for run in runs if (figure := run.figure(measure, split)) is not None]
             for runs in self.sub_datasets.values()
         ]
-        means = [mean_of_runs(of_runs) for of_runs in figures if of_runs]
+        stream = 1 if measure == "blind" else 0
+        means = [mean_of_runs(of_runs, stream=stream) for of_runs in figures if of_runs]
         return mean_of_datasets(means) if means else None
+
+    @property
+    def has_stand_in(self) -> bool:
+        """Whether the question alone is answered by a baseline, for want of runs of question_only."""
+        return any(run.blind and run.blind.name == BY_FAMILY for run in self.results)
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of the complex gap over runs of one sub-dataset; None of a single run."""
+        gaps = [gap.value for run in self.results if (gap := run.gap("complex")) is not None]
+        return mean_of(gaps).deviation if len(gaps) > 1 and len(self.sub_datasets) == 1 else None
 
     @property
     def perfect_transfer(self) -> float | None:
@@ -124,6 +136,10 @@ def _headline(groups: Sequence[Group]) -> dict[str, Any]:
             "text": estimate_text(gap, points=True),
             "diversity": group.first.diversity,
             "of": counted(len(shown.sub_datasets), "palette" if first.combinations else "held-out pair"),
+            "runs": counted(len(shown.results), "run"),
+            "n_runs": len(shown.results),
+            "n_sub_datasets": len(shown.sub_datasets),
+            "deviation": None if shown.deviation is None else f"{shown.deviation:.1f}",
             "with_collapsed": counted(collapsed, "collapsed run") if collapsed else "",
             "without_collapsed": counted(shown.n_collapsed, "collapsed run") if shown.n_collapsed else "",
         })  # fmt: skip
@@ -149,7 +165,10 @@ def _figure(measure: str, split: str = "", unit: str = "percent") -> Callable[[G
         if estimate is None:
             return ""
         digits = 2 if unit == "ratio" else 1
-        return greyed(estimate_text(estimate, points=unit == "points", digits=digits), group.results)
+        stands_in = " by family" if measure == "blind" and group.has_stand_in else ""
+        return greyed(
+            estimate_text(estimate, points=unit == "points", digits=digits) + stands_in, group.results
+        )
 
     return cell
 
@@ -174,6 +193,17 @@ def _counts(group: Group) -> str:
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
 
 
+def _questions(*splits: str) -> Callable[[Group], str]:
+    """The cells with the numbers of questions that runs answered, of one run of each sub-dataset."""
+
+    def cell(group: Group) -> str:
+        firsts = [runs[0] for runs in group.sub_datasets.values()]
+        counts = [sum(run.n_asked.get(split, 0) for run in firsts) for split in splits]
+        return ", ".join(f"{n:,}" for n in counts) if any(counts) else ""
+
+    return cell
+
+
 def _perfect_transfer(group: Group) -> str:
     perfect = group.perfect_transfer
     return "" if perfect is None else f"{perfect:.2f}"
@@ -196,6 +226,7 @@ _TRANSFER: Columns[Group] = (("normalised transfer", _figure("transfer", "", "ra
 _SUMMARY: Columns[Group] = (
     *_OF_GROUPS,
     ("pairs or palettes, runs", _counts),
+    ("n: questions IID, OOD", _questions(IID, OOD)),
     *_ACCURACIES,
     (f"question alone: {IID}, %", _figure("blind", IID)),
     (f"question alone: {OOD}, %", _figure("blind", OOD)),
@@ -212,15 +243,20 @@ _MATCHED: Columns[Group] = (
 )
 _MINIMAL: Columns[Group] = (
     *_OF_GROUPS,
+    ("n: questions IID, OOD", _questions(_MINIMAL_GAP.baseline, _MINIMAL_GAP.name)),
     (_MINIMAL_GAP.baseline, _figure("accuracy", _MINIMAL_GAP.baseline)),
     ("a constant answer", _constant(_MINIMAL_GAP.baseline)),
+    ("whole groups right", _figure("group_accuracy", _MINIMAL_GAP.baseline)),
+    ("smaller groups right", _figure("smaller_group_accuracy", _MINIMAL_GAP.baseline)),
     (_MINIMAL_GAP.name, _figure("accuracy", _MINIMAL_GAP.name)),
     ("a constant answer", _constant(_MINIMAL_GAP.name)),
+    ("whole groups right", _figure("group_accuracy", _MINIMAL_GAP.name)),
     ("minimal gap, points", _figure("gap", "minimal", "points")),
 )
 _RUNS: Columns[Group] = (
     *_OF_GROUPS,
     ("run", lambda group: f"{group.first.run}{', collapsed' if group.first.collapsed else ''}"),
+    ("n: questions IID, OOD", _questions(IID, OOD)),
     *_ACCURACIES,
     *_GAP,
     ("matched gap, points", _figure("matched_gap", "complex", "points")),
@@ -245,9 +281,7 @@ def summary_tables(groups: Sequence[Group]) -> dict[str, Table]:
     return {
         "summary": table_of(rows, _SUMMARY),
         "matched": table_of([row for row in rows if row.estimate("matched_gap") is not None], _MATCHED),
-        "minimal": table_of(
-            [each for each in groups if each.first.combinations and each.estimate("gap", "minimal")], _MINIMAL
-        ),
+        "minimal": table_of([each for each in groups if each.estimate("gap", "minimal")], _MINIMAL),
         "runs": table_of(runs, _RUNS if n_datasets == 1 else _RUNS_OF_DATASETS),
     }
 

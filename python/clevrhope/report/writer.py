@@ -168,7 +168,7 @@ def _page(
     wrong = draw_failures(last)
     draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
     models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
-    page = Page()
+    page, of_groups = Page(), summary_tables(groups)
     render_page(
         "report/page.txt",
         page=page,
@@ -198,8 +198,9 @@ def _page(
             "Without figures": no_figures,
             "Without tests of slopes": no_slopes if any(result.mode for result in shown) else "",
         },
+        has_grey=any(table.has_grey for table in of_groups.values()),
         tables={
-            **summary_tables(groups),
+            **of_groups,
             "setups": setup_tables(results),
             "collapsed": collapsed_table([result for result in results if result.source.checkpoint == LAST]),
             "unanswered": unanswered_table(results),

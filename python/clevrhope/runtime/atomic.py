@@ -20,7 +20,7 @@ from pathlib import Path
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import SHA256, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
-from clevrhope.runtime.paths import below
+from clevrhope.runtime.paths import below, check_links
 from clevrhope.runtime.reading import reading
 
 OWN_PREFIX = ".clevrhope-"
@@ -195,8 +195,9 @@ def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = N
 
     Raises:
         DatasetError: a user wrote or edited a file that would be replaced or whose name matches `alone`; or
-            no space is left, or the folder may not be written to.
+            no space is left, the folder may not be written to, or a link leads out of it.
     """
+    check_links(folder, files)
     written = _read_written(folder)
     there = {path.name for path in folder.glob(alone)} if alone else set()
     old = sorted(there - files.keys())

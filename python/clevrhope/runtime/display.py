@@ -1,11 +1,11 @@
 """Progress bars, tables, times and sizes for people at a terminal. The only module that imports rich."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,9 +15,11 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from clevrhope.errors import printable
 from clevrhope.runtime.progress import Advance, Stage
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -31,6 +33,15 @@ ROOM_FOR_RATES = 24
 
 _SECONDS_FOR_A_RATE = 1.0
 """A shorter stage prints no rate."""
+
+
+class Terminal(Console):
+    """A console for text of others: characters in it that would control the terminal are escaped."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Renders an object; what rich itself sends to control the terminal passes."""
+        for part in super().render(renderable, options):
+            yield part if part.control else part._replace(text=printable(part.text))
 
 
 class TerminalProgress:
@@ -49,7 +60,7 @@ class TerminalProgress:
         wide = self._console.width >= ROOM_FOR_BARS
         has_rate = len(title) + 2 * len(str(total)) + ROOM_FOR_RATES <= self._console.width
         columns: list[ProgressColumn] = [
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             *([BarColumn(bar_width=28)] if wide else []),
             MofNCompleteColumn(),
             *([_Rate(f" {unit}" if wide else "")] if has_rate else []),
@@ -90,7 +101,7 @@ class TerminalProgress:
         self._print(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}{at}")
 
     def _print(self, line: str) -> None:
-        self._console.print(line, highlight=False, soft_wrap=True)
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):
@@ -113,15 +124,17 @@ def show_table(
     A row that begins with "- " belongs to the one above it. If the terminal is too narrow, lines extend
     beyond its edge, so that no digit is lost.
     """
-    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
-    for k, name in enumerate(head):
+    shown = Table(
+        title=Text(title), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
+    )
+    for k, name in enumerate(map(printable, head)):
         shown.add_column(Text(name), justify="right" if k else "left", no_wrap=True)
-    for name, *cells in rows:
+    for name, *cells in (map(printable, row) for row in rows):
         belongs = name.startswith("- ")
         label = Text(f"  {name[2:]}" if belongs else name, style="dim" if belongs else "")
         shown.add_row(label, *(Text(cell, style="dim" if belongs else "") for cell in cells))
     wanted = console.measure(shown, options=console.options.update(max_width=10_000)).maximum
-    wide = Console(file=console.file, width=max(wanted, len(title), console.width))
+    wide = Terminal(file=console.file, width=max(wanted, len(title), console.width))
     wide.print(shown)
     if note:
         console.print(Text(note, style="dim"), soft_wrap=True)

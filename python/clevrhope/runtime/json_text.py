@@ -139,6 +139,14 @@ def as_json_values(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
+def json_bytes(content: object, what: str, *, error: type[ClevrhopeError]) -> bytes:
+    """Encodes a value from json.load as JSON; for other values raises `error`, with `what` in the message."""
+    try:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise error(f"{what}: not what json.load gives ({shown(str(problem))[1:-1]})") from problem
+
+
 def _children(value: Any) -> Iterator[Any]:
     """The objects and lists directly within a value."""
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -5,13 +5,14 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import disk_errors
+from clevrhope.runtime.paths import check_links
 
 if sys.platform == "win32":
     import msvcrt
@@ -57,15 +58,21 @@ def lock(descriptor: int) -> None:
 
 
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
+def locked(root: Path, names: Iterable[str] = (), *, elsewhere: Iterable[str] = ()) -> Iterator[None]:
     """Makes the folder if necessary and locks a file in it, for all machines that share the disk.
 
     The file is there only during the block; one that a killed run left does no harm. Folders that were made
     for it are removed again if they are empty at the end.
 
+    Args:
+        root: the folder.
+        names: what the block writes below it, and `elsewhere` what of that may be on another disk; both as
+            for `check_links`.
+        elsewhere: see `names`.
+
     Raises:
         FolderInUseError: another run is using the folder; names it.
-        DatasetError: the folder cannot be made, or its disk does not support locks.
+        DatasetError: the folder cannot be made, its disk does not support locks, or a link leads out of it.
     """
     path = root / LOCK_FILE
     held = False
@@ -89,6 +96,7 @@ def locked(root: Path) -> Iterator[None]:
                 os.truncate(file, 0)
                 with suppress(OSError):  # a full disk, on which a run may still remove files
                     os.write(file, command.encode(errors="replace"))
+                check_links(root, names, elsewhere=elsewhere)
                 yield
 
 

@@ -45,30 +45,44 @@ def below(root: Path, name: str) -> Path:
     return path
 
 
-def check_links(root: Path, names: Iterable[str]) -> None:
-    """Checks that no link leads out of `root`: a foreign dataset could expose this machine's files.
+def check_links(
+    root: Path, names: Iterable[str], *, elsewhere: Iterable[str] = (), deep: bool = True
+) -> None:
+    """Checks that no link leads out of `root`.
 
-    The check covers the files and folders `names` below `root`, everything in them, and the folders of `root`
-    to which links in them lead.
+    Commands call it before they write to a folder, where they would change what is elsewhere, and before they
+    copy one, where a foreign dataset could expose this machine's files. It covers the files and folders
+    `names` below `root`, the folders that they are in, and what `root` has at the end of links in them.
+
+    Args:
+        root: the folder; it may be a link itself.
+        names: paths below it, with forward slashes, which need not exist.
+        elsewhere: those of the names that may be links to another disk, but not into another dataset.
+        deep: whether the check covers everything in these folders, too.
 
     Raises:
         DatasetError: a link leads out or back to itself, or a folder cannot be read; names it.
     """
-    home = Path(os.path.realpath(root))
-    todo = [root / name for name in names]
+    homes = [Path(os.path.realpath(root))]
+    may_lead_out = {root / name for name in elsewhere}
+    paths = map(PurePosixPath, names)
+    todo = [root / part for path in paths for part in (*path.parents[:-1], path)]
+    todo.sort(key=may_lead_out.__contains__)  # these come first out, as links lead to what is in them
     seen = set()
     while todo:
         path = todo.pop()
-        with reading(path, "a file or folder", remedy="merge and export read all of a dataset"):
+        with reading(path, "a file or folder"):
             if path.is_symlink():
                 target = _target(path)
-                if not target.is_relative_to(home):
+                if path in may_lead_out and not (target.parent / "manifest.json").exists():
+                    homes.append(target)
+                if not any(map(target.is_relative_to, homes)):
                     raise DatasetError(
-                        f"{path}: a link that leads out of {root}; put a copy in its place: links are "
-                        "not followed out of a dataset that is merged or exported"
+                        f"{path}: a link that leads out of {root}; put a copy of what it leads to in its "
+                        "place, since clevrhope neither writes nor copies through such links"
                     )
                 path = target
-            if path in seen or not path.is_dir():
+            if path in seen or not deep or not path.is_dir():
                 continue
             seen.add(path)
             with os.scandir(path) as entries:

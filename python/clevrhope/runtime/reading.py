@@ -18,6 +18,9 @@ MAX_BYTES = 1 << 24
 """The most bytes of a file that is read into memory at once, by default."""
 
 
+_PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
+
+
 @contextmanager
 def reading(
     path: Path | str, what: str, *, error: type[ClevrhopeError] = DatasetError, remedy: str = ""
@@ -45,6 +48,12 @@ def reading(
         else:
             why = f"not {what} ({reason(problem)})"
         raise error(f"{path}: {why}{ending}") from problem
+
+
+def is_passing(error: ClevrhopeError) -> bool:
+    """Whether the system had no memory or files left, which says nothing about the file: it may be whole."""
+    cause = error.__cause__
+    return isinstance(cause, MemoryError) or (isinstance(cause, OSError) and cause.errno in _PASSING)
 
 
 def reason(problem: Exception) -> str:

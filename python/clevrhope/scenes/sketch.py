@@ -59,7 +59,7 @@ def scene_svg(
     colors: Colors | None = None,
     numbered: bool = False,
     legend: bool = False,
-    size_px: tuple[int, int] = SIZE_PX,
+    size_px: tuple[int, int] | None = None,
 ) -> str:
     """Draws a scene, far objects first, so that near ones hide them.
 
@@ -68,18 +68,20 @@ def scene_svg(
         colors: the meanings of color names; by default CLEVR's.
         numbered: write each object's number on it.
         legend: explain below which material shines.
-        size_px: width and height of the scene's raster, see `scenes.raster`.
+        size_px: width and height of the scene's raster, see `scenes.raster`; by default CLEVR's, and more
+            where an object's `bbox` ends beyond it.
     """
     colors = colors or default_colors()
     items: Sequence[Item] = scene["objects"]
-    boxes = _boxes(scene, size_px)
+    boxes = _boxes(scene, size_px or SIZE_PX)
     drawn = sorted(zip(items, boxes, range(len(items)), strict=True), key=lambda each: each[1][1])
     objects = "".join(
         f"<g><title>{escape(f'{number}: {object_words(item)}')}</title>{_outlined(item, box, colors)}"
         f"{_number(number, box) if numbered else ''}</g>"
         for item, (box, _), number in drawn
     )
-    width, bottom = size_px
+    ends = [box[2:] for item, (box, _) in zip(items, boxes, strict=True) if "bbox" in item]
+    width, bottom = size_px or (math.ceil(max(side)) for side in zip(SIZE_PX, *ends, strict=True))
     height = bottom + (LEGEND_PX if legend else 0)
     label = f"Sketch of a scene with {len(items)} object{'' if len(items) == 1 else 's'}"
     return (

@@ -1,6 +1,8 @@
 """A trained run and the test sets that it is evaluated on, all checked to belong together."""
 
 import json
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +18,10 @@ from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.vocab import Vocab, read_vocab, vocab_digest
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
+from clevrhope.models.names import MODELS, check_name
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.kinds import TRAIN
@@ -26,7 +30,7 @@ from clevrhope.training.checkpoints import read_about
 from clevrhope.training.predictions import Part
 from clevrhope.training.prepared_run import described_features
 from clevrhope.training.request import check_reaching, chosen_splits
-from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.run_folder import OTHER_HOPS, RunFolder
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class EvaluatedRun:
 def open_run(
     folder: RunFolder,
     *,
+    model: str | None,
     dataset: Path | None,
     features: str | None,
     checkpoints: Sequence[str] | None,
@@ -79,6 +84,8 @@ def open_run(
 ) -> EvaluatedRun:
     """Opens a run for evaluation; arguments and errors as for `evaluate`."""
     info = folder.read()
+    check_links(out or folder.root, ("predictions", OTHER_HOPS))
+    _check_model(folder, info["model"], model)
     check_reaching(reaching, checkpoints)
     if reaching is None:
         names = _chosen_checkpoints(folder, checkpoints)
@@ -160,6 +167,21 @@ def _checkpoints_reaching(folder: RunFolder, percent: float) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*reached, "last")))
 
 
+def _check_model(folder: RunFolder, name: str, trusted: str | None) -> None:
+    """Checks that a run's class is clevrhope's, imported already, or named by the user.
+
+    A run folder that somebody else made could otherwise run code of its choice: importing a module runs it.
+    """
+    check_name(name)
+    if trusted is not None and trusted != name:
+        raise ConfigError(f"--model: {shown(trusted)} is not the class of {folder.root}, {shown(name)}")
+    if trusted is None and name not in MODELS and name.partition(":")[0] not in sys.modules:
+        raise ConfigError(
+            f"{folder.run}: model is {shown(name)}, which is not one of clevrhope's; if you trust this "
+            f"class, name it: --model {shlex.quote(name)}"
+        )
+
+
 def _other_sub_dataset(layout: Layout, name: str, trained: str) -> str:
     """The full name of another sub-dataset, which must hold out the same pair as the one trained on."""
     hop = find_hop(layout, name)
@@ -180,9 +202,12 @@ def _open_store(root: Path, info: Mapping[str, Any], name: str | None) -> Featur
     store = open_store(root, kind=trained_on["kind"], name=name)
     here = as_json_values(described_features(store))
     if here != trained_on:
+        differs = difference(trained_on, here, sides=("in training", "here"))
+        remedy = "make those, or say which with --features"
+        if here["options"].get("values") != trained_on["options"].get("values"):
+            remedy = "evaluate on a dataset of the same values"
         raise DatasetError(
-            f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
-            "make those, or say which with --features"
+            f"{store.folder}: other features than the run was trained on ({differs}); {remedy}"
         )
     return store
 

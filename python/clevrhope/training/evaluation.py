@@ -21,6 +21,7 @@ from clevrhope.models.recipe import Precision
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import COVR_COLUMNS
 from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.minimal_groups import groups_of
 from clevrhope.training.answers import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
@@ -48,6 +49,7 @@ class PredictionFile:
         unanswered: split -> number of questions without an answer.
         constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
             only for splits whose images come in groups, as their answers are not balanced.
+        groups: likewise split -> percentage of its whole groups of which all answers are right.
         unknown_words: words of the questions that were read as <UNK>.
         n_skipped: number of a suite's questions that were left out, as their images were edited pixel by
             pixel and the features are made from scenes.
@@ -59,6 +61,7 @@ class PredictionFile:
     percent: Mapping[str, float]
     unanswered: Mapping[str, int]
     constants: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    groups: Mapping[str, float] = field(default_factory=dict)
     unknown_words: tuple[str, ...] = ()
     n_skipped: int = 0
 
@@ -66,6 +69,7 @@ class PredictionFile:
 def evaluate(
     run: Path | str,
     *,
+    model: str | None = None,
     dataset: Path | None = None,
     features: str | None = None,
     checkpoints: Sequence[str] | None = None,
@@ -82,6 +86,8 @@ def evaluate(
 
     Args:
         run: a folder that `train` wrote.
+        model: the run's class, package.module:Class, if it is one of your own: it is imported only if it is
+            named here, or was imported before.
         dataset: another dataset of the same world to evaluate on, which requires `out`; or the run's own, if
             it was moved. Its templates may be others, such as CLOSURE's; words that the model does not know
             become <UNK>.
@@ -102,14 +108,16 @@ def evaluate(
         progress: displays progress.
 
     Raises:
-        ConfigError: no such checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an
-            impossible accuracy; a HOP with another pair; another dataset without an `out` of its own; or
-            chosen splits, while the existing file has other splits' predictions by other weights; or the run
-            is deterministic, and torch has no deterministic version of an operation on this device.
+        ConfigError: the run's class is not one of clevrhope's, and `model` is not its name; no such
+            checkpoint, HOP, split, suite or device; both `checkpoints` and `reaching`, or an impossible
+            accuracy; a HOP with another pair; another dataset without an `out` of its own; or chosen splits,
+            while the existing file has other splits' predictions by other weights; or the run is
+            deterministic, and torch has no deterministic version of an operation on this device.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     opened = open_run(
         RunFolder(Path(run)),
+        model=model,
         dataset=dataset,
         features=features,
         checkpoints=checkpoints,
@@ -121,8 +129,8 @@ def evaluate(
     )
     layout, info, vocab = opened.layout, opened.info, opened.vocab
     where = chosen_device(device)
-    model = _build(opened).to(where)
-    ways, program_ways = answer_methods(model)
+    network = _build(opened).to(where)
+    ways, program_ways = answer_methods(network)
     methods = {**ways, **program_ways}
     asked = _open_parts(opened)
     made_by = {
@@ -163,9 +171,9 @@ def evaluate(
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=PRECISION, deterministic=info["deterministic"]),
     ):
-        answer = partial(_answers, opened, model, batch_size=batch_size, advance=advance)
+        answer = partial(_answers, opened, network, batch_size=batch_size, advance=advance)
         for name in opened.checkpoints:
-            load_weights(opened.folder.checkpoint(name), model)
+            load_weights(opened.folder.checkpoint(name), network)
             for way, method in methods.items():
                 executes = way in program_ways
                 answers = {part: answer(method, sets[part], executes=executes) for part in todo[name, way]}
@@ -222,17 +230,19 @@ def _summary(
     vocab: Vocab,
 ) -> PredictionFile:
     """What `evaluate` says of a file that it has written."""
+    minimal = [
+        part
+        for part in answers
+        if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
+    ]
     return PredictionFile(
         path=path,
         checkpoint=checkpoint,
         way=way,
         percent={str(part): accuracy(given, sets[part]) for part, given in answers.items()},
         unanswered={str(part): int((given == NO_ANSWER).sum()) for part, given in answers.items()},
-        constants={
-            part.split: _constant(sets[part], vocab)
-            for part in answers
-            if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
-        },
+        constants={part.split: _constant(sets[part], vocab) for part in minimal},
+        groups={part.split: _right_groups(answers[part], sets[part], vocab) for part in minimal},
         unknown_words=unknown_words(asked[part] for part in answers),
         n_skipped=sum(each.n_skipped for each in asked.values()),
     )
@@ -242,6 +252,13 @@ def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
     """The most frequent right answer, and the percentage of the questions that have it."""
     numbers, counts = np.unique(questions.answers, return_counts=True)
     return vocab.answers()[int(numbers[counts.argmax()])], 100 * float(counts.max()) / len(questions)
+
+
+def _right_groups(given: npt.NDArray[np.int64], questions: Questions, vocab: Vocab) -> float:
+    """The percentage of a minimal set's whole groups, the largest ones, of which all answers are right."""
+    groups = groups_of(questions.answers == vocab.answer_token_to_idx.get("yes", -1))
+    is_right = groups.all_of(given == questions.answers)
+    return 100 * float(is_right[groups.size == groups.size.max()].mean())
 
 
 def _answers(

@@ -21,6 +21,7 @@ from clevrhope.training.member import Member, OnLog, open_member
 from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
 from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import TrainRequest, TrainSummary
+from clevrhope.training.run_folder import WRITTEN
 
 
 def train(
@@ -56,7 +57,7 @@ def train(
     request = run.request
     questions, tune = run.train_questions(), run.tune_questions()
     rehearse(run, questions)
-    with locked(request.out):
+    with locked(request.out, WRITTEN):
         run.bind()
         tell(run.sentences)
         if run.folder.finished.exists():

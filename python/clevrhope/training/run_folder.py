@@ -74,6 +74,9 @@ RUN = Fields(
 OTHER_HOPS = "other_hops"
 """The folder in a run's folder with predictions for other sub-datasets of its pair."""
 
+WRITTEN = ("log.jsonl", "state", "weights", "predictions", "tensorboard", OTHER_HOPS)
+"""What `train` and `evaluate` write to or remove from a run's folder, besides files that they replace."""
+
 _FREE = ("versions", "places")
 """Keys that may differ when a run is resumed: versions of software, and the paths of its data."""
 

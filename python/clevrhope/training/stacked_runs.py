@@ -32,6 +32,7 @@ from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
 from clevrhope.training.recipe_settings import recipe_of
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import finish, finished_summary
+from clevrhope.training.run_folder import WRITTEN
 
 
 def train_together(
@@ -63,7 +64,7 @@ def train_together(
     with ExitStack() as locks:
         for number, (run, _) in list(runs.items()):
             try:
-                locks.enter_context(locked(run.request.out))
+                locks.enter_context(locked(run.request.out, WRITTEN))
                 run.bind()
                 if not run.folder.finished.exists():
                     continue

@@ -172,11 +172,12 @@ def check_visibility(folder: AuditFolder, results: Results, advance: Advance) ->
     """Counts each object's visible pixels in a sample of the scenes."""
     least = int(folder.manifest.world["constraints"]["min_pixels"])
     check = results["visible objects"]
-    height, width = folder.image_size
-    if tuple(raster(width, height).values()) != folder.manifest.raster_px:
-        shape = " x ".join(map(str, folder.manifest.raster_px))
-        problem = f"its scenes were sampled for images in the shape of {shape}"
-        check.fault("manifest.json", None, problem, f"{width} x {height}")
+    if folder.manifest.rendering:
+        height, width = folder.image_size
+        if tuple(raster(width, height).values()) != folder.manifest.raster_px:
+            shape = " x ".join(map(str, folder.manifest.raster_px))
+            problem = f"its scenes were sampled for images in the shape of {shape}"
+            check.fault("manifest.json", None, problem, f"{width} x {height}")
     n_scenes = {pool: len(folder.scenes[pool].indices) for pool in folder.pools}
     chosen = sampled(n_scenes, folder.manifest.seed)
     for pool, places in chosen.items():

@@ -147,7 +147,7 @@ def verified(pairs: SuitePairs) -> Iterator[Found]:
     values = {
         number: pairs.answer(_argument(token))
         for token, number in pairs.vocab.functions.items()
-        if token.startswith("verify_") and "[" in token
+        if token.startswith("verify_") and _argument(token) in pairs.vocab.answers  # a relation is no answer
     }
     first = pairs.tokens("programs")[: 2 * pairs.n, 1].reshape(-1, 2)
     rows = np.flatnonzero(pairs.searched & np.isin(first, list(values)).all(axis=1))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.layout import locked_layout
 from clevrhope.dataset.manifest import write_manifest
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.plot_files import KINDS, without_plots
@@ -15,7 +16,6 @@ from clevrhope.describe.stats.comparison import StatsSheet, measure_folder
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.splits.kinds import VALUE_SPLITS
 
@@ -87,7 +87,7 @@ def draw_into_datasheets(
     check_plots()
     shown = progress or Silent()
     layout = Folder.open(root).layout  # fails before it would lock a folder that is not a dataset
-    with locked(root):
+    with locked_layout(root):
         manifest = Folder.open(root).manifest
         sheets = measure_folder(root, hops=hops, progress=shown)
         # Until the manifest has the new checksums, the folder counts as unfinished; a build would repair it.

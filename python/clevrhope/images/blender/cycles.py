@@ -17,6 +17,7 @@ from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, CPU, BlenderSettings, parse_device
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
+from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.resources import available_bytes, available_cores
 
 K = TypeVar("K", bound=Hashable)
@@ -142,6 +143,7 @@ class CyclesRenderer(Renderer):
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         if self._kernels is not None:
+            check_links(self._kernels.parent, (KERNEL_FOLDER,))
             with suppress(OSError):  # the driver will then compile them for each worker
                 self._kernels.mkdir(parents=True, exist_ok=True)
         tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)

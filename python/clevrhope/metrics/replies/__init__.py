@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
 from clevrhope.metrics.replies.counts import given_numbers
-from clevrhope.metrics.replies.given import Given, given_values, given_words, is_of_others
+from clevrhope.metrics.replies.given import Given, given_values, given_words, is_elsewhere, without_others
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
@@ -48,7 +48,7 @@ class ReplyReader:
 
         `asked` are the answers that the question asks for, if known.
         """
-        read = read_question(reworded(plain(question)), self._words, asked=asked)
+        read = self._question(question, asked)
         statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
         meanings = lexicon.SIGNS | (lexicon.ALONE if read.kind == YES_NO else {})
         answer = meanings.get(plain(reply).strip(" .!*\n")) or self._single_word(statements, read)
@@ -59,11 +59,20 @@ class ReplyReader:
                 answer = self._compared(statements, read)
         return answer if answer in (asked or self._answers) else None
 
+    def asks_for_yes_or_no(self, question: str, *, asked: Collection[str] = ()) -> bool:
+        """Whether a question asks for yes or no; `asked` as for `read`."""
+        return self._question(question, asked).kind == YES_NO
+
+    def _question(self, question: str, asked: Collection[str]) -> Question:
+        return read_question(reworded(plain(question)), self._words, asked=asked)
+
     def _given(self, statement: Statement, question: Question) -> Given:
         """The answers that a statement gives, of the kind the question asks for."""
-        tokens = self._words.tokens(statement.text)
-        if question.kind != YES_NO and is_of_others(tokens, question):
-            return {}
+        tokens: Sequence[str] = self._words.tokens(statement.text)
+        if question.kind != YES_NO:
+            tokens = without_others(tokens, question, self._words)
+            if question.kind == COUNT and is_elsewhere(tokens, question):
+                return {}
         given = _GIVEN.get(question.kind, given_values)
         return given(tokens, question, self._words)
 
@@ -81,9 +90,11 @@ class ReplyReader:
         tokens = self._words.tokens(statements[0].text)
         if len(tokens) != 1 or statements[0].mark == ANSWER:
             return None
-        value = self._words.value(tokens[0])
+        value, number = self._words.value(tokens[0]), self._words.count(tokens[0])
+        if question.asks_for_existence and number is not None and number.strip("0").isdecimal():
+            return "yes"
         is_of_other_kind = value is not None and question.kind not in (None, value[0])
-        if tokens[0] in ("zero", *lexicon.NOTHING, *self._words.relations) or (
+        if tokens[0] in ("zero", "0", *lexicon.NOTHING, *self._words.relations) or (
             is_of_other_kind and tokens[0] not in self._answers
         ):
             return None

@@ -16,7 +16,9 @@ BASIC = _table(
     "red ad2323, green 1d6914, blue 2a4bd7, brown 814a19, purple 8126c0, cyan 29d0d0, yellow ffee33,"
     "gray 808080, orange ff8c00, pink ff9fb8, black 101010, white ffffff"
 )
-"""Names that mean themselves only; a world that lacks one of them has no color of that name."""
+"""Names that mean themselves; in a world that lacks one, the only color that is much like it, if any."""
+_NEAR = 20
+"""The distance in CIELAB below which colors are much alike: basic colors are at least 26 apart."""
 SHADES = _table(
     "silver aaa9ad, silvery aaa9ad, pewter 96a8a1, slate 708090,"
     "gold ffd700, golden ffd700, lemon fff44f, mustard ffdb58,"
@@ -39,12 +41,16 @@ def color_named(name: str) -> Color | None:
 
 def meanings(world: Mapping[str, Color]) -> dict[str, str | None]:
     """Name -> the world's color that it means; None if it is nearer to a basic color that the world lacks."""
-    known: list[tuple[Color, str | None]] = [(_lab(color), name) for name, color in world.items()]
-    known += [(_lab(color), name if name in world else None) for name, color in BASIC.items()]
+    own = {name: _lab(color) for name, color in world.items()}
+    basic: dict[str, str | None] = {}
+    for name, color in BASIC.items():
+        near = [each for each, lab in own.items() if dist(lab, _lab(color)) < _NEAR]
+        basic[name] = name if name in world else near[0] if len(near) == 1 else None
+    known = [(lab, name) for name, lab in own.items()] + [(_lab(BASIC[name]), basic[name]) for name in BASIC]
     nearest = {
         name: min(known, key=lambda each: dist(each[0], _lab(color)))[1] for name, color in SHADES.items()
     }
-    return {**dict.fromkeys(BASIC.keys() - world.keys()), **nearest}
+    return {name: value for name, value in (basic | nearest).items() if name not in world}
 
 
 def _lab(color: Color) -> tuple[float, float, float]:

@@ -28,7 +28,10 @@ _NAMES = re.compile(
 )
 """The text before a number that is not a count."""
 _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|between) $")
-_RANGE = re.compile(rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+")
+_RANGE = re.compile(
+    rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+"
+    rf"|(?:\w+ ){{0,3}}, (?:maybe|possibly|perhaps) {_NUMBER}\b"
+)
 _OBJECT = re.compile(
     r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
 )
@@ -46,7 +49,7 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     """The counts that a statement gives; `OTHER` for one that is not an allowed answer or is only a bound."""
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
-    tokens = _explicit(with_denial(tokens), words)
+    tokens = _explicit(with_denial(tokens), question, words)
     exception = _exception(tokens, question, words)
     if exception is not None:
         return exception
@@ -56,6 +59,12 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     phrases = list(_with_predicates(tokens, named, question))
     begins = {each.begin: (each, short) for each, short in zip(phrases, named, strict=True)}
     ends = {each.end: each for each in phrases}
+    for part, whole in zip(named, phrases, strict=True):
+        is_of_all = tokens[:1] in (["all"], ["every"], ["each"]) and not question.landmarks
+        is_of_all = is_of_all and "except" not in tokens
+        is_own = part.noun == "object" and part.values <= question.target.values
+        if is_of_all and is_own and whole.contradicts(question.target, None):
+            return {"0": FITS}  # "all cubes are blue" if red ones are asked about
     parts = _parts(tokens, question, words)
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
@@ -88,16 +97,23 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     return given
 
 
-def _explicit(tokens: Sequence[str], words: Words) -> Sequence[str]:
+def _explicit(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
     """A statement with a number for "both" and "just the", and without what follows "three:"."""
     if tokens[1:2] == [":"] and words.count(tokens[0]):
         return tokens[:1]  # "three: one is red and two are blue"
     phrases = list(words.phrases(tokens))
     plurals = {each.begin for each in phrases if each.noun and tokens[each.end : each.end + 1] == ["are"]}
-    if [*tokens[:2]] in (["just", "the"], ["only", "the"]):
-        alone = next((each for each in phrases if each.begin == 2), None)
-        if alone and not tokens[alone.end - 1].endswith("s"):
-            return ["one", *tokens[2:]]  # "just the cube"
+    k = next(
+        (k for k, token in enumerate(tokens) if token in ("just", "only") and "the" in tokens[: k + 2]), 0
+    )
+    k += 1 + (tokens[k + 1 : k + 2] == ["the"])
+    others = tokens[k : k + 1] in (["other"], ["one"])
+    alone = next((each for each in phrases if each.begin in (k, k + others)), None)
+    if {"just", "only"} & {*tokens[max(0, k - 2) : k]} and alone and not tokens[alone.end - 1].endswith("s"):
+        landmarks = [each.values for each in question.landmarks]
+        is_of_it = k > 2 and (tokens[0] in ("it", "it's") or phrases[0].values in landmarks)
+        is_none = is_of_it and not others and {"other", "else", "another"} & {*question.tokens}
+        return ["zero"] if is_none else ["one", *tokens[k:]]  # "it is the only red thing", "just the cube"
     return [
         "two"
         if token == "both" and (k + 1 in plurals or tokens[k + 1 : k + 2] in (["of"], ["are"]))
@@ -157,6 +173,8 @@ def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given
     It cannot be known if the statement does not give the number of all.
     """
     k = next((k for k, token in enumerate(tokens) if token in ("allbut", "except")), None)
+    if k is not None and tokens[k] == "except" and any(map(denies, tokens)):
+        return {}  # "nothing except the cube"
     left = words.count(tokens[k + 1]) if k is not None and k + 1 < len(tokens) else None
     if k is None or left is None:
         return None
@@ -169,6 +187,8 @@ def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given
     is_asked = is_asked and not is_opposite
     if not is_asked:
         return {} if tokens[k] == "allbut" else None
+    if not question.excluded.isdisjoint(said) and not any(map(denies, tokens)):
+        return {left: EXACT}  # "all but one are red" to "how many are not red?"
     whole = [number for number in map(words.count, [*tokens[:k], *tokens[k + 2 :]]) if number]
     if len(whole) != 1 or not (whole[0] + left).isdecimal():
         return {}
@@ -240,10 +260,15 @@ def _is_count(before: str, token: str, after: str, words: Words) -> bool:
 
 def _count_fit(tokens: Sequence[str], counted: Phrase | None, question: Question, words: Words) -> int:
     """How closely the objects that a number counts fit those that the question counts."""
+    asked = {*words.content(question.tokens)}
+    if tokens[1:2] == ["of"] and {*tokens[2:3]} <= {*_WHOLE} and asked & {*words.content(tokens[3:])}:
+        return EXACT  # "two of them are left of the cube"
     related = [each.values for each in words.phrases(tokens) if is_landmark(each, tokens)]
     is_related = any(each.values in related for each in question.landmarks)
     is_other = not {"other", "else"}.isdisjoint(question.tokens)
-    if is_related or question.restatement_end(tokens, words) is not None:
+    is_restated = question.restatement_end(tokens, words) is not None
+    is_less = counted is not None and not question.target.values <= {*counted.values, *question.excluded}
+    if is_restated or (is_related and not is_less):
         return PART if is_related and len(question.landmarks) > 1 else EXACT
     if counted is None or tokens[1:2] in (["is"], ["are"]) or (is_other and "other" in tokens[:2]):
         return FITS

@@ -24,12 +24,15 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     subject: Phrase | None = None
     for phrase in words.phrases(tokens):
         is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
+        if [*tokens[max(0, phrase.begin - 3) : phrase.begin]] == [question.kind, "as", "the"]:
+            given |= dict.fromkeys((value for kind, value in phrase.values if kind == question.kind), FITS)
         if phrase.noun == "image" or is_likened or is_landmark(phrase, tokens):
             continue
         values = [value for kind, value in phrase.values if kind == question.kind]
         is_alone = values and not phrase.but(question.kind) and (question.kind == "shape" or not phrase.noun)
         described = subject if is_alone else phrase
-        if not is_alone and phrase.noun:
+        is_second = tokens[phrase.end : phrase.end + 2] in (["are", "both"], ["both", "are"], ["are", "each"])
+        if not is_alone and phrase.noun and not (is_second and subject and question.is_about(subject)):
             subject = phrase
         if described is None or question.is_about(described):
             fit = _fit(described, tokens, question)
@@ -42,11 +45,19 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     return given
 
 
-def is_of_others(tokens: Sequence[str], question: Question) -> bool:
-    """Whether a statement begins with "other" things, which the question does not ask about."""
-    return not {"other", "others"}.isdisjoint(tokens[:2]) and {"other", "same", "else", "another"}.isdisjoint(
-        question.tokens
-    )
+def without_others(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
+    """A statement up to "the others", if the question does not ask about other things."""
+    k = next((k for k, token in enumerate(tokens) if token in ("other", "others")), None)
+    if k is None or not {"other", "same", "else", "another"}.isdisjoint(question.tokens):
+        return tokens
+    return tokens[: max(0, k - 1)] if k < 2 or any(map(words.single, tokens[:k])) else tokens
+
+
+def is_elsewhere(tokens: Sequence[str], question: Question) -> bool:
+    """Whether a statement is about what is right of an object, if the question asks what is left of it."""
+    sides = lexicon.SIDES.intersection(question.tokens)
+    opposite = {lexicon.OPPOSITE_SIDES[side] for side in sides if side in lexicon.OPPOSITE_SIDES}
+    return bool(opposite & {*tokens}) and not opposite & {*question.tokens} and not sides & {*tokens}
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:

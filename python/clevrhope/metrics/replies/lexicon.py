@@ -15,7 +15,13 @@ def _meanings(rows: str) -> dict[str, str]:
     return {word: first for first, words in _table(rows).items() for word in words}
 
 
-YES = _list("yes yeah yea yep yup true correct affirmative indeed")
+def _phrases(rows: str) -> dict[str, str]:
+    """Maps the phrases in each row, after its first word, to that word."""
+    table = (row.partition(" ") for row in rows.split(","))
+    return {phrase: first for first, _, phrases in table for phrase in phrases.split("|")}
+
+
+YES = _list("yes yeah yea yep yup ye yh ya yah yess true correct affirmative indeed")
 NO = _list("no nope nah nay false incorrect negative")
 AGREEING = _list("true correct indeed affirmative")
 """Words of agreement, which say nothing themselves before a clause: "indeed, there is no red cube"."""
@@ -24,46 +30,16 @@ ABROAD = _meanings(
     "no \u5426 \u4e0d \u4e0d\u662f \u6ca1\u6709 non nein n\u00e3o \u043d\u0435\u0442"
 )
 """Yes and no in Chinese, Spanish, French, German, Portuguese and Russian."""
-ALWAYS_YES = _list("yes yeah yep yup")
+ALWAYS_ALONE = _list("yes yeah yea yep yup ye yh ya nope nah")
 BEFORE_CLAUSE = _list("nothing none theres there's there it they that this i the not its it's")
 """Before these words, "no" is an answer, and not part of a phrase such as "no cube"."""
 
-ALONE = {
-    **dict.fromkeys(("right", "of course", "absolutely", "definitely", "certainly", "exactly"), "yes"),
-    **dict.fromkeys(
-        (
-            "sure",
-            "sure thing",
-            "y",
-            "ya",
-            "yah",
-            "yess",
-            "aye",
-            "present",
-            "it exists",
-            "probably",
-            "likely",
-            "most likely",
-            "very likely",
-        ),
-        "yes",
-    ),
-    **dict.fromkeys(
-        (
-            "no way",
-            "n",
-            "wrong",
-            "absent",
-            "missing",
-            "unlikely",
-            "very unlikely",
-            "i doubt it",
-            "hardly",
-            "far from it",
-        ),
-        "no",
-    ),
-}
+ALONE = _phrases(
+    "yes right|of course|absolutely|definitely|certainly|exactly|undeniably|sure|sure thing|y|aye|present"
+    "|it exists|probably|most probably|likely|most likely|very likely,"
+    "no no way|by no means|opposite|the opposite|quite the opposite|n|wrong|absent|missing|unlikely"
+    "|very unlikely|i doubt it|hardly|far from it"
+)
 """Statements that mean yes or no as a whole."""
 SIGNS = _meanings(
     "yes \u2705 \u2714 \u2713 \u2611 \U0001f44d \U0001f4af,"
@@ -78,8 +54,8 @@ OF_STATE = _list(": is are was were be isn't aren't wasn't seems appears")
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 HEDGES = _list(
-    "might may could maybe perhaps possibly if whether would question asks need must should let looking find"
-    " check"
+    "might may could maybe perhaps possibly if whether would question asks need must should let find"
+    " check wanted asking"
 )
 """Words of statements that are uncertain, or that name something still to be determined."""
 
@@ -91,14 +67,14 @@ BEFORE_COUNTED = _list("other others more such separate different are is")
 """Words that may stand between a number and the objects it counts."""
 
 FORMS = _table(
-    "large huge, small little, gray grey, rubber rubbery, cube cubic cubical box, sphere spherical,"
+    "large huge, small little, gray grey, rubber rubbery, blue blu, cube cubic cubical box, sphere spherical,"
     "cylinder cylindrical, 1 single, left leftmost, right rightmost"
 )
 """Answer -> words that replies use for it in addition to CLEVR's."""
 SYNONYMS = _table(
-    "large giant enormous massive, small mini miniature petite minuscule,"
+    "large giant enormous massive lg lrg, small mini miniature petite minuscule sm sml smol smoll,"
     "metal glossy reflective polished steel brass iron aluminum chromed, rubber dull nonshiny,"
-    "cube cuboid square, sphere orb globe round, cylinder tube pillar barrel cyl"
+    "cube cuboid square qube, sphere orb globe round, cylinder tube pillar barrel cyl drum pipe, cyan cian"
 )
 """Like `FORMS`, but too much like other words to be looked for in misspelt ones."""
 OTHER_VALUES = _table("size medium, material plastic wood wooden glass stone, shape cone pyramid prism torus")
@@ -108,8 +84,13 @@ NOUNS = _meanings(
 )
 
 DETERMINERS = _list("the a an another other this that only any two three")
-BEFORE_LANDMARK = _list("matching sharing resembling behind than to in from near beside by between with")
+BEFORE_LANDMARK = _list(
+    "except matching sharing resembling behind than to in from near beside by between with"
+)
 BEFORE_OF = _list("left right front side back")
+BEFORE_PLACE = _list(
+    "to on in at the its just directly immediately located sitting placed positioned standing sits stands"
+)
 OPPOSITE_SIDES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 SIDES = frozenset(("behind", *BEFORE_OF))
 
@@ -138,29 +119,40 @@ ALIKE = _list("so too like likewise also well as")
 
 VERBS = _list("is are do does has have was were contain contains")
 BARE = (
-    *_list("it they them both there that this these i would say so believe think sure really certainly"),
-    *_list("indeed guess suppose looks seems appears like most likely very probably definitely absolutely"),
-    *_list("unfortunately sadly apparently clearly evidently obviously see found spot here can"),
+    *_list("it they them both there that this these here i we you would will won could can say so believe"),
+    *_list("think sure indeed guess suppose looks seems seem appears appear like most very see found spot"),
+    *_list("notice afraid certain confident positive regret chances am had must have"),
     *VERBS,
 )
 """The words of a statement that says only yes or no, such as "they are"."""
 SAYING = (*VERBS, *_list("there's see a an present visible"))
 """Words that show that a statement asserts existence."""
-OF_PREDICATE = _list("is are all both also , of which them only just")
+NO_ADVERBS = _list("only hardly barely scarcely unlikely")
+OF_PREDICATE = _list("is are made a an all both also , of which them only just")
 """Words between objects and what is said of them, as in "two cubes, only one of which is red"."""
 OF_NOTHING = (
     *NOUNS,
-    *_list("any such like exist exists appear seem seems probably the case be to can see look spot find"),
-    *_list("one ones at all quite here single even a present visible found seen of course same in anywhere"),
-    *_list("other others another else anything anymore sort kind description match matches fit fits such"),
-    *_list("scene scenes view sight the far"),
+    *_list(
+        "any such like exist exists appear seem the case be to can see look spot find one ones at all quite"
+    ),
+    *_list(
+        "here single even a present visible found seen of course same in anywhere other others another else"
+    ),
+    *_list(
+        "anything anymore sort kind description match matches fit fits satisfy satisfies meet meets criteria"
+    ),
+    *_list("both condition conditions scene scenes view sight far"),
 )
 """Words of a statement without a subject of its own, such as "there isn't any" or "no such thing"."""
 
+OBJECTS = (*NUMBERS, *_list("just only exactly it some few several"))
+"""The words of a statement that says that there are objects, such as "there are two"."""
+OF_MATCHES = frozenset(_list("match matches fit fits satisfy satisfies meet meets such"))
 OF_NO_LIKENESS = _list("at all quite the case same true of course so not be match")
 """Words of a statement that denies a likeness: "not at all", "they aren't the same"."""
 
 NO_TYPOS = _list(
-    "there these seen sheen serve shall smell smaller smallest larger largest mental matter matters blocked"
+    "there these seen sheen serve shall smell smaller smallest larger largest mental teen matter matters"
+    " blocked"
 )
 """English words that look like misspelt answers."""

@@ -9,67 +9,110 @@ _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
 _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|balls?|boxes)"
-_IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo)"
+_IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo|scene|view)"
+_THE_IMAGE = r"(?:the|this|your) (?:image|picture|photo|scene)"
+_OF_SIZE = r"(?= (?:size|ones|objects|things|items|(?:one )?of the two sizes)\b)"
 _KIND = r"(?:colou?rs?|sizes?|shapes?|materials?)"
 
 _REWORDED = {
     # Spelling
-    r"\1n't": r"\b(do|does|did|is|are|was|were|has|have|ca|could|would)nt\b",
-    "there's": r"\btheres\b",
-    "it's": r"\bits (?=(?:an?|the|made) )",
-    "nothing": r"\bnothin\b",
-    "rendered": r"\b3-?d\b",
-    "small": r"\b(?:sm|sml)\b",
-    "large": r"\b(?:lg|lrg)\b",
-    "yes": r"\by(?:e+s{2,}|a+s{2,})\b",
-    "no ": r"\bno{2,}\b",
+    r"\b(do|does|did|is|are|was|were|has|have|ca|could|would)nt\b": r"\1n't",
+    r"\b(there|they)(s|re)\b": r"\1'\2",
+    r"\bits (?=(?:an?|the|made) )": "it's",
+    r"\b3-?d\b": "rendered",
+    r"\by(?:e+s{2,}|a+s{2,})\b": "yes",
+    r"\bnil\b": "zero",
+    r"\b(?:other than|apart from|besides|excluding|not counting|aside from)"
+    r" (?:it|that|itself)\b,?": "",
+    rf" (?:in|on|of|within) {_IMAGE}\b(?! \d)": "",
+    rf"\b{_THE_IMAGE} (?:does )?(?:has|have|contains?|includes?|shows?|features?)(?= \w)": "there is",
+    rf"\b{_THE_IMAGE} (?:does not|doesn't) (?:have|contain|include|show|feature)\b": "there isn't",
+    r"\bain'?t\b": "isn't",
+    r"\b(?:gr[ae]y|light|neutral|plain|white) (?=floor|background)|(?<=floor|round) is \w+": "",
+    # Openings
+    r"((?:^|[.!\n]) *)(?:fun fact|(?:good|bad|great) news|short answer|spoiler|note)\s*[:!,-]": r"\1",
+    r" from me\b": "",
     # Agreement that begins with "no", and opinions
-    "certainly": r"\b(?:no (?:doubt|question)(?: about (?:it|that))?|without (?:an?y? )?(?:doubt|question)"
-    r"|beyond (?:an?y? )?doubt|doubtless|undoubtedly)\b",
-    "certainly ": r"\bno (?:worries|problem|need to worry)\b",
-    "it is": r"\b(?:i(?:'d| would)? (?:think|believe|guess|suppose|imagine|say) so"
-    r"|it (?:seems|appears|looks) so|(?:it )?looks? like it)\b(?= *(?:[.!,]|$))",
-    "opposite": r"\b(?:opposite|reverse) is (?:true|correct)\b",
+    r"\b(?:that|this|which)(?:'s| is) (?:right|correct|true)(?= *(?:[.,!;:\n]|$))": "yes",
+    r"\bthat(?:'s| is) the case(?= *(?:[.,!;:\n]|$))": "yes",
+    r"\bi (?:\w+ly )?doubt (?:it|that|so)(?= *(?:[.,!;:\n]|$))": "no",
+    r"\b(?:it )?(?:looks|seems) (?:that way|like it)(?= *(?:[.,!;:\n]|$))": "it is",
+    r"\b(?:any|some)thing else\b": "any other thing",
+    r"\beverything(?! else)\b": "all things",
+    r"\b(?:does|do|did)(?: not|n't) (?:seem|appear|look)(?: to be| like)?\b": "isn't",
+    r"\b(?:(?:do|does|would) )?(?:seems?|appears?) to be\b": "is",
+    r"\b(?:does|would) (seem|appear)\b": r"\1s",
+    r"\b(?:no (?:doubt|question)(?: about (?:it|that))?|without (?:an?y? )?(?:doubt|question)"
+    r"|beyond (?:an?y? )?doubt|doubtless|undoubtedly|unquestionably)\b": "certainly",
+    r"\bno (?:worries|problem|need to worry)\b": "certainly ",
+    r"\b(?:i(?:'d| would)? (?:think|believe|guess|suppose|imagine|say) so"
+    r"|it (?:seems|appears|looks) so|(?:it )?looks? like it)\b(?= *(?:[.!,:;\u2014-]|$))": "it is",
+    r"\b(?:opposite|reverse) is (?:true|correct)\b|\b(?:it's |it is )?the other way a?round\b"
+    r"|\bon the contrary\b": "opposite",
+    r"\bthere (?:exists?|happens? to be)\b": "there is",
     # Denial and absence
-    "": r"\bnot only\b",
-    "no": r"\b(?:an? )?(?:\w+ )?absence of\b",
-    "only": r"\b(?:nothing|none) (?:but|other than|except(?: for)?)\b",
-    "check for": r"\b(?:looked|searched|checked|scanned|searching|checking|scanning) for\b",
-    "don't": r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
-    rf"|could(?: not|n't))(?= (?:\w+ )?(?:see|find|spot|locate|detect|make out) (?!{_IMAGE}))",
-    r"\1 no": r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])",
-    "isn't any": r"\b(?:is|are) not? (?:a single|even (?:a single|one))\b",
-    "has no": r"\b(?:(?:(?:entirely |completely )?lacks?|is (?:lacking|devoid of|free of|without)"
-    r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])",
+    r"(?<=\w),? (?:rather than|instead of|and not)(?= (?:an? )?\w+\b)": ", not",
+    r"\b(?:there (?:is|are|'s)|there's|i (?:can )?see) ([\w ]{1,40}),? (?:but|however),?"
+    r" (?:it's|it is|they are|they're|(?:that|this) one is|both are|all are)\b": r"the only \1 is",
+    r"\bnot only\b": "",
+    r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b": "has",
+    r"\bno ([\w ]{1,60}?),? (?:except(?:ing)?(?: for)?|other than|(?:apart|aside) from|besides|save for)"
+    r" (?:the|that) one(?= (?:at|on|in|behind|near|next|to|left|right)\b)": r"one \1",
+    r"\bthe (?:area|space|spot)(?: of the \w+)? ([\w ]{1,60}?) is (?:\w+ly )?empty\b": r"nothing is \1",
+    r"\b(?:an? )?(?:\w+ )?absence of\b": "no",
+    r"\b(?:nothing|none) (?:but|other than|except(?: for)?)\b": "only",
+    r"\b(?:looked|looking|search(?:ed|ing)|check(?:ed|ing)|scann(?:ed|ing))(?: \w+){0,3} for\b": "check for",
+    r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
+    rf"|could(?: not|n't))(?= (?:\w+ )?(?:see|find|spot|locate|detect|make out)"
+    rf" (?!{_IMAGE}|whether|if|wh))": "don't",
+    r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])": r"\1 no",
+    r"\b(?:(?:(?:entirely |completely )?lacks?|is (?:lacking|devoid of|free of|without)"
+    r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])": "has no",
+    r"\b(?:(?:apart|aside) from|save for|besides(?= an?y? | the ))\b": "except",
     # Comparison
-    "fewer": r"\bnot (?:quite |nearly )?as many\b",
-    r"\1 fewer": r"\b(are|is|do|does|were|has|have)n't (?:quite |nearly )?as many\b",
-    "more ": r"\b(?:twice|double|triple|(?:two|three|four|five|six|\d) times) (?:as many|the number of)\b",
-    "fewer ": r"\bhalf (?:as many|the number of)\b",
-    "same": rf"\b(?:(?:exactly |just )?(?:as|equally) many(?! as {_N}\b)|on (?:a )?par|evenly matched)\b",
-    "same ": r"\bshar(?:e|es|ing|ed) (?:(?:the|an?|its|their|one|that|this|same|common|identical) )*"
-    rf"(?={_KIND}\b)",
-    "same size as": r"\b(?:just |exactly |quite )*as (?:big|large|small|tall|huge|tiny) as\b",
-    r"as \1": r"\band so (is|are|does|do)\b",
-    "versus": rf"\b(?:vs?\.?|against|compared (?:to|with)|as opposed to)(?= (?:just |only |the )*{_N}\b)",
+    r"\b(?:just|exactly|equally|every bit) as (?:big|large|small|tall|huge|tiny)(?! as)\b": "the same size",
+    r"\bneither(?: \w+)? (?:outnumbers?|exceeds?)(?: the other)?": "same number",
+    rf"\banother ({_KIND})\b": r"different \1",
+    r",? in favou?r of\b": " more",
+    r"\bnot (?:quite |nearly )?as many\b": "fewer",
+    r"\b(?:twice|double|triple|(?:two|three|four|five|six|\d) times) (?:as many|the number of)\b": "more ",
+    r"\bhalf (?:as many|the number of)\b": "fewer ",
+    rf"\b(?:(?:exactly |just )?(?:as|equally) many(?! as {_N}\b)|on (?:a )?par|evenly matched)\b": "same",
+    r"\bshar(?:e|es|ing|ed) (?:(?:the|an?|its|their|one|that|this|same|common|identical) )*"
+    rf"(?={_KIND}\b)": "same ",
+    r"\b(?:just |exactly |quite )*as (?:big|large|small|tall|huge|tiny) as\b": "same size as",
+    r"\band so (is|are|does|do)\b": r"as \1",
+    rf"\b(?:vs?\.?|against|compared (?:to|with)|as opposed to)(?= (?:just |only |the )*{_N}\b)": "versus",
+    rf"\b(?:of|in|with|has|have) (?:that|this)(?: very| same)* ({_KIND})\b": r"of the same \1",
+    r"\b(?:on|in|at|to) (?:that|this) (?:side|area|spot|place|direction|position|region)\b": "there",
+    # What stands between a subject and its verb
+    r", (?:which|that|located|sitting|placed|positioned|standing|seen|the one|in|to|on|behind|next|near"
+    r"|beside|between|just)\b[^.;:\n]{1,80}?,(?= (?:is|are|has|have|appears|looks|seems)\b)": " ",
     # Quantity
-    "at most": rf"\bno more than(?= {_N}\b)",
-    "allbut": r"\ball (?:but|except(?:ing)?(?: for)?)\b",
-    "except": rf"\b(?:except(?:ing)?|apart|aside|save|barring|excluding)(?: for| from)?(?= {_N}\b)",
-    "all": rf"\b(?:every (?:single )?one|each|all) of the(?= {_N}\b)",
-    r", total: \1 ": rf"\b({_N}) (?:in total|in all|altogether|overall)\b",
-    "two": r"\b(?:an? )?pair(?: of)?\b",
-    "single": r"\b(?:lone|solitary)\b",
+    rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|except(?: for)?) ({_N})"
+    r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",
+    rf"\b((?:minus|plus) [\w ]{{1,40}}?) (?:is|equals|makes|gives|leaves)(?= {_N}\b)": r"\1 =",
+    r"\b(?:an? )?(?:pair|couple|duo)(?: of)?\b": "two",
+    r"\ba trio(?: of)?\b": "three",
+    r"\bhalf a dozen\b": "six",
+    rf"\bno more than(?= {_N}\b)": "at most",
+    r"\ball (?:but|except(?:ing)?(?: for)?)\b": "allbut",
+    rf"\b(?:except(?:ing)?|apart|aside|save|barring|excluding)(?: for| from)?(?= {_N}\b)": "except",
+    rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",
+    rf"\b({_N}) (?:in total|in all|altogether|overall)\b": r", total: \1 ",
     # Values
-    "matte": r"\b(?:non|un)[- ]?(?:shiny|glossy|reflective|polished|metallic)\b"
-    r"|\b(?:matte|dull|rubbery|rubber-like)(?: \w+)? plastic\b",
-    r"sphere\1": rf"\bround( {_THING}\b)",
-    "cylinder": r"\b(?:an?|the|tin|soda) can\b(?! be\b)",
-    r"\1": rf"\b{_SHADE}(?: colou?r)? \(({_COLOR})\)",
-    r"\g<1>": rf"\b({_COLOR}),? \(?(?:which is |i\.e\. )?an? {_SHADE}\b\)?",
+    rf"\b(?:{'|'.join(SHADES)})ish (?={_COLOR})": "",
+    rf"\b(?:(?:one|some) of )?the (?:larger|bigger|largest|biggest){_OF_SIZE}": "the large",
+    rf"\b(?:(?:one|some) of )?the (?:smaller|smallest|tinier|tiniest){_OF_SIZE}": "the small",
+    r"\b(?:non|un)[- ]?(?:shiny|glossy|reflective|polished|metallic)\b"
+    r"|\b(?:matte|dull|rubbery|rubber-like)(?: \w+)? plastic\b": "matte",
+    rf"\bround( {_THING}\b)": r"sphere\1",
+    r"\b(?:an?|the|tin|soda) can\b(?! be\b)": "cylinder",
+    rf"\b{_SHADE}(?: colou?r)? \(({_COLOR})\)": r"\1",
+    rf"\b({_COLOR}),? \(?(?:which is |i\.e\. )?an? {_SHADE}\b\)?": r"\g<1>",
 }
-"""Plain phrase -> a pattern of what means the same; applied in this order."""
-_PATTERNS = [(re.compile(pattern), plain) for plain, pattern in _REWORDED.items()]
+"""Pattern -> the plain phrase that means the same; applied in this order."""
+_PATTERNS = [(re.compile(pattern), plain) for pattern, plain in _REWORDED.items()]
 
 
 def reworded(text: str) -> str:

@@ -29,6 +29,9 @@ _BOXED = re.compile(r"\\boxed\s*\{")
 _COMMAND = re.compile(r"\\[a-z]+\s*\{?")
 _NEXT_KEY = re.compile(r",\s*(?=\"\w+\"\s*:)|[{}]")
 _MARKUP = re.compile(r"[*\\$_`~^\"\u201c\u201d\u2018#|\[\]]|(?<![a-z])'|'(?![a-z])")
+_OPTIONS = re.compile(r"\b(?:options|choices|answers) ?:(?:\n ?[-*\u2022] ?[^\n]+)+\n")
+_RESULT = re.compile(r"(?:[\u2192\u21d2]|[-=]>)(?= *[\w ]{1,12}[.!]? ?(?:\n|$))")
+"""An arrow to what ends a line."""
 _ARROW = re.compile(r"[\u2192\u21d2]|[-=]>")
 
 _TABLE_ROW = re.compile(r"^ ?\|.*$", re.MULTILINE)
@@ -47,21 +50,31 @@ _SO = re.compile(
     r"|\b(?:(?:gives?|giving|makes?|making|leaves?|leaving|brings?|bringing|yields?|totals?)(?: \w+){0,2}"
     r"|(?:comes?|adds? up|sums? up|amounts?|brings? \w+(?: \w+)?) to)"
     rf"(?: (?:a total of|just|only|with|exactly))*(?= {lexicon.NUMBER}\b)"
+    r"|, (?:(?:which|this) (?:means|indicates|implies|tells (?:me|us)) that|(?:which )?mean(?:s|ing))\b"
+    r"|\bso(?: that)? (?=(?:there|they|it|no|yes|the answer)\b)"
+    rf"|\b(?:we|i|you|that) (?:get|have|end up with|leaves us with)(?= {lexicon.NUMBER}\.?$)"
     r"|\bi(?:'d| would| will|'ll)?\s(?:say|go with|guess|conclude|choose)\b"
 )
 _BUT = re.compile(r",?\s*\b(?:but|however)\b,?")
-_CLAUSE = re.compile(rf"{_BUT.pattern}|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)|\s(?:\u2014|-+)\s(?=[a-z])")
+_CLAUSE = re.compile(
+    rf"{_BUT.pattern}|,\s+and\s+(?=(?:the|\d+|one|two|three)\b)"
+    r"|,\s+and\s+(?=(?:behind|in front|to the|on the|there(?:'s)?|it|they|i)\b)|\s(?:\u2014|-+)\s(?=[a-z])"
+)
 _WITHDRAWN = re.compile(
     r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?"
-    r"(?:wait|actually|correction|sorry(?! to\b)|hold on|scratch that|on second \w+|on closer|i mean|i meant"
-    r"|let me (?:re-?check|double|correct|look again)|my mistake|oops|or rather)\b[,:.!\u2026]*"
+    r"(?:wait|actually(?! ?[.!]?$)|correction|sorry(?! (?:to|about|for)\b)|hold on|scratch that"
+    r"|on second \w+|on closer|i mean|i meant|let me (?:re-?check|double|correct|look again)|my mistake|oops"
+    r"|or rather)\b[,:.!\u2026]*"
 )
 _NO = re.compile(r"[,.:;!?\n\u2026]\s*no[,.]\s+(?=[a-z\d])")
+_SIZES = re.compile(r", (?:\w+ )?(?:smaller|larger|bigger|taller|shorter) than [^.;\n]*")
+"""A comparison with another object, which says nothing of its own."""
+_UNLIKE = re.compile(r"\bunlike\b")
 _HEDGED = re.compile(r"\b(?:might|may|could(?! not)|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
     r"|do(?:n't| not)|too \w+)\s(?:\w+\s){0,2}?(?:be )?(?:determined?|tell|told|say|answer(?:ed)?|known?"
-    r"|decide|verify|identif(?:y|ied)|view|access|open"
+    r"|decide|discern|distinguish|make out (?:whether|if|wh\w+)|verify|identif(?:y|ied)|view|access|open"
     r"|(?:see|find|load|have) (?:\w+ )?(?:image|picture|photo|scene)s?)\b"
     r"|\b(?:isn't|is not|wasn't) (?:an? |any )?(?:image|picture|photo)\b|\bnone of the above\b"
     r"|(?:there(?:'s| is| was)|sorry,?|error:?) no (?:image|picture|photo)s?$"
@@ -86,7 +99,8 @@ _OPTION = re.compile(r"(?:^|(?<=\s))\(?([a-e])[.):] ?(\w+)(?=[.,;\s]|$)")
 _LETTER = re.compile(r"(\b(?:answer|option|choice)(?: is)?:? )\(?([a-e])\)?(?=[.!\s]*$)", re.MULTILINE)
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(
-    r"^(?:let me know|just let me|feel free|please|if you)\b|\b(?:thought|at first|initially|first read)\b"
+    r"^(?:let me know|just let me|feel free|please|if you (?:have|need|want|would|like))\b"
+    r"|\b(?:thought|at first|initially|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
     r"|\b(?:an?|the|and|or|of|to|in|that|with)$"
 )
 """A statement that the reply has given up, or that breaks off."""
@@ -111,7 +125,7 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     text, ends = _after_thoughts(plain(reply))
     text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
-    text = _NO.split(text)[-1] if no_withdraws else text
+    text = _SIZES.sub("", _NO.split(text)[-1]) if no_withdraws else _UNLIKE.sub("which differs from", text)
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -148,8 +162,9 @@ def _own_turn(question: str, text: str) -> str:
 def _without_markup(text: str) -> str:
     """A text with "answer: ..." in place of answer tags and LaTeX boxes, and a line for each item and key."""
     text = _ANSWER_TAG.sub(r"\nanswer: ", _TAGGED.sub(r"\nanswer: \2\n", text))
-    text = _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text)))
+    text = _OPTIONS.sub("", _TABLE_ROW.sub("", _single_spaced(_TAG.sub("\n", text))))
     text = _NEXT_KEY.sub("\n", _COMMAND.sub(" ", _BOXED.sub(r"\nanswer: ", text)))
+    text = _RESULT.sub(", so ", text) if len(_ARROW.findall(text)) == 1 else text
     text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", text)))
     options = dict(_OPTION.findall(text))
     text = _LETTER.sub(lambda answer: f"{answer[1]}{options.get(answer[2], answer[2])}", text)
@@ -175,7 +190,9 @@ def _clauses(sentence: str) -> Iterator[Statement]:
     answer = next(reversed(list(_ANSWER_IS.finditer(sentence))), None)
     before = sentence[: answer.start()] if answer else ""
     if answer and sentence[answer.end() :]:
+        is_one_of_several = "if" in before.split() and _ANSWER_IS.search(before)  # each under a condition
         is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
+        is_refusal = is_refusal or bool(is_one_of_several)
         yield _statement(sentence[answer.end() :], ANSWER, is_refusal=is_refusal)
         return
     for k, part in enumerate(_SO.split(sentence)):

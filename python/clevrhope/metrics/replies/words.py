@@ -65,13 +65,15 @@ class Words:
                 synonyms = lexicon.SYNONYMS.get(value, ())
                 inexact |= {*synonyms}
                 forms = (value, *CLEVR_WORDS.get(value, ()), *lexicon.FORMS.get(value, ()), *synonyms)
-                self._values |= {word: (kind, value) for form in forms for word in (form, f"{form}s")}
+                self._values |= {f"{form}{end}": (kind, value) for form in forms for end in ("", "s", "es")}
         self._counts = {word: str(number) for number, word in enumerate(lexicon.NUMBERS)} | {"single": "1"}
         self._counts = {word: number for word, number in self._counts.items() if number in allowed}
         self._spellings = (
             *(word for word in self._values if word.removesuffix("s") not in inexact),
             *self._counts,
         )
+        shortened = {re.sub("[aeiou]", "", each): each for values in attributes.values() for each in values}
+        self._abbreviations = {word: each for word, each in shortened.items() if len(word) > 1}
         self._numbers = {answer for answer in allowed if answer.isdecimal()}
         relations = allowed - self._numbers - {"yes", "no", *(value for _, value in self._values.values())}
         self._meant = lru_cache(4096)(self._correction)
@@ -142,6 +144,8 @@ class Words:
 
     def _correction(self, word: str) -> str:
         """The answer that a word misspells ("bleu", "metalic"), or else the word itself."""
+        if word in self._abbreviations:
+            return self._abbreviations[word]  # "grn"
         if len(word) < _SHORTEST or word in lexicon.NO_TYPOS:
             return word
         known = [each for each in self._spellings if each[0] == word[0]]

@@ -1,50 +1,69 @@
 """Whether a statement of a reply says yes or no, in words or by what it asserts."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
 from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.comparisons import compared
 from clevrhope.metrics.replies.given import EXACT, FITS, Given, denies, is_landmark, with_denial
 from clevrhope.metrics.replies.words import Phrase, Question, Words
 
-_OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
+_ONE_THERE = re.compile(
+    r"(?:there is|there's|i (?:can )?see|i found) (?:\w+ly )?one (?:on|in|at|near|behind|next)\b"
+)
 
 
 def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Given:
     """Yes or no if a statement says the word, or else what it implies in the question's terms."""
+    if lexicon.ALONE.get(" ".join(tokens)) == "no":
+        return {"no": EXACT}
     given: dict[str, int] = {}
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
-        is_alone = token in lexicon.ALWAYS_YES or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
+        is_alone = token in lexicon.ALWAYS_ALONE or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
         if token in (*lexicon.YES, *lexicon.NO) and is_alone:
             is_denied = any(map(denies, tokens[max(0, k - 2) : k]))
             given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
     if not tokens or (given and not (tokens[0] in lexicon.AGREEING and len(tokens) > 1)):
         return given
     answer = _by_meaning(tokens, question, words)
+    opening, _, rest = " ".join(tokens).partition(" , ")
+    if answer is None and rest.startswith(("it ", "it's ", "they ", "one ")):
+        answer = lexicon.ALONE.get(opening)  # "sure, it is the one on the left"
     return {answer: FITS} if answer else given
 
 
 def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """Yes if a statement asserts what the question asks, no if it denies it or asserts the opposite."""
-    is_hedged = not any(map(denies, tokens)) and not {*tokens}.isdisjoint(lexicon.HEDGES)
     tokens = _without_opening(tokens, words)
+    is_hedged = not any(map(denies, tokens)) and not {*tokens}.isdisjoint(lexicon.HEDGES)
+    tokens, question = _without_place(tokens, question, words)
+    if not tokens:
+        return None
     first = list(takewhile(lambda token: token[0].isalnum(), tokens))
-    stems = {token.partition("'")[0] for token in first if not _negates(token)}
+    stems = {token.partition("'")[0] for token in first if not _negates(token) and not _is_adverb(token)}
     is_denial = any(map(_negates, first))
     asks_for_existence = question.asks_for_existence or question.comparison is None
     of_nothing = lexicon.OF_NOTHING if asks_for_existence else lexicon.OF_NO_LIKENESS
     is_said_of_none = not asks_for_existence and tokens[0] in lexicon.NOTHING
-    if is_denial and stems <= {*lexicon.BARE, *of_nothing} and "sure" not in stems and not is_said_of_none:
+    is_unsure = "sure" in stems and any(map(_negates, first[: first.index("sure")]))
+    if is_denial and stems <= {*lexicon.BARE, *of_nothing} and not is_unsure and not is_said_of_none:
         return "no"  # "they don't", "there isn't any"
-    objects = (*lexicon.NUMBERS, "just", "only", "exactly", "it") if asks_for_existence else ()
-    sides = lexicon.SIDES.intersection(question.clause_tokens)
-    is_bare = first and not is_denial and stems <= {*lexicon.BARE, *objects, *sides}
-    if is_bare and first[-1] in (*lexicon.VERBS, *objects):
+    objects = lexicon.OBJECTS if asks_for_existence else ()
+    objects += ("others", "another") if "other" in words.content(question.clause_tokens) else ()
+    bare = {*lexicon.BARE, *objects, *lexicon.SIDES.intersection(question.clause_tokens)}
+    is_such = (
+        asks_for_existence and not lexicon.OF_MATCHES.isdisjoint(stems) and stems <= bare | {*of_nothing}
+    )
+    is_one = asks_for_existence and not question.landmarks and _ONE_THERE.match(" ".join(tokens))
+    if first and not is_denial and stems <= bare and first[-1] in (*lexicon.VERBS, *objects):
         return "yes"  # "sure is", "there are two"
+    if is_one or (is_such and not is_denial):
+        return "yes"  # "there is one on the right", "one object matches that description"
     if is_hedged:
         return None
-    read = _existence if asks_for_existence else _comparison
+    read = _existence if asks_for_existence else compared
     return read(with_denial(tokens), question, words)
 
 
@@ -58,6 +77,48 @@ def _without_opening(tokens: Sequence[str], words: Words) -> Sequence[str]:
     return tokens[1:] if tokens[:1] == ["indeed"] else tokens
 
 
+def _without_place(tokens: Sequence[str], question: Question, words: Words) -> tuple[Sequence[str], Question]:
+    """A statement and a question that both say "left of the ball", without these words."""
+    if question.comparison or len(question.landmarks) != 1:
+        return tokens, question
+    landmark = question.landmarks[0].values
+    rest = _place_removed(tokens, landmark, question, words)
+    of_question = _place_removed(question.clause_tokens, landmark, question, words)
+    if rest is None or of_question is None:
+        return tokens, question
+    subject = next((each for each in words.phrases(rest) if each.begin <= 1), None)
+    if subject and subject.values == landmark and {"has", "have"} & {*rest[subject.end : subject.end + 2]}:
+        rest = rest[subject.end :]  # "the ball has a cube behind it"
+    return rest, replace(question, landmarks=(), clause_tokens=of_question, tokens=of_question)
+
+
+def _place_removed(
+    tokens: Sequence[str], landmark: frozenset[tuple[str, str]], question: Question, words: Words
+) -> Sequence[str] | None:
+    """Tokens without a place such as "to the left of the ball"; None if they do not name the question's."""
+    sides = [k for k, token in enumerate(tokens) if token in lexicon.SIDES]
+    if len(sides) != 1 or tokens[sides[0]] not in question.clause_tokens:
+        return None
+    begin, end = sides[0], sides[0] + 1
+    while end < len(tokens) and tokens[end] in ("of", "the", "that", "this"):
+        end += 1
+    reference = next((each for each in words.phrases(tokens) if each.begin == end), None)
+    if reference and reference.values and reference.values <= landmark:
+        end = reference.end
+    elif tokens[end : end + 1] == ["it"]:
+        end += 1
+    elif tokens[begin - 1 : begin] != ["its"]:
+        return None
+    while begin and tokens[begin - 1] in lexicon.BEFORE_PLACE:
+        begin -= 1
+    return [*tokens[:begin], *tokens[end + (begin == 0 and tokens[end : end + 1] == [","]) :]]
+
+
+def _is_adverb(token: str) -> bool:
+    """Whether a word such as "surely" says nothing about an object."""
+    return token.endswith("ly") and token not in lexicon.NO_ADVERBS
+
+
 def _negates(token: str) -> bool:
     return denies(token) or token in ("zero", "0")
 
@@ -66,13 +127,24 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
     """The answer that "there are two red cubes" or "none of the cubes is red" gives about red cubes."""
     wanted, content = {*words.content(question.clause_tokens)}, {*words.content(tokens)}
     denial = next((k for k, token in enumerate(tokens) if _negates(token)), None)
-    if not {"only", "unique"}.isdisjoint(tokens):
-        if "other" in wanted and "other" not in content and not _is_plural(tokens):
-            return "no" if denial is None else "yes"
+    is_only = not {"only", "unique"}.isdisjoint(tokens) and "other" in wanted and "other" not in content
+    if is_only and not _is_plural(tokens):
+        subject = next((each.values for each in words.phrases(tokens) if each.noun), frozenset())
+        own = [each.values for each in (question.target, *question.landmarks)]
+        if subject and tokens[0] not in ("it", "it's") and subject not in own:
+            return "yes" if tokens[0] == "only" and denial is None else None
+        return "no" if denial is None else "yes"
+    if not {"only", "unique", "all", "every"}.isdisjoint(tokens):
         opposite = {lexicon.OPPOSITE_SIDES.get(each, each) for each in wanted}
+        its = [value for each in question.landmarks for _, value in each.values] if "it" in tokens else ()
+        content.update(its)
         if opposite != wanted and opposite <= content and denial is None:
             return "no"  # "the only red cube is right of the sphere" to "is there one left of it?"
     if denial is not None:
+        if "other" not in wanted and ("except" in tokens or "than" in tokens):
+            return None  # "nothing other than the cube"
+        if "nor" in tokens[denial:]:
+            tokens = tokens[: tokens.index("nor", denial)]  # one of the two suffices
         if _is_denied(tokens, denial, question, words):
             return "no"
         if tokens[denial - 1 : denial + 1] != [",", "not"]:
@@ -80,8 +152,17 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         tokens = tokens[: denial - 1]  # "there is a red cube, not a sphere"
     phrases = list(_with_predicates(tokens, question, words))
     target = question.target
-    is_of_all = not {"all", "every", "each", "only"}.isdisjoint(tokens)
+    is_of_all = not {"all", "every", "each", "only", "both", "everything", "rest"}.isdisjoint(tokens)
+    if is_of_all and {"other", "same"} <= wanted and {"other", "different"} <= content:
+        return "no"  # "all other things are larger"
+    is_of_all &= {"almost", "nearly", "mostly", "except", "most"}.isdisjoint(tokens)
     for first, whole in phrases if is_of_all else ():
+        if (
+            "only" in tokens[max(0, first.begin - 1) : first.begin]
+            and tokens[0] != "the"
+            and first.contradicts(target, None)
+        ):
+            return "no"  # "there are only blue cubes"
         if first.noun == "object" and first.values <= target.values and whole.contradicts(target, None):
             return "no"  # "all cubes are blue"
     is_said = any(token in lexicon.SAYING or words.count(token) for token in tokens)
@@ -93,17 +174,28 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
     if "other" in wanted:
         alike = _compared(question, words)
         others = {
-            k + 1
-            for k, token in enumerate(tokens)
-            if token in ("another", "other") and tokens[k - 1] != "the"
+            k + 1 for k, each in enumerate(tokens) if each in ("another", "other") and tokens[k - 1] != "the"
         }
         is_same = any(first.begin in others and not alike.isdisjoint(first.values) for first, _ in phrases)
+        is_same |= "same" in content & wanted and _is_likened(tokens, [each for each, _ in phrases], question)
         content |= wanted if is_same or ("same" in content and others) else {"other"}
-    if "it" in tokens or tokens[-1:] == ["there"]:
+    is_implied = "same" in wanted & content and "as" not in tokens  # "one rubber thing has the same color"
+    if "it" in tokens or tokens[-1:] == ["there"] or is_implied:
         content |= {value for each in landmarks for _, value in each}
         content |= lexicon.SIDES if tokens[-1] == "there" else set()
     content |= {value for each in named for _, value in each.values}
     return "yes" if is_said and is_found and wanted <= content else None
+
+
+def _is_likened(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> bool:
+    """Whether a statement begins with another object, as in "the red cube is the same size as the ball"."""
+    landmarks = [each.values for each in question.landmarks]
+    subject = next((each for each in phrases if each.noun == "object"), None)
+    if subject is None or subject.begin > 2 or subject.contradicts(question.target, None):
+        return False
+    references = [each for each in phrases if [*tokens[max(0, each.begin - 2) : each.begin]] == ["as", "the"]]
+    is_own = any(subject.values <= each or each <= subject.values for each in landmarks)
+    return not is_own and all(each.values in landmarks for each in references)
 
 
 def _with_predicates(
@@ -115,12 +207,16 @@ def _with_predicates(
     """
     phrases = list(words.phrases(tokens))
     shapes = {value for value in question.target.values if value[0] == "shape"}
-    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
-        values = phrase.values | (shapes if tokens[phrase.end - 1] in ("one", "ones") else set())
-        verbs = tokens[phrase.end : after.begin] if after else ()
-        is_said = not {"is", "are", "which", "them"}.isdisjoint(verbs)
-        if after and phrase.noun and is_said and {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS}:
-            values |= after.values
+    for k, phrase in enumerate(phrases):
+        values, end = phrase.values, phrase.end
+        values |= shapes if tokens[end - 1] in ("one", "ones") else set()
+        for after in phrases[k + 1 :] if phrase.noun else ():
+            verbs = tokens[end : after.begin]
+            is_said = end > phrase.end or not {"is", "are", "which", "them", "made"}.isdisjoint(verbs)
+            is_further = end > phrase.end and (after.noun or "and" not in verbs)
+            if not is_said or is_further or not {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS, "and"}:
+                break
+            values, end = values | after.values, after.end
         yield phrase, replace(phrase, values=values)
 
 
@@ -133,7 +229,7 @@ def _compared(question: Question, words: Words) -> set[tuple[str, str]]:
 def _is_plural(tokens: Sequence[str]) -> bool:
     """Whether "the only red things", in the plural, is said of several."""
     k = next(k for k, token in enumerate(tokens) if token in ("only", "unique"))
-    return any(token.endswith("s") and token != "is" for token in tokens[k + 1 : k + 4])
+    return any(token.endswith("s") and token not in ("is", "its") for token in tokens[k + 1 : k + 4])
 
 
 def _is_denied(tokens: Sequence[str], k: int, question: Question, words: Words) -> bool:
@@ -144,140 +240,25 @@ def _is_denied(tokens: Sequence[str], k: int, question: Question, words: Words) 
     wanted, target = {*words.content(question.clause_tokens)}, question.target.values
     compared = _compared(question, words)
     phrases = [each for each in words.phrases(tokens) if each.noun != "image"]
-    before = [each.values - compared for each in phrases if each.end <= k and each.noun]
+    before = [
+        each.values - compared
+        for each in phrases
+        if each.end <= k and each.noun and not is_landmark(each, tokens)
+    ]
     after = [each.values - compared for each in phrases if each.begin > k]
-    ignored = {value for _, value in compared} - wanted
+    ignored = {value for _, value in compared} - wanted | ({"same"} - wanted)
     denied = {*words.content(tokens[k + 1 :])} - ignored
     if not denied and {*tokens[k + 1 :]} <= {*lexicon.BARE, *lexicon.OF_NOTHING, *lexicon.DETERMINERS}:
         denied, after = {*words.content(tokens[:k])} - ignored, before  # "a red cube does not exist"
     first = next(iter(after), frozenset())
-    if tokens[k] not in ("no", "neither", *lexicon.NOTHING) and before and not before[-1] <= target:
+    is_other = "any" in tokens[k:] and before[-1:] == [each.values for each in question.landmarks[:1]]
+    if (
+        tokens[k] not in ("no", "neither", *lexicon.NOTHING)
+        and before
+        and not (before[-1] <= target or is_other)
+    ):
         return False  # "the big cube is not red"
-    is_of_it = not before and tokens[0].partition("'")[0] in ("it", "they")
+    is_the = bool(before) and before[0] <= target and tokens[0] == "the"
+    is_of_it = is_the or (not before and tokens[0].partition("'")[0] in ("it", "they"))
     is_all = tokens[k] in lexicon.NOTHING or first <= target or before[-1:] == [target] or is_of_it
     return bool(denied) and denied <= wanted and is_all
-
-
-# Comparisons
-
-
-def _comparison(tokens: Sequence[str], question: Question, words: Words) -> str | None:
-    """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
-    asked = question.comparison
-    phrases = list(words.phrases(tokens))
-    named = [question.target, *question.landmarks]
-    objects = [each for each in phrases if each.noun == "object"]
-    is_of_others = any(all(each.contradicts(one, None) for one in named) for each in objects)
-    of_others = [kind for kind in lexicon.KINDS if kind not in (question.kinds or ("size",))]
-    if not {*of_others, *(f"{kind}s" for kind in of_others)}.isdisjoint(tokens):
-        return None
-    said = None if is_of_others else _said(tokens, phrases, question)
-    if said is None:
-        said = (
-            _by_values(tokens, phrases, question)
-            if question.kinds
-            else _by_counts(tokens, phrases, question, words)
-        )
-    elif any(map(denies, tokens)):
-        return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
-    is_no = said is not None and ("same" in (said, asked) or said == _OPPOSITES.get(asked or ""))
-    return "yes" if said == asked else "no" if is_no else None
-
-
-def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
-    """How a statement compares the question's first objects with its second: "same", "more" and so on."""
-    meaning = question.comparisons
-    is_of_size = not question.kinds and phrases and {"than", *lexicon.OF_NUMBER[:6]}.isdisjoint(tokens)
-    ignored = lexicon.OF_SIZE if is_of_size else ()  # "three larger cubes"
-    k = next((k for k, token in enumerate(tokens) if token in meaning and token not in ignored), None)
-    if k is None:
-        return None
-    is_verb = tokens[k] in lexicon.OUTNUMBERING
-    j = k if is_verb else next((j for j in range(k, len(tokens)) if tokens[j] in ("than", "by")), len(tokens))
-    second = [question.landmarks[0].values] if question.landmarks else []
-    reference = next((each.values for each in phrases if each.begin > j), None)
-    following = next((j for j in range(k + 1, len(tokens)) if tokens[j] not in lexicon.OF_NUMBER), None)
-    after = [each.values for each in phrases if each.begin == following]
-    before = [each.values for each in reversed(phrases) if each.end <= k]
-    if meaning[tokens[k]] == "different" and any(each.begin == k + 1 and not each.values for each in phrases):
-        return None  # "different objects are shown"
-    subject = next(iter(before if is_verb else after or before), None)
-    if reference in (question.target.values, *second):
-        is_flipped = reference not in second
-    else:
-        is_flipped = subject in second
-    said = meaning[tokens[k]]
-    return _OPPOSITES[said] if is_flipped and said in ("more", "fewer") else said
-
-
-def _by_values(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
-    """Whether the values that a statement gives for the question's objects are the same."""
-    if any(token == "or" or denies(token) for token in tokens) or len(question.kinds) != 1:
-        return None
-    (kind,) = question.kinds
-    own = [each.values for each in phrases if not is_landmark(each, tokens)]
-    values = {value for each in own for value in each if value[0] == kind}
-    objects = (question.target, *question.landmarks[:1])
-    values_of: dict[int, set[str]] = {}
-    subject: int | None = None
-    for phrase in phrases:
-        about = [k for k, each in enumerate(objects) if _is_same(phrase, tokens, each, kind)]
-        subject = about[0] if len(about) == 1 else subject if not phrase.but(kind) else None
-        if subject is not None:
-            values_of.setdefault(subject, set()).update(
-                value for name, value in phrase.values if name == kind
-            )
-    pairs = [*values_of.values()]
-    if len(pairs) == 2 and all(len(each) == 1 for each in pairs):
-        return "same" if pairs[0] == pairs[1] else "different"
-    others = [
-        each for each in phrases if each.noun == "object" and not _is_one_of(each, tokens, objects, kind)
-    ]
-    if not others and (len(values) > 1 or (values and "only" in tokens)):
-        return "different"
-    likening = ("both", "each", *(lexicon.ALIKE if len(values_of) == 2 else ()))
-    return "same" if values and not {*likening}.isdisjoint(tokens) else None
-
-
-def _is_one_of(phrase: Phrase, tokens: Sequence[str], named: Sequence[Phrase], kind: str) -> bool:
-    is_pronoun = tokens[phrase.end - 1] in ("one", "ones")
-    return is_pronoun or not phrase.but(kind) or any(_is_same(phrase, tokens, each, kind) for each in named)
-
-
-def _is_same(phrase: Phrase, tokens: Sequence[str], named: Phrase, kind: str) -> bool:
-    """Whether a phrase names an object that the question names, whatever its value of one attribute."""
-    found, wanted = phrase.but(kind), named.but(kind)
-    if tokens[phrase.end - 1].endswith("s"):
-        return False
-    return bool(phrase.noun and found) and (found <= wanted or wanted <= found)
-
-
-def _by_counts(
-    tokens: Sequence[str], phrases: Sequence[Phrase], question: Question, words: Words
-) -> str | None:
-    """How the counts compare that a statement gives for the question's first and second objects."""
-    counted = [each for each in phrases if each.values]
-    numbers = [*filter(None, map(words.count, tokens))]
-    if not counted and len(numbers) == 1 and not {"each", "both"}.isdisjoint(tokens):
-        return "same"  # "two of each"
-    if not phrases and len(numbers) == 2 and question.comparison == "same":
-        return "same" if numbers[0] == numbers[1] else "different"  # "two and two"
-    if not counted or not question.landmarks or not {"or", "either"}.isdisjoint(tokens):
-        return None
-
-    def count(k: int) -> str | None:
-        token = tokens[k] if 0 <= k < len(tokens) else ""
-        return "0" if token == "no" else words.count(token) if token else None
-
-    is_before = count(counted[0].begin - 1) is not None
-    said: list[set[int]] = []
-    for named in (question.target, question.landmarks[0]):
-        ends = [each for each in counted if each.values == named.values]
-        near = [
-            count(each.begin - 1) if is_before else count(each.end) or count(each.end + 1) for each in ends
-        ]
-        said.append({int(number) for number in near if number is not None and number.isdecimal()})
-    if any(len(each) != 1 for each in said):
-        return None
-    (first,), (second,) = said
-    return "more" if first > second else "fewer" if first < second else "same"

@@ -158,7 +158,14 @@ class VisualImages:
         if planned.kind in ("fill", "crop"):
             edit["rgb"] = list(self._rgb)
         if planned.kind == "crop":
-            edit["box"] = list(crop_box(mask_at(raster, objects, self._size)))
+            mask = mask_at(raster, objects, self._size)
+            if not mask.any():
+                height, width = self._size
+                raise DatasetError(
+                    f"{edit['source']}: at {width} x {height}, the objects of question {question.row} of "
+                    f"{self._reading.split} have no pixel; visual tests need larger images"
+                )
+            edit["box"] = list(crop_box(mask))
         return edit
 
     def _sigma_px(self, kind: str) -> float:

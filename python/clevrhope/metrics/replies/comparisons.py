@@ -1,0 +1,162 @@
+"""How a statement of a reply compares the objects that a question compares."""
+
+from collections.abc import Sequence
+
+from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.given import denies, is_landmark
+from clevrhope.metrics.replies.words import Phrase, Question, Words
+
+_OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
+
+
+def compared(tokens: Sequence[str], question: Question, words: Words) -> str | None:
+    """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
+    asked = question.comparison
+    phrases = list(words.phrases(tokens))
+    named = [question.target, *question.landmarks]
+    objects = [each for each in phrases if each.noun == "object"]
+    is_of_others = any(all(each.contradicts(one, None) for one in named) for each in objects)
+    if [*tokens[:1]] == ["no"] and lexicon.COMPARISONS.get(tokens[1]) == "different" and "in" not in tokens:
+        return None  # "no different sizes" may be "no, different sizes"
+    kinds = question.kinds or ("size",)
+    of_others = [kind for kind in lexicon.KINDS if kind not in kinds]
+    is_of_both = "nor" in tokens and not {*kinds, *(f"{kind}s" for kind in kinds)}.isdisjoint(tokens)
+    if not is_of_both and not {*of_others, *(f"{kind}s" for kind in of_others)}.isdisjoint(tokens):
+        return None
+    last = tokens[-1].endswith("n't") or [*tokens[-2:]] in (["is", "not"], ["does", "not"])
+    if asked == "same" and last and phrases and len(tokens) - phrases[-1].end <= 2:
+        return "no"  # "the red cube is metal, the sphere is not"
+    said = None if is_of_others else _said(tokens, phrases, question)
+    if said is None:
+        said = (
+            _by_values(tokens, phrases, question)
+            if question.kinds
+            else _by_counts(tokens, phrases, question, words)
+        )
+    elif any(map(denies, tokens)):
+        return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
+    is_no = said is not None and ("same" in (said, asked) or said == _OPPOSITES.get(asked or ""))
+    return "yes" if said == asked else "no" if is_no else None
+
+
+def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
+    """How a statement compares the question's first objects with its second: "same", "more" and so on."""
+    meaning = question.comparisons
+    is_of_size = not question.kinds and phrases and {"than", *lexicon.OF_NUMBER[:6]}.isdisjoint(tokens)
+    ignored = lexicon.OF_SIZE if is_of_size else ()  # "three larger cubes"
+    k = next((k for k, token in enumerate(tokens) if token in meaning and token not in ignored), None)
+    if k is None:
+        return None
+    is_verb = tokens[k] in lexicon.OUTNUMBERING
+    j = k if is_verb else next((j for j in range(k, len(tokens)) if tokens[j] in ("than", "by")), len(tokens))
+    second = [question.landmarks[0].values] if question.landmarks else []
+    reference = next((each.values for each in phrases if each.begin > j), None)
+    following = next((j for j in range(k + 1, len(tokens)) if tokens[j] not in lexicon.OF_NUMBER), None)
+    after = [each.values for each in phrases if each.begin == following]
+    before = [each.values for each in reversed(phrases) if each.end <= k]
+    if meaning[tokens[k]] == "different" and any(each.begin == k + 1 and not each.values for each in phrases):
+        return None  # "different objects are shown"
+    subject = next(iter(before if is_verb else after or before), None)
+    if reference in (question.target.values, *second):
+        is_flipped = reference not in second
+    else:
+        is_flipped = subject in second
+    said = meaning[tokens[k]]
+    return _OPPOSITES[said] if is_flipped and said in ("more", "fewer") else said
+
+
+def _by_values(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
+    """Whether the values that a statement gives for the question's objects are the same."""
+    if any(token == "or" or denies(token) for token in tokens) or len(question.kinds) != 1:
+        return None
+    (kind,) = question.kinds
+    own = [each.values for each in phrases if not is_landmark(each, tokens)]
+    values = {value for each in own for value in each if value[0] == kind}
+    objects = (question.target, *question.landmarks[:1])
+    values_of = {
+        k: {value for name, value in each.values if name == kind}
+        for k, each in enumerate(objects)
+        if each.but(kind) != each.values
+    }
+    subject: int | None = None
+    for phrase in phrases:
+        if is_landmark(phrase, tokens) and phrase.values not in [each.values for each in objects]:
+            continue
+        about = [k for k, each in enumerate(objects) if _is_same(phrase, tokens, each, kind)]
+        subject = about[0] if len(about) == 1 else subject if not phrase.but(kind) else None
+        if subject is not None:
+            values_of.setdefault(subject, set()).update(
+                value for name, value in phrase.values if name == kind
+            )
+    pairs = [*values_of.values()]
+    if len(pairs) == 2 and all(len(each) == 1 for each in pairs):
+        return "same" if pairs[0] == pairs[1] else "different"
+    others = [
+        each for each in phrases if each.noun == "object" and not _is_one_of(each, tokens, objects, kind)
+    ]
+    if not others and (len(values) > 1 or (values and "only" in tokens)):
+        return "different"
+    likening = ("both", "each", *(lexicon.ALIKE if len(values_of) == 2 else ()))
+    return "same" if values and not {*likening}.isdisjoint(tokens) else None
+
+
+def _is_one_of(phrase: Phrase, tokens: Sequence[str], named: Sequence[Phrase], kind: str) -> bool:
+    is_pronoun = tokens[phrase.end - 1] in ("one", "ones")
+    return is_pronoun or not phrase.but(kind) or any(_is_same(phrase, tokens, each, kind) for each in named)
+
+
+def _is_same(phrase: Phrase, tokens: Sequence[str], named: Phrase, kind: str) -> bool:
+    """Whether a phrase names an object that the question names, whatever its value of one attribute."""
+    found, wanted = phrase.but(kind), named.but(kind)
+    if tokens[phrase.end - 1].endswith("s"):
+        return False
+    return bool(phrase.noun and found) and (found <= wanted or wanted <= found)
+
+
+def _by_counts(
+    tokens: Sequence[str], phrases: Sequence[Phrase], question: Question, words: Words
+) -> str | None:
+    """How the counts compare that a statement gives for the question's first and second objects."""
+    counted = [each for each in phrases if each.values]
+    numbers = [*filter(None, map(words.count, tokens))]
+    if not counted and len(numbers) == 1 and not {"each", "both"}.isdisjoint(tokens):
+        return "same"  # "two of each"
+    if not phrases and len(numbers) == 2 and all(map(str.isdecimal, numbers)):
+        first, second = map(int, numbers)
+        if question.comparison == "same" or first == second:
+            return "same" if first == second else "different"  # "two and two"
+        if "versus" in tokens:
+            return "more" if first > second else "fewer"
+    if not counted or not question.landmarks or not {"or", "either"}.isdisjoint(tokens):
+        return None
+
+    has_number = any(numbers) or "no" in tokens
+
+    def count(k: int) -> str | None:
+        token = tokens[k] if 0 <= k < len(tokens) else ""
+        return (
+            "0"
+            if token == "no"
+            else "1"
+            if has_number and token in ("a", "an")
+            else words.count(token)
+            if token
+            else None
+        )
+
+    is_before = count(counted[0].begin - 1) is not None
+    said: list[set[int]] = []
+    for named in (question.target, question.landmarks[0]):
+        ends = [each for each in counted if each.values == named.values]
+        near = [
+            count(each.begin - 1) if is_before else count(each.end) or count(each.end + 1) for each in ends
+        ]
+        said.append({int(number) for number in near if number is not None and number.isdecimal()})
+    if (said[0] == {0} and question.comparison == "more") or (
+        said[1] == {0} and question.comparison == "fewer"
+    ):
+        return "same"  # there cannot be more than none, or fewer
+    if any(len(each) != 1 for each in said):
+        return None
+    (first,), (second,) = said
+    return "more" if first > second else "fewer" if first < second else "same"
