@@ -58,7 +58,9 @@ class TracedStep:
         """The objects in the output; empty if the output is of another type."""
         if self.type in ("ObjectSet", "Groups") and isinstance(self.output, list):
             return self.output
-        if self.type == "Object" and isinstance(self.output, int | tuple):
+        if self.type == "Object" and isinstance(self.output, int):
+            return [self.output]
+        if self.type == "Object" and isinstance(self.output, tuple):
             return [self.output]
         return []
 
