@@ -94,6 +94,7 @@ RED_AND_BLUE = {"objects": [{"color": "red"}, {"color": "blue"}, {"color": "red"
 def test_a_referring_expression_finds_objects(written: Any) -> None:
     assert find(written, RED_AND_BLUE) == [0, 2]
     assert find(Program(written), Scene(RED_AND_BLUE)) == [0, 2]
+    assert find(written, [RED_AND_BLUE, {"objects": []}]) == [[0, 2], []]
     assert trace(written, RED_AND_BLUE)[-1].output == [0, 2]
     with refused(ProgramError):
         execute(written, RED_AND_BLUE)
