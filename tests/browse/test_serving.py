@@ -242,6 +242,20 @@ def test_connections_that_wait_keep_nobody_out(dataset: Path) -> None:
             assert kept.recv(1) == b""
 
 
+def test_connections_that_take_no_answers_keep_nobody_out(dataset: Path) -> None:
+    """They ask again and again without reading, until the server's answers fill all buffers."""
+    asked = b"GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1_000
+    with ExitStack() as stack:
+        address = stack.enter_context(quick_server(dataset, MOST=4))
+        for _ in range(6):
+            deaf = stack.enter_context(connected(address, b""))
+            deaf.settimeout(0.5)
+            with suppress(OSError):  # nothing more is taken, or the connection was closed for another one
+                while True:
+                    deaf.sendall(asked)
+            assert HOP in get(address)
+
+
 def test_without_files_for_connections_the_terminal_stays_quiet(dataset: Path) -> None:
     with served(dataset, "--port", "0") as (process, address, _), ExitStack() as stack:
         resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (40, 40))

@@ -46,11 +46,18 @@ def test_a_denominator_that_may_be_nothing_leaves_no_interval() -> None:
     assert uncertain.interval is None
 
 
-def test_runs_on_the_same_images_are_paired_and_datasets_are_drawn() -> None:
+def test_runs_on_the_same_images_are_paired() -> None:
     first, second = estimate(50, spread=3, seed=1), estimate(54, spread=3, seed=1)
     difference = first.minus(second).interval
     assert -5 < difference.low < -4 < difference.high < -3, "the same draws cancel"
     assert np.array_equal(mean_of_datasets([first]).drawn, first.drawn)
+
+
+def test_pairs_that_happen_to_agree_keep_the_noise_of_their_images() -> None:
+    """Two gaps of -20 and almost -20, each known to some 6 points."""
+    datasets = [replace(estimate(-20 + 0.001 * k, spread=3, seed=k), signed=True) for k in range(2)]
+    found = mean_of_datasets(datasets).interval
+    assert found.high - found.low == pytest.approx(4 * 3 / 2**0.5, rel=0.15)
 
 
 def test_the_interval_over_runs_of_one_pair_covers_their_differences() -> None:

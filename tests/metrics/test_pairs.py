@@ -281,7 +281,7 @@ def test_the_interval_of_a_mean_is_that_of_means() -> None:
     first = coins(n, 1)
     given_answers = ints([first, np.where(first == YES, NO, YES)])
     both = sides(given_answers, given_answers)
-    overall = score_pairs(pairs, both, ANSWERS, seed=3, bootstrap=100)[""][0]
+    overall = score_pairs(pairs, both, ANSWERS, seed=3, bootstrap=1_000)[""][0]
     first_run, mean = overall.runs[0]["accuracy"], overall.mean["accuracy"]
     assert first_run.interval.high - first_run.interval.low > 10
     reach = 12.706 * abs(first_run.value - 50)

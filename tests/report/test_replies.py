@@ -32,9 +32,13 @@ def reader() -> ReplyReader:
 
 
 def test_every_answer_is_read_as_itself(reader: ReplyReader) -> None:
+    """But for a number of things where it is asked whether there is one: that says yes, or no."""
     assert len(ANSWERS) == 28
-    for question in (IS_THERE, HOW_MANY, COLOR):
+    for question in (HOW_MANY, COLOR):
         assert [reader.read(question, f" {answer.upper()}.\n") for answer in ANSWERS] == ANSWERS
+    said = {number: "yes" if int(number) else "no" for number in ANSWERS if number.isdigit()}
+    read = [reader.read(IS_THERE, f" {answer.upper()}.\n") for answer in ANSWERS]
+    assert read == [said.get(answer, answer) for answer in ANSWERS]
 
 
 @pytest.mark.parametrize(

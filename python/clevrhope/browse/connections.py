@@ -16,13 +16,13 @@ MOST = 64
 """The most connections; a browser opens six."""
 
 REQUEST_S = 10.0
-"""Seconds within which a connection has to send a whole request."""
+"""Seconds within which a connection has to send a whole request, or take more of an answer."""
 
 _OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if it asks for nothing in time, or if it waits longest of too many."""
+    """A connection that is closed if it asks or takes nothing in time, or if it waits longest of too many."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Makes room for the connection, and starts its time."""
@@ -30,15 +30,21 @@ class Connection(H11Protocol):
         self._waits_since = self.loop.time()
         self._check_time()
         if len(self.connections) > MOST:
-            waiting = [each for each in self.connections if isinstance(each, Connection) and each.is_waiting]
-            longest = min(waiting, key=lambda each: each._waits_since)
+            others = [each for each in self.connections if isinstance(each, Connection) and each is not self]
+            waiting = [each for each in others if each.is_waiting]
+            longest = min(waiting, key=lambda each: each._waits_since, default=self)
             self.connections.discard(longest)  # at once, as others may come before it is lost
             longest.transport.abort()
 
     @property
     def is_waiting(self) -> bool:
-        """Whether no request is being answered."""
-        return self.cycle is None or self.cycle.response_complete
+        """Whether no request is being answered, or nobody takes the answer."""
+        return self.cycle is None or self.cycle.response_complete or self.flow.write_paused
+
+    def pause_writing(self) -> None:
+        """Starts the time within which the answer has to be taken."""
+        self._waits_since = self.loop.time()
+        super().pause_writing()
 
     def on_response_complete(self) -> None:
         """Starts the time for the next request."""

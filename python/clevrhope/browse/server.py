@@ -180,6 +180,7 @@ class Guard:
 
         answer = self._refusal(scope)
         if answer is not None:
+            answer.headers["Connection"] = "close"  # without the token nobody asks again and again
             await answer(scope, receive, marked)
             return
         rest = str(scope["path"])[len(self._token) + 1 :]

@@ -230,7 +230,7 @@ def _beside(constant: tuple[str, float] | None, groups: float | None) -> str:
     """The accuracy of always giving one answer and the share of right groups, in brackets; "" of others."""
     if constant is None or groups is None:
         return ""
-    return f" (always {constant[0]}: {constant[1]:.2f}%; whole groups right: {groups:.2f}%)"
+    return f" (always {constant[0]}: {constant[1]:.2f}%; groups right: {groups:.2f}%)"
 
 
 def _load_torch(*, quiet: bool) -> None:

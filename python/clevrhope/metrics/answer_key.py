@@ -21,7 +21,7 @@ from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts, read_scene_counts
-from clevrhope.errors import DatasetError, PredictionsError, shown
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_KINDS
@@ -207,8 +207,8 @@ class AnswerKey:
         """How many images with consecutive indices the bootstrap draws together.
 
         The images of a place of a minimal set differ in the values of its types alone, and those of a
-        preliminary set in one value. A model that ignores the image is right about exactly one question of
-        such a group, so errors go by group, and both splits of a pool share its places.
+        preliminary set in one value. A model that ignores the image is right about the same number of
+        questions of each such group, so errors go by group, and both splits of a pool share its places.
         """
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
@@ -218,11 +218,15 @@ class AnswerKey:
         return kind.group_of(len(parse_pool_name(pool)[0].split("_")[1:]))
 
     def images_of_a_group(self, hop: str, split: str) -> int:
-        """How many images a question of a minimal set is about at each place; 0 for other splits."""
+        """How many images a question of a minimal set is about at each place; 0 for other splits and HOPs."""
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
             return 0
-        return kind.group_of(len(parse_hop(hop, list(self.attributes.items())).held_out or ()))
+        try:
+            pair = parse_hop(hop, list(self.attributes.items())).held_out
+        except ConfigError:
+            return 0
+        return kind.group_of(len(pair or ()))
 
     def forget(self, hop: str) -> None:
         """Frees the memory of a HOP's test sets and pairs."""

@@ -1,9 +1,10 @@
 """The cluster bootstrap: sums over resampled images, and percentile intervals.
 
 Answers to questions about one image are correlated, so images are drawn with replacement, each with all of
-its questions (Davison and Hinkley, "Bootstrap Methods and their Application", section 3.8). For preliminary
-sets, which ask for a single value, whole sets are drawn. Sums over drawn images are matrix products, so all
-runs and parts share the draws: differences between them come from the models, not from the draws.
+its questions (Davison and Hinkley, "Bootstrap Methods and their Application", section 3.8). Of minimal sets,
+whole places are drawn, and of preliminary sets, which ask for a single value, whole sets. Sums over drawn
+images are matrix products, so all runs and parts share the draws: differences between them come from the
+models, not from the draws.
 
 Two kinds of noise are not in such draws and are added to them. Where all draws are equal (all answers right,
 all wrong, or a single image), the spread is that of Wilson's interval (`with_wilson`). Where several runs of
@@ -118,7 +119,7 @@ def with_wilson(
             bounds = np.clip(value + np.sign(z) * reach, min(-1, value), max(1, value))
         else:
             middle, half = value + z**2 / (2 * n), z * np.sqrt(value * (1 - value) / n + (z / (2 * n)) ** 2)
-            bounds = (middle + half) / (1 + z**2 / n)
+            bounds = np.clip((middle + half) / (1 + z**2 / n), 0, 1)
         drawn[:, *place] = bounds
     return drawn
 
@@ -150,7 +151,7 @@ def noise_of_items(values: Floats, n_samples: int, *, stream: int = 0) -> Floats
     paired; another `stream` is for items of another kind.
     """
     n = len(values)
-    if n < 2:
+    if n < 2 or not n_samples:
         return np.zeros(n_samples)
     student = _STUDENT[n - 2] if n - 2 < len(_STUDENT) else _NORMAL
     wider = student / _NORMAL / (n * (n - 1)) ** 0.5
@@ -160,7 +161,9 @@ def noise_of_items(values: Floats, n_samples: int, *, stream: int = 0) -> Floats
 
 @cache
 def _multipliers(n: int, n_samples: int, stream: int) -> Floats:
-    return np.random.default_rng((n, stream)).standard_normal((n_samples, n))
+    """(n_samples, n) the quantiles of the normal distribution, in an order of its own for each item."""
+    generator = np.random.default_rng((n, stream))
+    return np.stack([generator.permutation(_deviates(n_samples)) for _ in range(n)], axis=1)
 
 
 _NORMAL = 1.960

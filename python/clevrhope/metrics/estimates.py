@@ -6,7 +6,7 @@ sub-dataset also have the noise of runs; those over several palettes, pairs or d
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -130,7 +130,8 @@ def estimates(key: AnswerKey, hop: str, given: Mapping[str, AnswerNumbers]) -> d
 def mean_of_runs(runs: Sequence[Estimate], *, stream: int = 0) -> Estimate:
     """The mean over runs on one sub-dataset, which share the draws of images.
 
-    Runs are drawn as well. Those of models that are compared by run need the same `stream`, others another.
+    The noise of runs is added. Those of models that are compared by run need the same `stream`, others
+    another.
     """
     values = np.array([each.value for each in runs])
     drawn = np.mean([each.drawn for each in runs], axis=0) + noise_of_items(values, N_DRAWS, stream=stream)
@@ -142,16 +143,16 @@ def mean_of_runs(runs: Sequence[Estimate], *, stream: int = 0) -> Estimate:
 def mean_of_datasets(datasets: Sequence[Estimate]) -> Estimate:
     """The mean over palettes, pairs or datasets, with a t interval over them.
 
-    The differences between them already include the noise from images and runs, so these are not drawn again,
-    unless all values are equal; a single one keeps its interval.
+    The differences between them already include the noise from images and runs, so this is not added again.
+    It counts if it is larger, as where all values happen to be alike; a single one keeps its interval.
     """
     values = np.array([each.value for each in datasets])
     n_units = sum(each.n_units for each in datasets)
-    if np.ptp(values) == 0:
-        return replace(datasets[0], drawn=np.mean([each.drawn for each in datasets], axis=0), n_units=n_units)
     mean, signed = float(values.mean()), datasets[0].signed
-    drawn = within(mean + noise_of_items(values, N_DRAWS), values, signed, whole=100.0)
-    return Estimate(mean, drawn, n_units, signed)
+    over_datasets = mean + noise_of_items(values, N_DRAWS)
+    within_them = np.mean([each.drawn for each in datasets], axis=0)
+    drawn = over_datasets if np.nanstd(over_datasets) > np.nanstd(within_them) else within_them
+    return Estimate(mean, within(drawn, values, signed, whole=100.0), n_units, signed)
 
 
 def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estimate) -> Estimate | None:

@@ -20,8 +20,7 @@ MINIMAL_GROUPS: Measures = {
         "smaller groups right", share("smaller_group_right", "smaller_group_given")
     ),
 }
-"""Of minimal sets: groups (one question about all images of a place) of which all answers are right. Without
-them, always saying no has 75%."""
+"""Of minimal sets: groups of which all answers are right (`splits.minimal_groups`)."""
 
 _RAD, _PARTNER = share("both", "original"), share("partner", "pairs")
 
@@ -90,7 +89,7 @@ GENERALISATION: Measures = {
     # Undefined unless iid_size is above text, that is, unless images help. Bogin et al. 2021, whose plots
     # clip it to 0 to 100. It is not clipped here: it is negative if the model does worse than a text-only
     # model, and over 100 if it does better than a model trained on as many questions drawn with the property.
-    "generalisation_score": Kind("generalisation score", _generalisation),
+    "generalisation_score": Kind("generalisation score", _generalisation, is_share=False),
 }
 """Of questions with a property, for a model trained without it ("held_out"), a text-only model trained on the
 same questions, and a model trained on as many questions drawn with the property. The score is the share of

@@ -13,7 +13,7 @@ from clevrhope.metrics.unread import Unread
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95% bootstrap interval, from the 2.5th to the 97.5th percentile."""
+    """A 95% interval, from the 2.5th to the 97.5th percentile of draws (`clevrhope.metrics.bootstrap`)."""
 
     low: float
     high: float

@@ -32,8 +32,8 @@ _UNREAD = {
     "not read": "share",
     "  where yes is right": "share_yes",
     "  where no is right": "share_no",
-    "accuracy if wrong": "if_wrong",
-    "accuracy if right": "if_right",
+    "accuracy if unread are wrong": "if_wrong",
+    "accuracy if unread are right": "if_right",
 }
 """Name of a row -> the field of `Unread` that it shows."""
 
@@ -88,16 +88,16 @@ def _condition(condition: Condition) -> Iterator[str]:
         rows.append(of_splits("missing", [f"{condition.missing.get(split, 0):,}" for split in splits]))
     for k, run in enumerate(condition.runs):
         rows.append(cells("accuracy" if run is None else f"run {run}", value_text, k))
-    for measure in MINIMAL_GROUPS:
-        found = [each.mean.measures.get(measure) for each in splits.values()]
-        if any(found):
-            name = MINIMAL_GROUPS[measure].heading
-            rows.append(of_splits(name, [_share_and_n(each) if each else "" for each in found]))
     if len(condition.runs) > 1:
         rows.append(cells(f"mean of {len(condition.runs)} runs", value_text))
         rows.append(cells("deviation between runs", deviation_text))
     if _has_intervals(condition):
         rows.append(cells("95% interval", interval_text))
+    for measure in MINIMAL_GROUPS:
+        found = [each.mean.measures.get(measure) for each in splits.values()]
+        if any(found):
+            name = MINIMAL_GROUPS[measure].heading
+            rows.append(of_splits(name, [_share_and_n(each) if each else "" for each in found]))
     for baseline, name in _BASELINES.items():
         constants = [each.constants.get(baseline) for each in splits.values()]
         if any(constants):

@@ -56,7 +56,8 @@ def score(
 
     Each model in the predictions (a HOP, run and train size) has to answer every question of the HOP's test
     sets exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
-    with all of its questions; splits of the same pool share the draws.
+    with all of its questions, and of minimal sets places with all of their images; splits of the same pool
+    share the draws.
 
     Args:
         folder: a dataset that `build` wrote.

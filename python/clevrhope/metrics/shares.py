@@ -22,8 +22,7 @@ Flags = npt.NDArray[np.bool_] | npt.NDArray[np.integer[Any]]
 """(R, K) what is summed: of each of R runs, a flag or a small number for each of K questions."""
 
 Formula = Callable[[Mapping[str, Floats]], tuple[Floats, Floats]]
-"""From sums of flags by name, each (..., R), to a measure in [-1, 1], NaN where it is undefined, and its
-denominator."""
+"""From sums of flags by name, each (..., R), to a measure, NaN where it is undefined, and its denominator."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,9 @@ class Kind:
     heading: str
     formula: Formula
     signed: bool = False
-    """Whether it is a difference, shown with its sign."""
+    """Whether it is a difference, from -1 to 1, shown with its sign."""
+    is_share: bool = True
+    """Whether it is a share or a difference of shares; a quotient of differences has no bounds."""
 
 
 Measures = Mapping[str, Kind]
@@ -81,7 +82,10 @@ class Figure:
         if not defined.any():
             return Measure(None, n)
         of_runs, drawn = values[defined], self.drawn[:, runs][:, defined]
-        in_samples = within(drawn.mean(axis=1) + noise_of_items(of_runs, len(drawn)), of_runs, self.signed)
+        in_samples = drawn.mean(axis=1)
+        if len(of_runs) > 1:
+            noise = noise_of_items(of_runs, len(drawn))
+            in_samples = within(in_samples + noise, of_runs, self.signed)
         return Measure(
             value=100 * float(of_runs.mean()),
             n=n,
@@ -160,7 +164,8 @@ def score_flags(
             values, n = kind.formula(sums)  # (G, R)
             at_most = np.minimum(units_of, n)
             drawn = kind.formula(samples)[0]  # (n_samples, G, R)
-            drawn = with_wilson(values, drawn, at_most, signed=kind.signed, seed=(*seed, k))
+            if kind.is_share:
+                drawn = with_wilson(values, drawn, at_most, signed=kind.signed, seed=(*seed, k))
             measured[name] = (values, n, drawn, at_most)
         found[by] = {
             number: GroupFigures(

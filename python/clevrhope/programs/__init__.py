@@ -40,7 +40,7 @@ from clevrhope.programs.steps import Answer, Trace, TracedStep
 from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.scenes.forms import several
+from clevrhope.scenes.forms import several, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary, read_vocabulary
 
 __all__ = [
@@ -281,7 +281,7 @@ def _on_each(
     vocabulary: _core.Vocabulary | None,
 ) -> Any:
     """The result of a program on a scene or set, or a list of its results on each of several scenes."""
-    listed = several(given)
+    listed, vocabulary = several(given), vocabulary or vocabulary_of(given)
     scenes = [_parsed(given, vocabulary)] if listed is None else []
     for number, each in enumerate(listed or ()):
         with _about(number):

@@ -82,6 +82,11 @@ class Scene:
             self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
 
     @property
+    def vocabulary(self) -> _core.Vocabulary:
+        """The values that the scene may name."""
+        return self._vocabulary
+
+    @property
     def content(self) -> dict[str, Any]:
         """The scene in CLEVR's JSON form, unchanged."""
         scene: dict[str, Any] = json.loads(self._content)

@@ -12,7 +12,7 @@ from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.runtime.settings import check_whole, suggestion
-from clevrhope.scenes.forms import Scenes, read_batch
+from clevrhope.scenes.forms import Scenes, read_batch, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary
 
 __all__ = [
@@ -121,7 +121,8 @@ def instantiate_questions(
         held_out: held-out values as (attribute type, value), of different types.
         questions: "any"; "without" a mention of the pair; "unimplied" for questions that do not ask for it by
             a comparison either; or "with" a mention.
-        vocabulary: the values that scenes in JSON may name; by default CLEVR's.
+        vocabulary: the values that scenes in JSON may name; by default those of a `SceneBatch` or `Scene`, or
+            CLEVR's.
 
     Raises:
         ConfigError: the seed or `questions_per_scene` is not a whole number from 0 to 2**64 - 1.
@@ -131,7 +132,7 @@ def instantiate_questions(
     """
     check_whole("seed", seed)
     check_whole("questions_per_scene", questions_per_scene)
-    vocabulary = vocabulary or default_vocabulary()
+    vocabulary = vocabulary or vocabulary_of(scenes) or default_vocabulary()
     return _core.instantiate_questions(
         scenes if isinstance(scenes, SceneBatch) else read_batch(scenes, vocabulary),
         templates or read_templates(vocabulary),

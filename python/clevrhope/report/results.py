@@ -17,6 +17,7 @@ from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
 from clevrhope.metrics.estimates import Estimate, QuestionOnly, estimates, mean_of_runs
 from clevrhope.metrics.matched_gap import MatchedGap, Matcher
+from clevrhope.metrics.measures import MINIMAL_GROUPS
 from clevrhope.metrics.published import size_name
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
@@ -142,7 +143,7 @@ class Result:
             return self.blind.accuracies.get(split) if self.blind else None
         if measure == "gap":
             return self.gap(split)
-        if measure.endswith("group_accuracy"):
+        if measure in MINIMAL_GROUPS:
             return self.groups.get(measure, {}).get(split)
         if self.matched is None:
             return None

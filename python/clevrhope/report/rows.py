@@ -39,7 +39,7 @@ def results_csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: 
 def _safe(value: Any) -> Any:
     """A cell that no spreadsheet runs: text that begins like a formula gets an apostrophe before it.
 
-    Control characters are escaped, as one that ends a line would begin another cell.
+    Characters that control a terminal are escaped.
     """
     if not isinstance(value, str):
         return value

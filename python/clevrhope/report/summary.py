@@ -2,7 +2,7 @@
 
 The runs of a group share a row: one model, one way of choosing combinations, one diversity and one train
 size. A figure of a group is the mean over sub-datasets (pairs, palettes, datasets) of the mean over runs on
-each. Its 95% interval is a bootstrap over the sub-datasets, or over the images of a single one.
+each. Its 95% interval is over the sub-datasets, or over the images and runs of a single one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -138,7 +138,6 @@ def _headline(groups: Sequence[Group]) -> dict[str, Any]:
             "of": counted(len(shown.sub_datasets), "palette" if first.combinations else "held-out pair"),
             "runs": counted(len(shown.results), "run"),
             "n_runs": len(shown.results),
-            "n_sub_datasets": len(shown.sub_datasets),
             "deviation": None if shown.deviation is None else f"{shown.deviation:.1f}",
             "with_collapsed": counted(collapsed, "collapsed run") if collapsed else "",
             "without_collapsed": counted(shown.n_collapsed, "collapsed run") if shown.n_collapsed else "",

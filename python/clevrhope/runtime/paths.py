@@ -74,7 +74,8 @@ def check_links(
         with reading(path, "a file or folder"):
             if path.is_symlink():
                 target = _target(path)
-                if path in may_lead_out and not (target.parent / "manifest.json").exists():
+                others = (each / "manifest.json" for each in (target, *target.parents))
+                if path in may_lead_out and not any(each.exists() for each in others):
                     homes.append(target)
                 if not any(map(target.is_relative_to, homes)):
                     raise DatasetError(

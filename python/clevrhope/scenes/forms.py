@@ -34,6 +34,14 @@ def several(given: object) -> Iterable[Any] | None:
     return listed if isinstance(listed, Iterable) and not isinstance(listed, str | bytes | Mapping) else None
 
 
+def vocabulary_of(given: object) -> Vocabulary | None:
+    """The vocabulary of a batch, or of a scene or the first of several that have one; None for JSON."""
+    if isinstance(given, list | tuple) and given:
+        given = given[0]
+    found = getattr(given, "vocabulary", None)
+    return found if isinstance(found, Vocabulary) else None
+
+
 def contents(given: Scenes) -> Iterator[Mapping[str, Any]]:
     """Yields each scene in CLEVR's JSON form.
 

@@ -1,6 +1,7 @@
-"""Groups of minimal sets: one question about the images of a place, first the one to which yes is right.
+"""Groups of minimal sets: one question about images that differ in the values of the pair's types alone.
 
-A model that always says no has 75% accuracy on a minimal set, but no group of which all answers are right.
+The first of them is the one to which yes is right. A model that always says no has an accuracy of 75% on
+groups of four, but no group of which all answers are right.
 """
 
 from typing import NamedTuple

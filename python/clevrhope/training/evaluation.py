@@ -49,7 +49,7 @@ class PredictionFile:
         unanswered: split -> number of questions without an answer.
         constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
             only for splits whose images come in groups, as their answers are not balanced.
-        groups: likewise split -> percentage of its whole groups of which all answers are right.
+        groups: likewise split -> percentage of its groups of which all answers are right.
         unknown_words: words of the questions that were read as <UNK>.
         n_skipped: number of a suite's questions that were left out, as their images were edited pixel by
             pixel and the features are made from scenes.
@@ -255,10 +255,9 @@ def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
 
 
 def _right_groups(given: npt.NDArray[np.int64], questions: Questions, vocab: Vocab) -> float:
-    """The percentage of a minimal set's whole groups, the largest ones, of which all answers are right."""
+    """The percentage of a minimal set's groups, of whatever size, of which all answers are right."""
     groups = groups_of(questions.answers == vocab.answer_token_to_idx.get("yes", -1))
-    is_right = groups.all_of(given == questions.answers)
-    return 100 * float(is_right[groups.size == groups.size.max()].mean())
+    return 100 * float(groups.all_of(given == questions.answers).mean())
 
 
 def _answers(

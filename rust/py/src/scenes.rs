@@ -72,6 +72,12 @@ impl PySceneBatch {
         Ok(Self::new(vocab, scenes))
     }
 
+    /// The values that the scenes may name.
+    #[getter]
+    fn vocabulary(&self) -> PyVocabulary {
+        PyVocabulary(self.vocab.clone())
+    }
+
     fn __len__(&self) -> usize {
         self.scenes.len()
     }

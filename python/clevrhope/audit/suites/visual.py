@@ -149,7 +149,7 @@ def check_images(pool: EditedPool, scenes: Mapping[int, EditedScene]) -> None:
         source = sources.pixels(int(edited.edit["source_index"]))
         look = Look(edited, image, source, raster(pool.pairs.pool, edited.source_row))
         if "objects" in edited.edit and not look.foreground.any():
-            check.fault(file, index, "edit.objects show no pixel", edited.edit["objects"])
+            check.fault(file, index, "edit.objects cover no pixel", edited.edit["objects"])
             continue
         if edited.kind in RENDERED:
             problems = look.rendered(raster(pool.name, edited.row))
