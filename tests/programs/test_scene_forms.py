@@ -52,6 +52,22 @@ def test_several_scenes_may_come_in_any_form(form: str) -> None:
     assert questions(scenes) == questions(BATCH)
 
 
+def test_scenes_bring_their_vocabulary(tmp_path: Path) -> None:
+    """Those of a world with a color of its own are asked about without naming its values again."""
+    properties = json.loads((blender_assets() / "properties.json").read_text())
+    properties["colors"]["orange"] = [255, 165, 0]
+    (tmp_path / "properties.json").write_text(json.dumps(properties))
+    values = read_vocabulary(tmp_path / "properties.json")
+    whole = [
+        {**scene, "objects": [{**item, "color": "orange"} for item in scene["objects"]]} for scene in WHOLE
+    ]
+    n_objects = [len(scene["objects"]) for scene in whole]
+    batch = SceneBatch.from_json(values, json.dumps(whole).encode(), file="whole")
+    for scenes in ([clevrhope.Scene(scene, vocabulary=values) for scene in whole], batch):
+        assert execute("count(filter_color[orange](scene))", scenes) == n_objects
+        assert "orange" in json.dumps(questions(scenes))
+
+
 def test_one_scene_may_come_in_any_form() -> None:
     (handle,), one = clevrhope.sample_scenes(1, seed=6), WHOLE[0]
     assert answers(handle) == answers(one)
