@@ -17,7 +17,7 @@ Indices = npt.NDArray[np.int64]
 REQUIRED = ("hop", "split", "question_index", "answer")
 OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
 
-_SIZE = re.compile(r"(\d+)(k?)")
+_SIZE = re.compile(r"([0-9]{1,15})(k?)")
 _LARGEST_INDEX = 2**62
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
