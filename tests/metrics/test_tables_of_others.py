@@ -77,9 +77,7 @@ def test_counts_and_sizes_may_be_floats_in_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [float, str, Decimal])
 def test_columns_of_tables_may_have_any_type(tmp_path: Path, number: Callable[[int], Any]) -> None:
     path = tmp_path / "p.parquet"
-    table = pa.Table.from_pylist(
-        [{"": 7, **each, "question_index": number(k)} for k, each in enumerate(ROWS)]
-    )
+    rows = [{"": 7, **each, "question_index": number(k)} for k, each in enumerate(ROWS)]
     pq.write_table(pa.Table.from_pylist(rows), path)
     assert read(path) == WANTED
 
