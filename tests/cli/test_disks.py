@@ -4,12 +4,14 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
 
 from clevrhope.__main__ import run_command
+from clevrhope.runtime import lock
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
@@ -40,3 +42,29 @@ def test_an_error_that_is_a_bug_is_raised() -> None:
 
     with pytest.raises(FileNotFoundError):
         run_command([], fail)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("suite", "rad", "{}"), ("suite", "rad", "{}", "--remove"), ("stats", "{}", "--datasheet")],
+    ids=lambda words: " ".join(words),
+)
+def test_who_changes_a_dataset_on_a_disk_for_reading_is_told_to_copy_it(
+    words: tuple[str, ...], only_h5: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lock.os, "open", _refuses(errno.EROFS, lock.os.open))
+    code = run_command([each.format(only_h5) for each in words])
+    advice = "copy the dataset to a folder of your own, or change its permissions"
+    assert code == 1
+    assert capsys.readouterr().err == f"clevrhope: {only_h5}: no permission to write there; {advice}\n"
+
+
+def _refuses(number: int, opens: Callable[..., int]) -> Callable[..., int]:
+    """As os.open, but no file may be written."""
+
+    def refusing(path: Path, flags: int, *more: int) -> int:
+        if flags & os.O_RDWR:
+            raise OSError(number, os.strerror(number), path)
+        return opens(path, flags, *more)
+
+    return refusing

@@ -290,7 +290,6 @@ def line(**changes: Any) -> str:
         line() + line(answer=None),
         line() + line(answer=2.5),
         line() + line(hop=7),
-        line() + line(question_index="3"),
         line() + line(question_index=True),
         line() + line(question_index=1.5),
         line() + line(question_index=10**30),

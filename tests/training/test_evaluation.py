@@ -20,7 +20,7 @@ import clevrhope
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.vocab import read_vocab, write_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, WrongFolderError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.report.results import measure
@@ -310,6 +310,9 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     run(dataset=place)
     evaluate(tmp_path / "run", device="cpu")
     place.rename(tmp_path / "moved")
+    for reads in (lambda path: evaluate(path, device="cpu"), lambda path: find_sources([path])):
+        with pytest.raises(WrongFolderError, match=r"if it was moved, say where it is with --dataset DIR$"):
+            reads(tmp_path / "run")
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     build_there(**change)
     with refused(BindingError):

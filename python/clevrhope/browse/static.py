@@ -57,7 +57,10 @@ def write_static(
     models = read_models(predictions, folder)
     for note in models.notes:
         say(note)
-    with closing(Indexes(folder, progress, waits=True)) as indexes, whole_folder(out) as temporary:
+    with (
+        closing(Indexes(folder, progress, waits=True)) as indexes,
+        whole_folder(out, option="--static") as temporary,
+    ):
         pages = Pages(folder, models, indexes, limit=limit)
         made = {f"{path}.html": make for path, make in _pages(folder, pages, limit)}
         images: set[tuple[str, str, int]] = set()

@@ -10,6 +10,8 @@ import click
 
 from clevrhope.cli.arguments import PASSES, PROPERTIES, options, read_names, rendering_options, with_options
 from clevrhope.config.question_settings import QuestionSettings
+from clevrhope.errors import shown
+from clevrhope.runtime.digits import MOST_DIGITS, read_digits
 from clevrhope.runtime.terminal import say
 
 if TYPE_CHECKING:
@@ -296,9 +298,12 @@ def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> Non
 
 
 def _parse_diversity(text: str) -> int:
-    if not text.isdecimal():
-        raise click.UsageError(f'--diversity: "{text}" is not a whole number')
-    return int(text)
+    number = read_digits(text.strip())
+    if number is None:
+        raise click.UsageError(
+            f"--diversity: {shown(text)} is not a whole number of at most {MOST_DIGITS} digits"
+        )
+    return number
 
 
 def _settings_before(there: "Manifest | None", part: "Manifest | None") -> dict[str, Any]:

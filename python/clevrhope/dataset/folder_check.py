@@ -72,3 +72,16 @@ def _dataset_of_run(folder: Path) -> str:
         return ""
     dataset = places.get("dataset") if isinstance(places, Mapping) else None
     return f", and this one was trained on {shown(dataset)}" if isinstance(dataset, str) else ""
+
+
+def check_in_place(dataset: Path, run: Path) -> None:
+    """Checks that the dataset is still where a run was trained on it.
+
+    Raises:
+        WrongFolderError: nothing is there; says which option names its new place.
+    """
+    if not os.path.lexists(dataset):
+        raise WrongFolderError(
+            f"{dataset}: no such folder, but {run} was trained on it; if it was moved, say where it is with "
+            "--dataset DIR"
+        )

@@ -3,13 +3,13 @@
 import glob
 import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.dataset.suite_pools import parse_suite_pool
-from clevrhope.runtime.atomic import OWN_PREFIX
-from clevrhope.runtime.lock import locked
+from clevrhope.runtime.atomic import OWN_PREFIX, DiskError
+from clevrhope.runtime.lock import OR_ELSEWHERE, FolderInUseError, locked
 from clevrhope.splits.covr.kinds import covr_file, is_covr
 
 FOLDERS = ("covr", "hops", "images", "passes", "scenes")
@@ -175,6 +175,18 @@ class Layout:
 def locked_layout(root: Path) -> AbstractContextManager[None]:
     """Locks a dataset's folder for a run that writes to it; errors as for `locked`."""
     return locked(root, FOLDERS, elsewhere=ON_ANOTHER_DISK)
+
+
+@contextmanager
+def changed_layout(root: Path) -> Iterator[None]:
+    """As `locked_layout`, for a command that changes a dataset in place and so has no --out to advise."""
+    try:
+        with locked_layout(root):
+            yield
+    except DiskError as error:
+        raise DiskError(error.path, error.error, option=None) from error.error
+    except FolderInUseError as error:
+        raise FolderInUseError(str(error).removesuffix(OR_ELSEWHERE)) from error
 
 
 def _folder_name(pool: str) -> str:

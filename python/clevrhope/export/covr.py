@@ -21,6 +21,7 @@ from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, SplitSource
+from clevrhope.runtime.digits import read_digits
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_DEV, covr_file
 
@@ -124,4 +125,5 @@ def _answer(text: str) -> bool | int | str:
     """An answer in the form of COVR's files."""
     if text in ("yes", "no"):
         return text == "yes"
-    return int(text) if text.isdecimal() else text
+    number = read_digits(text)
+    return text if number is None else number

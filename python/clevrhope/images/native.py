@@ -16,6 +16,7 @@ from clevrhope.images.renderer import Pixels, Renderer, RendererRow, Scene
 from clevrhope.images.settings import NATIVE_REVISION, NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend
 from clevrhope.look.definition import Look, read_look
+from clevrhope.runtime.digits import read_variable
 from clevrhope.runtime.resources import available_cores
 from clevrhope.runtime.threads import map_in_threads
 
@@ -41,7 +42,7 @@ class NativeRenderer(Renderer):
         workers: images in flight at once, which share all cores; by default as many as there are cores.
 
     Raises:
-        ConfigError: an invalid size, quality or number of workers.
+        ConfigError: an invalid size, quality or number of workers, also in RAYON_NUM_THREADS.
         SceneError: there is no formula for a shape or material.
     """
 
@@ -58,8 +59,7 @@ class NativeRenderer(Renderer):
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
         # A small image cannot keep many cores busy. The native module obeys this variable, too.
-        threads = os.environ.get("RAYON_NUM_THREADS", "")
-        self._workers = workers or (int(threads) if threads.isdecimal() else 0) or available_cores()
+        self._workers = workers or read_variable("RAYON_NUM_THREADS", default=available_cores())
         self._look = look or read_look()
         for name, asset in self._look.properties["materials"].items():
             if is_blend(asset):

@@ -126,7 +126,9 @@ def _obj_triangles(path: Path) -> _Triangles:
     normals: list[list[float]] = []
     faces: list[list[int]] = []
     face_normals: list[list[int]] = []
-    text = str(read_bytes(path, "an OBJ file", error=ConfigError, max_bytes=MAX_BYTES), "utf-8", "replace")
+    text = str(
+        read_bytes(path, "an OBJ file", error=ConfigError, max_bytes=MAX_BYTES), "utf-8-sig", "replace"
+    )
     for number, line in enumerate(text.splitlines(), start=1):
         kind, *words = line.split("#")[0].split() or [""]
         try:

@@ -14,6 +14,7 @@ from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, has_to_be_answered
 from clevrhope.metrics.predictions import first_row, read_predictions
 from clevrhope.metrics.rows import Block, Indices, Target
+from clevrhope.runtime.digits import number_order
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.settings import suggestion
 
@@ -343,10 +344,10 @@ def train_sizes(given: Iterable[Target], hop: str) -> list[int | None]:
 def runs_of(given: Iterable[Target], hop: str, size: int | None) -> list[str | None]:
     """The runs of a HOP and train size: the unnamed run first, then by number, then the others by name."""
 
-    def rank(run: str | None) -> tuple[int, int, str]:
+    def rank(run: str | None) -> tuple[int, tuple[tuple[int, str], ...], str]:
         if run is None:
-            return (0, 0, "")
-        return (1, int(run), run) if run.isdecimal() else (2, 0, run)
+            return (0, (), "")
+        return (1, number_order(run), run) if run.isdecimal() else (2, (), run)
 
     runs = {target.run for target in given if (target.hop, target.train_size) == (hop, size)}
     return sorted(runs, key=rank)

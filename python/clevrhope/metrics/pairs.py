@@ -21,6 +21,7 @@ from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.shares import Flags, Measures, score_flags
+from clevrhope.runtime.digits import read_digits
 
 _FILTER = re.compile(r"filter_(?P<attribute>\w+)\[(?P<value>.+)\]")
 
@@ -89,8 +90,8 @@ class AnswerSet:
         for text, number in numbers.items():
             if text in ("yes", "no"):
                 kinds[number] = AnswerKind.YES_NO
-            elif text.isdecimal():
-                kinds[number], counts[number] = AnswerKind.NUMBER, int(text)
+            elif (count := read_digits(text)) is not None and count < 1 << 31:
+                kinds[number], counts[number] = AnswerKind.NUMBER, count
             elif text not in SPECIAL_TOKENS:
                 of_value = attributes.index(attribute_of[text]) + 1 if text in attribute_of else 0
                 kinds[number] = AnswerKind.OTHER + of_value

@@ -60,7 +60,7 @@ def read_predictions(path: Path) -> Iterator[Block]:
         if is_parquet:
             yield from _read_parquet(path)
         else:
-            with path.open(encoding="utf-8") as text:
+            with open_text(path, error=PredictionsError) as text:
                 lines = numbered_lines(path, text)
                 while block := list(islice(lines, ROWS_A_BLOCK)):
                     yield _block_of_lines(path, block)
@@ -121,6 +121,11 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
         if number == 1 and line.lstrip().startswith("["):
             raise PredictionsError(
                 f"{where}: a JSON list; write one object per line, such as {example}"
+            ) from error
+        if number == 1 and "question_index" in line and "{" not in line:
+            raise PredictionsError(
+                f"{where}: a table with columns; write it as JSON lines, as pandas does with "
+                'to_json(FILE, orient="records", lines=True), or as Parquet'
             ) from error
         what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise PredictionsError(
@@ -270,7 +275,7 @@ def first_row(path: Path, *, suite: str | None = None) -> dict[str, Any]:
     """The first row of a JSON lines file, or the first one about a suite; empty where it cannot be read."""
     mark = "" if suite is None else f'"suite": {json.dumps(suite)}'
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             first = next((line for line in iter(lambda: file.readline(MAX_LINE), "") if mark in line), "")
         row = parse_json(first, path)
     except (OSError, UnicodeDecodeError, DatasetError):

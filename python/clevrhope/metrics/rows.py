@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,7 +18,10 @@ Indices = npt.NDArray[np.int64]
 REQUIRED = ("hop", "split", "question_index", "answer")
 OPTIONAL = ("run", "train_size", "suite", "suite_sha256")
 
-_SIZE = re.compile(r"(\d+)(k?)")
+_SIZE = re.compile(r"([0-9]{1,15})(?:\.0+)?(k?)")
+_WHOLE = re.compile(r"\s*([0-9]{1,18})(?:\.0*)?\s*")
+"""A whole number as tables of text hold it: "3", "3.0"."""
+
 _LARGEST_INDEX = 2**62
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
 
@@ -202,6 +206,8 @@ def _digest(value: Any) -> str | None:
 
 
 def _index(value: Any) -> int | None:
+    if isinstance(value, str) and (match := _WHOLE.fullmatch(value)):
+        return int(match[1])
     return value if _is_whole(value) and abs(value) <= _LARGEST_INDEX else None
 
 
@@ -209,6 +215,8 @@ def _answer(value: Any) -> str | None:
     """An answer in CLEVR's spelling; it need not be in the vocabulary."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str) and "." in value and (match := _WHOLE.fullmatch(value)):
+        return str(int(match[1]))
     return str(value) if isinstance(value, int | str) else None
 
 
@@ -222,14 +230,19 @@ _COLUMNS: Mapping[str, tuple[Callable[[Any], Any], str]] = {
         _digest,
         "; expected the SHA-256 of the suite's HDF5 file, or at least its first 8 digits",
     ),
-    "answer": (_answer, "; expected a string, true, false or a whole number"),
+    "answer": (
+        _answer,
+        "; expected a string, true, false or a whole number (where there is no answer: <UNK>)",
+    ),
     "question_index": (_index, "; expected the question's place in its split's or suite's file, from 0"),
 }
 """Column -> the function that converts a value, giving None for an invalid one, and what is expected."""
 
 
 def _whole(value: Any) -> Any:
-    """A whole float as an integer and NaN as None, because tables with missing values store floats."""
+    """A whole float or decimal as an integer and NaN as None, as tables with missing values store them."""
+    if isinstance(value, Decimal):
+        value = float(value)
     if not isinstance(value, float):
         return value
     if value != value:

@@ -25,7 +25,7 @@ from clevrhope.dataset.layout import FOLDERS, Layout, images_of, locked_layout, 
 from clevrhope.dataset.manifest import FILES_TABLE, Manifest, existing_manifest, read_manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import removed_suites
-from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed
+from clevrhope.errors import ConfigError, DatasetError, WrongFolderError, listed, shown
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import questions
 from clevrhope.pipeline.engine import Engine
@@ -51,6 +51,7 @@ from clevrhope.pipeline.run import (
 )
 from clevrhope.pipeline.text import indices_by_pool, scenes_in_use, without_old_suites, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
+from clevrhope.runtime.digits import read_digits
 from clevrhope.runtime.paths import below, check_links
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import check_regular, reading
@@ -98,10 +99,16 @@ def parse_shard(text: str) -> Shard:
     Raises:
         ConfigError: the text is not a shard.
     """
-    number, slash, of = text.partition("/")
-    if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
-        raise ConfigError(f'--shard: "{text}" should be a number and how many there are, such as 3/16')
-    return Shard(int(number), int(of))
+    parts = [each.strip() for each in text.split("/")]
+    number, of = [read_digits(each) for each in parts] if len(parts) == 2 else (None, None)
+    why = " should be a number and how many there are"
+    if "" in parts:
+        why = " lacks a number (is a scheduler's variable not set?); expected a number and how many"
+    elif number is not None and of is not None:
+        if 1 <= number <= of:
+            return Shard(number, of)
+        why = f": parts are counted from 1 to {of}; give a scheduler's array these numbers" if of else why
+    raise ConfigError(f"--shard: {shown(text)}{why}, such as 3/16")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from clevrhope.dataset.contents import find_hop, suites_in
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.layout import Layout, locked_layout
+from clevrhope.dataset.layout import Layout, changed_layout
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.measured import read_measured, write_measured
 from clevrhope.dataset.suite_files import without_suites
@@ -93,7 +93,7 @@ def make_suite(
 def locked_dataset(root: Path) -> Iterator[Folder]:
     """Yields a finished dataset, which no other run can change meanwhile; errors as for `Folder.open`."""
     Folder.open(root, finished=False)  # a folder that is not a dataset must not be locked
-    with locked_layout(root):
+    with changed_layout(root):
         yield Folder.open(root)
 
 
@@ -113,7 +113,7 @@ def remove_suite(root: Path, name: str, *, hops: Sequence[str] | None = None) ->
         ConfigError: a sub-dataset does not exist or lacks the suite, or none has it.
     """
     layout = Folder.open(root, finished=False).layout  # a folder that is not a dataset must not be locked
-    with locked_layout(root):
+    with changed_layout(root):
         manifest = Folder.open(root, finished=False).manifest
         having = {hop: {*manifest.suites.get(hop, {}), *suites_in(layout, hop)} for hop in manifest.splits}
         chosen = [find_hop(layout, hop) for hop in hops or ()]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from clevrhope.dataset.folder_check import check_in_place
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.report.setups import (
@@ -221,6 +222,8 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     stated = Path(run["places"]["dataset"])
     if not (stated.is_absolute() or stated.exists()):
         stated = folder / stated
+    if dataset is None:
+        check_in_place(stated, folder)
     for path in files:
         checkpoint, _, way = path.name.removesuffix(path.suffix).partition(".")
         known = checkpoint == LAST or _LATE.fullmatch(checkpoint)

@@ -36,21 +36,33 @@ _SENTENCES = (
     (FULL_DISK, "no space left; what is finished stays: free some space and run the same command to resume"),
     (
         {errno.EACCES, errno.EPERM, errno.EROFS},
-        "no permission to write there; choose a folder of your own with {option}, or change its permissions",
+        "no permission to write there; {choose} a folder of your own{by}, or change its permissions",
     ),
     (
         {errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP},
-        "cannot be created there ({reason}); choose another folder with {option}",
+        "cannot be created there ({reason}); {choose} another folder{by}",
     ),
     (
         {errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY},
-        "a file is in the way of a folder, or the reverse; choose another folder with {option}",
+        "a file is in the way of a folder, or the reverse; {choose} another folder{by}",
     ),
 )
 """Errors of the system, and what a message says about them."""
 
 WRITTEN = f"{OWN_PREFIX}written"
 """Records what this program wrote beside a user's files: name -> SHA-256; two of them while it is writing."""
+
+
+class DiskError(DatasetError):
+    """A full disk, a missing permission, or something in the way of a file, in a sentence with a remedy."""
+
+    def __init__(self, path: Path, error: OSError, *, option: str | None) -> None:
+        """Arguments as for `disk_errors`; `error` is one that `_SENTENCES` lists."""
+        sentence = next(each for numbers, each in _SENTENCES if error.errno in numbers)
+        choose, by = ("copy the dataset to", "") if option is None else ("choose", f" with {option}")
+        reason = os.strerror(error.errno or 0)
+        super().__init__(f"{path}: {sentence.format(choose=choose, by=by, reason=reason)}")
+        self.path, self.error = path, error
 
 
 @dataclass(frozen=True)
@@ -218,23 +230,22 @@ def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = N
 
 
 @contextmanager
-def disk_errors(path: Path, *, option: str = "--out") -> Iterator[None]:
+def disk_errors(path: Path, *, option: str | None = "--out") -> Iterator[None]:
     """Turns errors such as a full disk or a missing permission into one sentence that suggests a remedy.
 
     Args:
         path: the path being written.
-        option: the option with which the user chose the path.
+        option: the option with which the user chose the path; None if it is in a dataset that a command
+            changes in place.
 
     Raises:
-        DatasetError: replaces these errors; others pass through.
+        DiskError: replaces these errors; others pass through.
     """
     try:
         yield
     except OSError as error:
-        for numbers, sentence in _SENTENCES:
-            if error.errno in numbers:
-                reason = os.strerror(error.errno)
-                raise DatasetError(f"{path}: {sentence.format(option=option, reason=reason)}") from error
+        if any(error.errno in numbers for numbers, _ in _SENTENCES):
+            raise DiskError(path, error, option=option) from error
         raise
 
 

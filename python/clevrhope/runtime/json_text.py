@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import encoding_problem, read_bytes
 
 MAX_JSON_BYTES = 1 << 22
 """The most bytes of a file that is read at once. The project's own files have thousands, except manifests."""
@@ -85,7 +85,7 @@ def parse_json(
         text = content if isinstance(content, str) else str(content, "utf-8-sig")
         return decode(text)
     except UnicodeDecodeError as problem:
-        raise error(f"{place}: not text in UTF-8{ending}") from problem
+        raise error(f"{place}: {encoding_problem(problem)}{ending}") from problem
     except json.JSONDecodeError as problem:
         at = f"{place}:{line + problem.lineno - 1}:{problem.colno}"
         raise error(f"{at}: broken JSON ({problem.msg}){ending}") from problem

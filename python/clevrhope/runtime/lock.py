@@ -25,6 +25,9 @@ else:
 LOCK_FILE = ".clevrhope.lock"
 """Present in the folder during a run, and named in it the process that holds it."""
 
+OR_ELSEWHERE = ", or choose another --out"
+"""The end of what a message advises where another run is writing."""
+
 MAX_HOLDER = 200
 """The most characters that a message shows of the process that holds a lock."""
 
@@ -126,14 +129,14 @@ def _lock_in(root: Path, file: int) -> None:
     except BlockingIOError as error:
         holder = os.read(file, MAX_HOLDER).decode(errors="replace")
         raise FolderInUseError(
-            f"{root}: another run is writing here ({holder}); wait for it, or choose another --out"
+            f"{root}: another run is writing here ({holder}); wait for it{OR_ELSEWHERE}"
         ) from error
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
         raise DatasetError(
             f"{root}: its disk does not support locks, without which two runs could mix their files there; "
-            "choose a folder on another disk with --out"
+            "use a folder on another disk"
         ) from error
 
 

@@ -4,6 +4,7 @@
 package's own bugs.
 """
 
+import codecs
 import errno
 import os
 import stat
@@ -63,8 +64,16 @@ def reason(problem: Exception) -> str:
     if isinstance(problem, RecursionError):
         return "nested too deeply"
     if isinstance(problem, UnicodeError):
-        return "not text in UTF-8"
+        return encoding_problem(problem)
     return shown(first_sentence(problem)).strip('"')
+
+
+def encoding_problem(problem: UnicodeError) -> str:
+    """What is wrong with a text's encoding: Windows' programs may call UTF-16 "Unicode"."""
+    content = problem.object if isinstance(problem, UnicodeDecodeError) else b""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "text in UTF-16; save it as UTF-8"
+    return "not text in UTF-8"
 
 
 def os_reason(problem: OSError) -> str:
@@ -113,9 +122,9 @@ def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> 
 
 
 def open_text(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> TextIO:
-    """Opens a regular text file in UTF-8; errors as for `check_regular`."""
+    """Opens a regular text file in UTF-8, with or without a byte order mark; errors as in `check_regular`."""
     check_regular(path, error=error)
-    return path.open(encoding="utf-8")
+    return path.open(encoding="utf-8-sig")
 
 
 MAX_LINE = 1 << 20

@@ -5,10 +5,11 @@ A dataclass defines everything about its settings: their names, types and defaul
 """
 
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -19,6 +20,10 @@ Settings = TypeVar("Settings")
 
 MOST = 1 << 64
 """The limit that whole numbers stay below, unless another is given: that of seeds."""
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_ALIKE = 0.7
+"""The least similarity of two words of which one may be a mistake for the other."""
 
 _NAMES: Mapping[Any, str] = {
     int: "a whole number",
@@ -91,9 +96,33 @@ def check_whole(name: str, value: object, *, least: int = 0) -> None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that was probably meant, in brackets; empty if none is similar."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+    """The known name that was probably meant, in brackets; empty if none is similar.
+
+    Names are compared word by word: val_ood is no mistake for val_iid, nor d4 for d8.
+    """
+    words = _WORD.findall(name.casefold())
+    likeness = {each: _likeness(words, _WORD.findall(each.casefold())) for each in known if words}
+    near = max(likeness, key=lambda each: likeness[each], default="")
+    return f' (did you mean "{near}"?)' if likeness.get(near) else ""
+
+
+def _likeness(words: Sequence[str], others: Sequence[str]) -> float:
+    """How similar two names are by their words, at most 1; 0 if one is probably no mistake for the other."""
+    if "".join(words) == "".join(others):
+        return 1.0
+    if len(words) != len(others):
+        return 0.0
+    each = [_likeness_of_words(*pair) for pair in zip(words, others, strict=True)]
+    return sum(each) / len(each) if all(each) else 0.0
+
+
+def _likeness_of_words(a: str, b: str) -> float:
+    """As `_likeness`; gray is no mistake for green, but odd is for ood, and rde for red."""
+    if a == b or a.isdecimal() or b.isdecimal():
+        return float(a == b)
+    ratio = SequenceMatcher(None, a, b).ratio()
+    is_slip = len(a) == len(b) > 2 and (sum(map(str.__ne__, a, b)) == 1 or sorted(a) == sorted(b))
+    return ratio if ratio >= _ALIKE or is_slip else 0.0
 
 
 def unknown(what: str, name: str, known: Collection[str]) -> str:

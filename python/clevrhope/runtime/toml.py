@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import MAX_SHOWN, ConfigError, shown
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import encoding_problem, read_bytes
 
 MAX_BYTES = 1 << 20
 """The most bytes of a file; the largest that comes with the package has four thousand."""
@@ -39,7 +39,7 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     try:
         return parse_toml(str(content, "utf-8-sig"))
     except UnicodeDecodeError as problem:
-        raise ConfigError(f"{path}: not text in UTF-8") from problem
+        raise ConfigError(f"{path}: {encoding_problem(problem)}") from problem
     except ValueError as problem:
         raise ConfigError(f"{path}: broken TOML: {str(problem)[:MAX_SHOWN]}") from problem
 

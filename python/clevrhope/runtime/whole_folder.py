@@ -37,8 +37,12 @@ def check_new(folder: Path) -> None:
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def whole_folder(folder: Path, *, option: str = "--out") -> Iterator[Path]:
     """Yields a folder that gets the name `folder` after the block, or is removed if the block raises.
+
+    Args:
+        folder: the final path of the folder.
+        option: the option with which the user chose it.
 
     Raises:
         DatasetError: the disk is full or not writable, or something is in the way of the hidden folder.
@@ -46,11 +50,11 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     temporary = temporary_path(folder.absolute())
     _check_own(temporary)
     work = temporary / WORK
-    with disk_errors(folder):
+    with disk_errors(folder, option=option):
         temporary.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.callback(_remove_empty, temporary)
-        stack.enter_context(_full_disk(folder))
+        stack.enter_context(_full_disk(folder, option))
         stack.enter_context(locked(temporary))
         stack.callback(shutil.rmtree, work, ignore_errors=True)  # does nothing once it has its name
         shutil.rmtree(work, ignore_errors=True)
@@ -90,10 +94,10 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def _full_disk(out: Path) -> Iterator[None]:
+def _full_disk(out: Path, option: str) -> Iterator[None]:
     """Turns a full disk into an error that says that nothing was written: an export cannot be resumed."""
     try:
-        with disk_errors(out):
+        with disk_errors(out, option=option):
             yield
     except DatasetError as error:
         cause = error.__cause__

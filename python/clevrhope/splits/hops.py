@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from math import prod
 
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.digits import number_order
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
 
@@ -124,9 +125,8 @@ class Hop:
 
 
 def name_order(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
-    """A sorting key for sub-datasets: by name, but numbers in numerical order, so that d4 precedes d16."""
-    parts = re.split(r"([0-9]+)", name)
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts if part), name
+    """A sorting key for sub-datasets: by name, but numbers in numerical order."""
+    return number_order(name), name
 
 
 def paper_hops() -> tuple[Hop, ...]:

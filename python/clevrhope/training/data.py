@@ -1,6 +1,5 @@
 """Batches of a split's questions and of their images' features, on a device."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import repeat
@@ -16,6 +15,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.extractor import Array
 from clevrhope.features.store import PoolFeatures
 from clevrhope.models.batch import ABSENT, Batch
+from clevrhope.runtime.digits import read_variable
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.order import Numbers
 from clevrhope.training.request import SIDE_BY_SIDE
@@ -199,7 +199,7 @@ class _Features:
 def _fit(n_bytes: int, device: torch.device) -> bool:
     """Whether features fit on a device next to those of the other runs on it."""
     free, total = _memory(device)
-    return n_bytes <= SHARE_OF_MEMORY * min(free, total / int(os.environ.get(SIDE_BY_SIDE, "1")))
+    return n_bytes <= SHARE_OF_MEMORY * min(free, total / read_variable(SIDE_BY_SIDE, default=1))
 
 
 def _memory(device: torch.device) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits
 from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder, identity
+from clevrhope.dataset.folder_check import check_in_place
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.question_kinds import SETS, SINGLE
@@ -91,6 +92,8 @@ def open_run(
         names = _chosen_checkpoints(folder, checkpoints)
     else:
         names = _checkpoints_reaching(folder, reaching)
+    if dataset is None:
+        check_in_place(Path(info["places"]["dataset"]), folder.root)
     layout = Layout(dataset or Path(info["places"]["dataset"]))
     store = _open_store(layout.root, info, features)
     vocab = read_vocab(folder.vocab)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.layout import locked_layout
+from clevrhope.dataset.layout import changed_layout
 from clevrhope.dataset.manifest import write_manifest
 from clevrhope.describe.datasheets import write_datasheet
 from clevrhope.describe.plot_files import KINDS, without_plots
@@ -66,7 +66,7 @@ def write_plots(folder: Path, sheet: StatsSheet, *, advance: Advance) -> list[Pa
         content = PLOTS[kind](sheet)
         if content is not None:
             path = folder / f"{kind}.png"
-            write_whole(path, content)
+            write_whole(path, content, option="--plots")
             written.append(path)
         advance(1)
     return written
@@ -87,7 +87,7 @@ def draw_into_datasheets(
     check_plots()
     shown = progress or Silent()
     layout = Folder.open(root).layout  # fails before it would lock a folder that is not a dataset
-    with locked_layout(root):
+    with changed_layout(root):
         manifest = Folder.open(root).manifest
         sheets = measure_folder(root, hops=hops, progress=shown)
         # Until the manifest has the new checksums, the folder counts as unfinished; a build would repair it.

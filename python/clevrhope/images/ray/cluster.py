@@ -13,7 +13,8 @@ import sys
 import threading
 from types import ModuleType
 
-from clevrhope.errors import ConfigError, RenderError
+from clevrhope.errors import ConfigError, RenderError, shown
+from clevrhope.runtime.digits import read_digits
 from clevrhope.runtime.resources import available_cores
 
 #: Ray's own variable with the default address for its programs.
@@ -57,9 +58,10 @@ def connect(address: str | None) -> bool:
     ray = import_ray()
     if ray.is_initialized():
         return False
+    source = "--address" if address else ADDRESS_VARIABLE
     address = address or os.environ.get(ADDRESS_VARIABLE) or "local"
     if address not in ("local", "auto"):
-        _check_answers(address)
+        _check_answers(address, source)
     # Ray's own handler would end this process silently; ours says how to resume.
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if in_main else None
@@ -84,7 +86,7 @@ def connect(address: str | None) -> bool:
                 f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); {advice}, "
                 "or leave out --engine, which needs no Ray"
             ) from error
-        raise RenderError(f"--address {address}: Ray cannot be joined there ({first})") from error
+        raise RenderError(f"{source} {address}: Ray cannot be joined there ({first})") from error
     finally:
         if in_main:
             signal.signal(signal.SIGTERM, handler)
@@ -102,20 +104,24 @@ def _keep_off_standard_output() -> None:
         worker.print_to_stdstream = lambda *_, **__: None
 
 
-def _check_answers(address: str) -> None:
-    """Checks that a cluster's head answers, in a separate process, which can be ended."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or "/" in host:
+def _check_answers(address: str, source: str) -> None:
+    """Checks that a cluster's head answers, in a separate process, which can be ended.
+
+    `source` is the option or variable that named the head.
+    """
+    host, _, text = address.rpartition(":")
+    port = read_digits(text)
+    if not host or port is None or "/" in host:
         raise ConfigError(
-            f"--address: {address!r} should be HOST:PORT of a cluster's head (default port {DEFAULT_PORT}), "
-            "auto for the cluster of this machine, or local"
+            f"{source}: {shown(address)} should be HOST:PORT of a cluster's head (default port "
+            f"{DEFAULT_PORT}), auto for the cluster of this machine, or local"
         )
     try:
-        socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
+        socket.create_connection((host, port), CONNECT_TIMEOUT_S).close()
     except (OSError, OverflowError) as error:
         raise RenderError(
-            f"--address {address}: nothing answers there ({error}); start Ray with "
-            f"ray start --head --port={port}, or leave out --address to use only this machine"
+            f"{source} {address}: nothing answers there ({error}); start Ray with "
+            f"ray start --head --port={port}, or do without {source} to use only this machine"
         ) from error
     try:
         subprocess.run(
@@ -128,6 +134,6 @@ def _check_answers(address: str) -> None:
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
         raise RenderError(
-            f"--address {address}: what answers there is not this version of Ray; give the head's port, by "
+            f"{source} {address}: what answers there is not this version of Ray; give the head's port, by "
             f"default {DEFAULT_PORT}"
         ) from error
