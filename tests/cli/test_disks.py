@@ -69,3 +69,13 @@ def test_text_that_names_such_a_path_is_not_shown_whole(capsys: pytest.CaptureFi
 
     assert run_command([], fail) == 2
     assert capsys.readouterr().err == f"clevrhope: caf\\udce9/data: {NOT_UTF8}\n"
+
+
+def test_a_palette_that_is_a_link_to_itself_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "palette.json"
+    path.symlink_to(path.name)
+    words = ["plan", "--no-render", "--hop", "none", "--out", str(tmp_path / "new")]
+    assert run_command([*words, "--palette", str(path)]) == 2
+    assert f"{path}: cannot be read (a link that leads back to itself)" in capsys.readouterr().err
