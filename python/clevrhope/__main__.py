@@ -20,7 +20,7 @@ from clevrhope.cli.suites import families, suite
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 from clevrhope.runtime.atomic import FULL_DISK
-from clevrhope.runtime.reading import os_reason
+from clevrhope.runtime.reading import NOT_UTF8, name_not_utf8, os_reason
 from clevrhope.runtime.stopping import Stop
 from clevrhope.runtime.terminal import say
 
@@ -97,6 +97,8 @@ def _failed(error: BaseException) -> int:
         if error.filename is None:
             sys.stdout = None
         return _fail(f"{error.filename or 'the output'}: {os_reason(error)}", 1)
+    if isinstance(error, UnicodeEncodeError) and (name := name_not_utf8(error.object)):
+        return _fail(f"{name}: {NOT_UTF8}", 2)
     raise error
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +13,8 @@ import pytest
 
 from clevrhope.__main__ import run_command
 from clevrhope.runtime import lock
+from clevrhope.runtime.assets import blender_assets, question_templates
+from clevrhope.runtime.reading import NOT_UTF8
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
@@ -68,3 +71,39 @@ def _refuses(number: int, opens: Callable[..., int]) -> Callable[..., int]:
         return opens(path, flags, *more)
 
     return refusing
+
+
+@pytest.mark.parametrize(
+    "options", ["--templates {}", "--palette {}/palette.json", "--properties {}/properties.json"]
+)
+def test_a_path_that_is_not_utf8_is_named(
+    options: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    shutil.copytree(question_templates(), folder)
+    shutil.copy(blender_assets() / "properties.json", folder)
+    (folder / "palette.json").write_text('{"cube": ["gray", "red"], "sphere": ["red", "blue"]}')
+    words = ["plan", "--no-render", "--hop", "none", "--out", str(tmp_path / "new")]
+    assert run_command([*words, *options.format(folder).split()]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(f"clevrhope: {tmp_path}/caf\\udce9/")
+    assert said.endswith(f"json: {NOT_UTF8}")
+
+
+def test_text_that_names_such_a_path_is_not_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command
+    def fail() -> None:
+        '{"seed": 3, "dataset": "caf\udce9/data"}'.encode()
+
+    assert run_command([], fail) == 2
+    assert capsys.readouterr().err == f"clevrhope: caf\\udce9/data: {NOT_UTF8}\n"
+
+
+def test_a_palette_that_is_a_link_to_itself_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "palette.json"
+    path.symlink_to(path.name)
+    words = ["plan", "--no-render", "--hop", "none", "--out", str(tmp_path / "new")]
+    assert run_command([*words, "--palette", str(path)]) == 2
+    assert f"{path}: cannot be read (a link that leads back to itself)" in capsys.readouterr().err

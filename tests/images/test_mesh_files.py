@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import struct
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -250,6 +251,9 @@ BROKEN = {
     ),
     "floating.obj": obj(BASE + np.array([0, 0, 0.5]), SIDES),
     "huge.obj": obj(BASE * [3, 3, 1], SIDES),
+    "overflowing.obj": obj(BASE * 1e200, np.array([[0, 3, 2, 1]])),
+    "overflowing.glb": glb(BASE, SIDES, extra={"nodes": [{"mesh": 0, "scale": [1e200, 1e200, 1e200]}]}),
+    "turned.glb": glb(BASE, SIDES, extra={"nodes": [{"mesh": 0, "rotation": [1e200, 0, 0, 1]}]}),
     "nan.glb": glb(np.where(BASE == 0.0, np.nan, BASE), SIDES),
     "flat.glb": glb(BASE, SIDES[:0]),
     "far.glb": glb(BASE, SIDES + 9),
@@ -274,8 +278,11 @@ def test_what_is_no_shape_is_said(file: str, properties: Write, tmp_path: Path) 
         (tmp_path / file).write_bytes(content if isinstance(content, bytes) else content.encode())
     named = properties(shapes={"lump": file})
     before = set(tmp_path.rglob("*"))
-    with refused(ConfigError) as error:
+    # Recorded, since a warning that is raised would itself become a sentence of the reader.
+    with warnings.catch_warnings(record=True) as warned, refused(ConfigError) as error:
+        warnings.simplefilter("always")
         read_look(properties=named)
+    assert [str(each.message) for each in warned] == []
     assert "\n" not in str(error.value)
     with pytest.raises(ConfigError, match=re.escape(str(error.value))):
         read_world(properties=named)

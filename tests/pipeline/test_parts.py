@@ -59,6 +59,11 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     assert not out.exists()
 
 
+def test_sizes_of_splits_that_are_not_made_do_not_matter(tmp_path: Path) -> None:
+    one = part(tmp_path / "1", "1/1", sizes={"train": 50, "covr_train": 12}, render=False).folder
+    assert joined([one], tmp_path / "out", sizes={"train": 50}, render=False)
+
+
 def test_an_unfinished_part_is_told(parts: list[Path], tmp_path: Path) -> None:
     asked = request(tmp_path / "part", hops=HOPS, sizes=SIZES)
 

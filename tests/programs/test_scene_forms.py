@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 import clevrhope
 from clevrhope import ConfigError, ProgramError, SceneError, execute, instantiate_questions, trace
-from clevrhope.programs import default_vocabulary
-from clevrhope.scenes import sample_scenes
+from clevrhope.programs import default_vocabulary, read_vocabulary
+from clevrhope.runtime.assets import blender_assets
+from clevrhope.scenes import SceneBatch, sample_scenes
 from clevrhope.scenes.forms import Scenes
 from wording import refused
 

@@ -290,7 +290,8 @@ def test_other_peoples_predictions_fit_in(cli: Cli, dataset: Path, runs: Path, t
 def test_one_set_of_predictions_is_one(cli: Cli, dataset: Path, tmp_path: Path) -> None:
     theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG)
     out = tmp_path / "out"
-    told = cli("report", f"me={theirs}", "--dataset", dataset, "--out", out).out
+    told = cli("report", f"me\udcff={theirs}", "--dataset", dataset, "--out", out).out
+    assert "| me\\\\udcff |" in (out / "report.md").read_text()  # bytes of a terminal that are not UTF-8
     assert "report.html: 1 set of predictions, 1 figure\n" in told
     assert "\n1 set of predictions of 1 model on 1 held-out pair. " in (out / "report.md").read_text()
 

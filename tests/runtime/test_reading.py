@@ -10,7 +10,15 @@ from pathlib import Path
 import pytest
 
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
-from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, os_reason, read_bytes, reading
+from clevrhope.runtime.reading import (
+    MAX_LINE,
+    NOT_UTF8,
+    check_regular,
+    numbered_lines,
+    os_reason,
+    read_bytes,
+    reading,
+)
 from wording import refused
 
 FAILURES: dict[str, Exception] = {
@@ -39,6 +47,17 @@ def test_a_failure_becomes_one_sentence_with_its_cause(failure: Exception) -> No
         raise failure
     assert str(caught.value).isprintable()
     assert caught.value.__cause__ is failure
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [UnicodeEncodeError("utf-8", "caf\udce9", 3, 4, "x"), ValueError("Path caf\udce9 is not valid UTF-8")],
+    ids=["pyarrow", "safetensors"],
+)
+def test_a_library_that_takes_no_such_path_is_not_said_to_find_damage(problem: Exception) -> None:
+    with pytest.raises(DatasetError) as told, reading("caf\udce9", "weights", remedy="remove it"):
+        raise problem
+    assert str(told.value) == f"caf\udce9: {NOT_UTF8}"
 
 
 def test_errors_of_this_package_and_interrupts_pass_as_they_are() -> None:

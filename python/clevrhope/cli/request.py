@@ -1,5 +1,6 @@
 """The options that `build`, `merge` and `plan` share, and the request that they describe."""
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -240,7 +241,7 @@ def _recorded(choices: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "device":
             value = value.partition(":")[0]
         elif isinstance(value, Path):
-            value = value.resolve().name
+            value = Path(os.path.realpath(value)).name
         found[each.opts[0].removeprefix("--")] = list(value) if isinstance(value, tuple) else value
     return found
 

@@ -19,6 +19,7 @@ from clevrhope._core import Programs, ProgramTokens
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.errors import DatasetError, ProgramError
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.digits import read_digits
@@ -106,7 +107,10 @@ def _lines(source: ExportSource, split: SplitSource) -> Iterator[dict[str, Any]]
     names = [PROPERTIES.get(name) for name in reader.property_names]
     first = 0
     for block in reader.parts(_ROWS_A_BLOCK):
-        programs = Programs.from_tokens(tokens, np.ascontiguousarray(block.programs))
+        try:
+            programs = Programs.from_tokens(tokens, np.ascontiguousarray(block.programs))
+        except ProgramError as error:
+            raise DatasetError(f"{reader.path}: in the rows from {first} on: {error}") from error
         for k in range(len(block)):
             has = block.properties[k]
             yield {

@@ -62,7 +62,8 @@ def read_mesh(path: Path) -> dict[str, Any]:
         ConfigError: the file is missing, not of its format, or has no mesh that can be a shape.
     """
     what = "a glTF file" if path.suffix in GLTF_SUFFIXES else "an OBJ file"
-    with reading(path, what, error=ConfigError):
+    # Numbers that overflow are refused below, without numpy's warnings before.
+    with reading(path, what, error=ConfigError), np.errstate(all="ignore"):
         parts = list(_gltf_triangles(path)) if path.suffix in GLTF_SUFFIXES else [_obj_triangles(path)]
         mesh = _described(parts, path)
     problem = problem_of_mesh(mesh)

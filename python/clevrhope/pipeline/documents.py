@@ -41,6 +41,7 @@ from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
+from clevrhope.errors import DatasetError, ProgramError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
@@ -239,10 +240,13 @@ def _set_cards(
     hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int
 ) -> SplitCards[SetCard]:
     """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
-    table = read_table(resolved.layout.questions_h5(hop, split), SETS)
+    path, vocab = resolved.layout.questions_h5(hop, split), read_vocab(resolved.layout.covr_vocab)
+    table = read_table(path, SETS, vocab=vocab)
     rows, templates = table.part(0, 2 * n_shown), table.templates
-    vocab = read_vocab(resolved.layout.covr_vocab)
-    sets = list(_sets(rows, entry["pool"], vocab, resolved))
+    try:
+        sets = list(_sets(rows, entry["pool"], vocab, resolved))
+    except (ProgramError, SceneError) as error:
+        raise DatasetError(f"{path}: {error}; remove the file and run the dataset's build again") from error
     detokenizer = Detokenizer(vocab)
     cards = [
         SetCard(

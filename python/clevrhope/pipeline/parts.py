@@ -238,8 +238,11 @@ def _scenes(job: Job, engine: Engine) -> Ints:
 
 def _request_json(resolved: Resolved) -> dict[str, Any]:
     """The whole request as each part records it, so that merge can compare the parts."""
+    sizes = asdict(resolved.config.sizes)
+    if not resolved.request.covr:  # the manifest has none of these either, from which merge takes its sizes
+        sizes = {name: size for name, size in sizes.items() if not is_covr(name)}
     return {
-        "sizes": asdict(resolved.config.sizes),
+        "sizes": sizes,
         "images": resolved.config.images,
         "passes": list(resolved.config.passes),
         "question_json": resolved.config.question_json,

@@ -1,5 +1,6 @@
 """A request after all three steps: opened, bound to its folder, and expanded into jobs."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -116,4 +117,4 @@ def _larger_sizes(sizes: Mapping[str, int], recorded: Mapping[str, int]) -> dict
 
 
 def _last_part(path: Path | None, package: str) -> str:
-    return package if path is None else path.resolve().name
+    return package if path is None else Path(os.path.realpath(path)).name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.folder_check import check_in_place
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import PredictionsError, printable
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.report.setups import (
     Setup,
@@ -184,14 +184,14 @@ def _named(path: str | Path) -> tuple[str | None, Path]:
     name, equals, rest = str(path).partition("=")
     if isinstance(path, Path) or not equals or not name or "/" in name or Path(path).exists():
         return None, Path(path)
-    return name, Path(rest)
+    return printable(name), Path(rest)  # fonts draw no halves of surrogate pairs
 
 
 def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Source:
     if dataset is None:
         raise PredictionsError(f"{path}: predictions do not name their dataset; name it with --dataset DIR")
     origin = read_origin(path)
-    name = model or origin.model or path.stem
+    name = model or origin.model or printable(path.stem)
     differences = differences_from_paper(name, None)
     return Source(path, dataset, name, path, note=origin.note, paper_differences=differences)
 

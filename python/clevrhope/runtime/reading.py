@@ -7,6 +7,7 @@ package's own bugs.
 import codecs
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,9 @@ from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, fir
 MAX_BYTES = 1 << 24
 """The most bytes of a file that is read into memory at once, by default."""
 
+
+NOT_UTF8 = "its path is not UTF-8; rename the file or folder"
+"""Follows a path in a message."""
 
 _PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
 
@@ -46,9 +50,19 @@ def reading(
             why = f"cannot be read ({os_reason(problem)})"
         elif isinstance(problem, MemoryError):
             why = "reading it takes more memory than there is"
+        elif name_not_utf8(str(path)) and (
+            isinstance(problem, UnicodeEncodeError) or "is not valid UTF-8" in str(problem)  # safetensors
+        ):
+            why, ending = NOT_UTF8, ""
         else:
             why = f"not {what} ({reason(problem)})"
         raise error(f"{path}: {why}{ending}") from problem
+
+
+def name_not_utf8(text: str) -> str:
+    """The first path in a text, as between quotation marks or tags, with bytes that are not UTF-8, or ""."""
+    found = re.search('[^"<>\n]*[\udc80-\udcff][^"<>\n]*', text)
+    return found[0] if found else ""
 
 
 def is_passing(error: ClevrhopeError) -> bool:

@@ -76,6 +76,18 @@ pub fn json_cause(error: &serde_json::Error) -> String {
     shown(cause).into_owned()
 }
 
+/// Rephrases the cause of a JSON error about an unknown key or value: adds those that are known, and the nearest.
+pub fn unknown_name(cause: &str) -> Option<String> {
+    for (begin, what) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {
+        if let Some((name, expected)) = cause.strip_prefix(begin).and_then(|rest| rest.split_once('`')) {
+            let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+            let hint = suggestion(name, known.iter().copied());
+            return Some(format!("{what} \"{}\"{hint}; known: {}", shown(name), known.join(", ")));
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@
 //! each with `text`, `nodes`, `params` and `constraints`.
 
 use crate::json::read_unique;
-use crate::message::{json_message, shown, suggestion};
+use crate::message::{json_cause, json_message, shown, suggestion, unknown_name};
 use crate::program::catalogue::{Argument, Effect, Function, Origin, Type};
 use crate::question::lexicon::{Lexicon, SHAPE};
 use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
@@ -120,6 +120,7 @@ pub struct TemplateSet {
 
 /// A template as it is in a file.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RawTemplate {
     pub text: Vec<String>,
     pub nodes: Vec<RawNode>,
@@ -129,6 +130,7 @@ pub(crate) struct RawTemplate {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RawNode {
     #[serde(rename = "type")]
     pub kind: String,
@@ -138,6 +140,7 @@ pub(crate) struct RawNode {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RawParam {
     #[serde(rename = "type")]
     pub kind: String,
@@ -156,6 +159,7 @@ pub(crate) enum Words {
 }
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct RawConstraint {
     #[serde(rename = "type")]
     pub kind: String,
@@ -177,7 +181,11 @@ impl RawTemplate {
 /// # Errors
 /// `Json` names the file, line and column.
 pub(crate) fn read_templates(file: &str, bytes: &[u8]) -> Result<Vec<RawTemplate>, TemplateError> {
-    serde_json::from_slice(bytes).map_err(|error| TemplateError::Json(json_message(file, &error)))
+    serde_json::from_slice(bytes).map_err(|error| {
+        let cause = json_cause(&error);
+        let cause = unknown_name(&cause).unwrap_or(cause);
+        TemplateError::Json(format!("{file}:{}:{}: {cause}", error.line(), error.column()))
+    })
 }
 
 impl TemplateSet {

@@ -1,16 +1,12 @@
 //! Messages for the author of an entry whose form is wrong.
 
-use crate::message::{json_cause, shown, suggestion};
+use crate::message::{json_cause, unknown_name};
 
 /// Rephrases serde's error about a value; adds the known names and the nearest one.
 pub(super) fn form_message(error: &serde_json::Error) -> String {
     let cause = json_cause(error);
-    for (begin, what) in [("unknown field `", "unknown key"), ("unknown variant `", "unknown value")] {
-        if let Some((name, expected)) = cause.strip_prefix(begin).and_then(|rest| rest.split_once('`')) {
-            let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-            let hint = suggestion(name, known.iter().copied());
-            return format!("{what} \"{}\"{hint}; known: {}", shown(name), known.join(", "));
-        }
+    if let Some(message) = unknown_name(&cause) {
+        return message;
     }
     if let Some(name) = cause.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`')) {
         return format!("the key \"{name}\" is missing");

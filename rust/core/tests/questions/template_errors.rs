@@ -57,6 +57,27 @@ fn broken_json_is_placed_by_line_and_column() {
 }
 
 #[test]
+fn keys_that_nothing_reads_are_refused_by_name() {
+    let message = |key: &str, by: &str| message(key, by).replace("one_hop.json:", "");
+    assert_eq!(
+        message(r#""constraints": ["#, r#""constraint": ["#),
+        r#"11:15: unknown key "constraint" (did you mean "constraints"?); known: text, nodes, params, constraints"#
+    );
+    assert_eq!(
+        message(r#""side_inputs": ["<R>"]"#, r#""side_input": ["<R>"]"#),
+        r#"6:51: unknown key "side_input" (did you mean "side_inputs"?); known: type, inputs, side_inputs"#
+    );
+    assert_eq!(
+        message(r#""name": "<R>""#, r#""name": "<R>", "wrods": "name""#),
+        r#"10:82: unknown key "wrods" (did you mean "words"?); known: type, name, words"#
+    );
+    assert_eq!(
+        message(r#""params": ["<M>"]"#, r#""param": ["<M>"]"#),
+        r#"11:43: unknown key "param" (did you mean "params"?); known: type, params"#
+    );
+}
+
+#[test]
 fn wrong_inputs_are_named() {
     assert_eq!(
         message(r#""type": "count", "inputs": [2]"#, r#""type": "count", "inputs": [2, 0]"#),
