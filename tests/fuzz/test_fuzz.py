@@ -29,7 +29,7 @@ from waiting import HANG_S
 
 pytestmark = pytest.mark.slow
 
-INPUTS = int(os.environ.get("CLEVRHOPE_FUZZ", "250"))
+INPUTS = int(os.environ.get("CLEVRHOPE_FUZZ", "150"))
 SEED = int(os.environ.get("CLEVRHOPE_FUZZ_SEED", "1"))
 MOST_TIMES, MOST_BYTES, LONGEST_MESSAGE = 10, 1 << 30, 1_200
 
