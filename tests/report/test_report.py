@@ -110,7 +110,7 @@ def test_nothing_empty_is_promised(dataset: Path, tmp_path: Path) -> None:
         assert all(any(cells) for cells in columns), head
     assert "transfer" not in text
     assert "italics" not in text
-    assert "1 run: how much runs differ is not known" in text
+    assert "1 run; how much runs differ is not known" in text
     assert text.count("] by family") == 2, "the baseline that stands in is marked"
     write_run(tmp_path / "runs", dataset, model="film", hop=HOP, size=300, seed=1, wrong={"complex_iid": 1.0})
     assert "In italics" in text_of(report([tmp_path / "runs"], tmp_path / "out"))
