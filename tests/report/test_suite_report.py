@@ -104,7 +104,9 @@ def test_results_have_a_row_for_each_measure(dataset: Path, tmp_path: Path) -> N
     assert {row["mean_percent"] for row in partners} == {"100.0000"}
     assert {(row["split"], row["run"]) for row in partners} == {(s, r) for s in SPLITS for r in "12"}
     assert all(int(row["n"]) > 0 for row in pairs)
-    assert {row["metric"] for row in rows if not row["suite"]} == {"accuracy", "gap", "matched_gap"}
+    of_groups = {"group_accuracy", "smaller_group_accuracy"}
+    of_splits = {"accuracy", "gap", "matched_gap", *of_groups}
+    assert {row["metric"] for row in rows if not row["suite"]} == of_splits
 
 
 def test_unread_answers_are_counted(dataset: Path, tmp_path: Path) -> None:
@@ -140,7 +142,7 @@ def test_nothing_changes_without_predictions_about_suites(dataset: Path, tmp_pat
     assert "Paired" not in text_of(with_suites)
     for name in ("results.csv", "report.md", "report.html"):
         assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
-    assert without.csv.read_text().splitlines()[0].endswith("mean_percent")
+    assert without.csv.read_text().splitlines()[0].endswith("mean_percent,n")
 
 
 def test_a_suite_that_is_not_in_the_folder_is_named(dataset: Path, tmp_path: Path) -> None:

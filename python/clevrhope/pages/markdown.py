@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from clevrhope.errors import printable
 
-_MARKUP = re.compile(r"[\\`*<&~]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#>+-](?!\d)")
-"""What begins markup: emphasis, code, HTML, the address of a link or image, a heading, quote or list."""
+_MARKUP = re.compile(r"[\\`*<~]|&(?=#?\w+;)|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#>+-](?!\d)")
+"""What begins markup: emphasis, code, HTML, a character's name (`&lt;`), the address of a link or image, a
+heading, quote or list."""
 
 
 def escape(value: object) -> str:
