@@ -125,13 +125,14 @@ def square(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_plan_and_datasheets_say_for_which_shape_scenes_are_sampled(square: Path, tmp_path: Path) -> None:
-    said = "its scenes are sampled for 392 x 392 pixels, of which each object shows at least 100"
+    said = "these are sampled for 392 x 392 pixels, of which each object covers at least 100"
     for size in ((320, 320), (48, 32)):
         lines = plan_lines(make_plan(asked(tmp_path / "new", size, splits=("train",), passes=())))
         assert any(said in line for line in lines) == (size == (320, 320))
     for sheet in (square / "DATASHEET.md", square / "hops/rubber_cylinder/DATASHEET.md"):
         text = " ".join(sheet.read_text().split())
-        assert "for images in the shape of 392 x 392 pixels, of which each object shows at least 100" in text
+        assert "sampled for images of 392 x 392 pixels, or of another size in this shape" in text
+        assert "Each object covers at least 100 of these pixels" in text
         assert "an image's border may cut an object" in text
 
 
