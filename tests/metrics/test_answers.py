@@ -1,6 +1,7 @@
 """The command `answers` turns replies into predictions, with a dataset's own values and colors."""
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,15 +55,9 @@ def test_other_names_of_colors_mean_the_nearest_of_the_datasets_own(tmp_path: Pa
     found = read(tmp_path, question, replies, answers, folder=folder, properties=properties)
     assert found == ["ash", "sea", "sea", "corn", "wine", "corn", "<UNK>"]
     assert read(tmp_path, question, replies, answers, folder=folder) == ["<UNK>"] * 7
+    other = shutil.copy(blender_assets() / "properties.json", tmp_path / "other.json")
     with refused(DatasetError):
-        read(
-            tmp_path,
-            question,
-            replies,
-            answers,
-            folder=folder,
-            properties=blender_assets() / "properties.json",
-        )
+        read(tmp_path, question, replies, answers, folder=folder, properties=other)
 
 
 def test_it_says_how_many_replies_were_not_read_and_what_score_makes_of_them(

@@ -32,7 +32,7 @@ def test_every_block_gives_what_stands_behind_it(
             if shown is not None:
                 assert repr(eval(shown["expression"], names)) == shown["result"]
                 checked += 1
-    assert checked == 13
+    assert checked == 14
 
 
 def test_the_rows_of_the_table_are_programs() -> None:

@@ -71,7 +71,7 @@ def test_palettes_from_build_to_report(tmp_path: Path, capfd: pytest.CaptureFixt
         begin = f"| object_transformer | cyan_cylinder-d{diversity} | {diversity} | 900 | 2, 2 |"
         (row,) = [line for line in table.splitlines() if line.startswith(begin)]
         cells = [cell.strip("*()") for cell in cells_of(row)]
-        assert all("[" in cell for cell in cells[5:10]), "each figure has its interval"
-        assert cells[10], "there is a transfer, as the question alone gives less than the model"
+        assert all("[" in cell for cell in cells[6:11]), "each figure has its interval"
+        assert cells[11], "there is a transfer, as the question alone gives less than the model"
     assert "are not seeds of each other" not in text, "palettes are replicates"
     assert "there are no runs of question_only" not in text

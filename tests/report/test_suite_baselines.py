@@ -96,7 +96,9 @@ def test_requests_and_replies_there_and_back(cli: Cli, folder: Path, tmp_path: P
         cli("answers", replies, "--requests", requests, "--out", files[-1])
     asked = rows_of_file(tmp_path / "suite.jsonl")
     first = asked[0]
-    assert first["id"] == f"{HOP}/carets/complex_iid/{first['question_index']}"
+    place, _, of_dataset = first["id"].partition("@")
+    assert place == f"{HOP}/carets/complex_iid/{first['question_index']}"
+    assert of_dataset
     for split, each in scored(folder, "carets", *files).items():
         assert (each.n_missing, each.mean["both_right"].value) == (0, 100.0)
         made = read_table(Layout(folder).suite_h5(HOP, "carets", split), PAIRS).orig_idxs < 0
