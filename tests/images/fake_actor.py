@@ -1,4 +1,4 @@
-"""A Ray actor that renders nothing and behaves as its scenes ask: {"do": ok, die, refuse, break}.
+"""A Ray actor that renders nothing and behaves as its scenes ask: {"do": ok, die, refuse, wear, break}.
 
 With a "marker", a file that it makes, an actor behaves so once.
 """
@@ -39,6 +39,8 @@ class FakeActor:
             os._exit(7)
         if do == "break":
             return Answer(problem="here: no space left in memory")
+        if do == "wear":
+            return Answer(reason="3 workers in turn ended over it", ended="ran out of memory")
         if do == "refuse":
             return Answer(reason="objects[0].color: unknown name")
         return Answer(np.full((*self._size, 3), scene["value"], dtype=np.uint8))

@@ -1,5 +1,6 @@
 """Workers that die, hang, complain or grow: what becomes of their scenes, and what is left of them."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, patience_for, threads_of_workers
-from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
+from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError, WorkersFailedError
 from clevrhope.images.blender.process import Patience, WorkerFolder, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker import _why_unfit
@@ -191,13 +192,21 @@ def test_a_workers_first_image_may_take_longer() -> None:
     assert before[0] == before[1] != before[2]
 
 
-def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 3)
-    tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(100)]
-    with renderer() as made, refused(RenderError):
+@pytest.mark.parametrize(("n", "in_a_row"), [(100, 3), (3, 12)], ids=["many", "all of a few"])
+def test_no_scene_is_blamed_if_workers_end_one_after_another(
+    n: int, in_a_row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", in_a_row)
+    tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(n)]
+    with renderer() as made, refused(WorkersFailedError):
         list(made.render(tasks))
-    # An image in between, and it is the scenes.
-    tasks = [(i, {"do": "die"} if i % 2 else {"do": "ok", "value": 0}) for i in range(8)]
+
+
+def test_scenes_are_blamed_if_there_are_images_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 3)
+    tasks: list[tuple[int, dict[str, object]]] = [
+        (i, {"do": "die"} if i % 2 else {"do": "ok", "value": 0}) for i in range(8)
+    ]
     with renderer(workers=1) as made:
         found, failure = outcome(made, tasks)
     assert sorted(found) == [0, 2, 4, 6]
@@ -291,6 +300,46 @@ def test_a_folder_in_memory_without_room_is_not_used(
         assert (folder.path.parent == tmp_path) == is_used
     finally:
         folder.remove()
+
+
+def test_a_folder_in_memory_that_gets_full_is_left_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program fills /dev/shm after the worker has started."""
+    memory, disk = tmp_path / "memory", tmp_path / "disk"
+    free = {memory: 1 << 30, disk: 1 << 30}
+    for folder in (memory, disk):
+        folder.mkdir()
+
+    def usage(path: Path) -> SimpleNamespace:
+        return SimpleNamespace(free=next(free[each] for each in free if path.is_relative_to(each)))
+
+    def render(task: str) -> list[int]:
+        return sorted(
+            dict(made.render([(0, {"do": "ok"}), (1, {"do": task, "marker": str(tmp_path / task)})]))
+        )
+
+    monkeypatch.setattr("clevrhope.images.blender.process.MEMORY_FOLDER", memory)
+    monkeypatch.setattr("clevrhope.images.blender.process.tempfile.gettempdir", lambda: str(disk))
+    monkeypatch.setattr("clevrhope.images.blender.process.shutil.disk_usage", usage)
+    with renderer(workers=1) as made:
+        assert dict(made.render(scenes(1)))
+        assert len(list(memory.iterdir())) == 1
+        free[memory] = 0
+        assert render("unfit") == [0, 1]
+        assert (len(list(memory.iterdir())), len(list(disk.iterdir()))) == (0, 1)
+        free[disk] = 0
+        with refused(RenderError):
+            render("die")
+
+
+def test_a_disk_on_which_a_worker_cannot_start_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_: object) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device", "/tmp/clevrhope-worker-1")
+
+    monkeypatch.setattr("clevrhope.images.blender.process.tempfile.mkdtemp", full)
+    with renderer(workers=1) as made, refused(RenderError):
+        list(made.render(scenes(1)))
 
 
 def test_what_a_run_and_its_workers_leave_behind_is_removed(

@@ -22,7 +22,7 @@ from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import BLENDER
 from clevrhope.images.blender.devices import Device
-from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.blender.pool import ScenesFailedError, WorkersFailedError
 from clevrhope.images.native import NATIVE
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
@@ -176,6 +176,20 @@ def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) ->
         rendering = replace(TINY, width=width)
         with RayRenderer(rendering, NATIVE, workers=1, actor=FakeActor) as renderer, refused(RenderError):
             list(renderer.render([(0, {"do": "ok", "value": 0})]))
+
+
+@pytest.mark.usefixtures("cluster")
+@pytest.mark.parametrize(("do", "n", "in_a_row"), [("wear", 30, 4), ("wear", 3, 12), ("die", 3, 12)])
+def test_no_scene_is_blamed_if_every_actor_fails(
+    do: str, n: int, in_a_row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.ray.engine.FAILURES_IN_A_ROW", in_a_row)
+    made = RayRenderer(TINY, NATIVE, workers=2, actor=FakeActor)
+    with made, pytest.raises(WorkersFailedError) as failure:
+        list(made.render((i, {"do": do}) for i in range(n)))
+    n_workers = 3 * min(n, in_a_row)
+    assert f"{n_workers} render workers in a row ended without giving an image" in str(failure.value)
+    assert ("ran out of memory" if do == "wear" else "The actor died") in str(failure.value)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -1,8 +1,8 @@
 """A pool of worker processes that may die, hang or use ever more memory.
 
 A worker that dies, hangs or fails is replaced, and its task is done again. A task that ends three workers is
-set aside and reported when all others are done. If many tasks in a row do so, the run ends, because the fault
-is not with the tasks. Each worker has a thread here that mostly waits.
+set aside and reported when all others are done. If many tasks in a row do so, the run ends, and no scene is
+blamed, because the fault is not with the tasks. Each worker has a thread here that mostly waits.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from clevrhope.errors import RenderError, listed
 from clevrhope.images.blender.process import Patience, TaskError, WorkerEndedError, WorkerProcess
 from clevrhope.images.renderer import Pixels
+from clevrhope.runtime.reading import os_reason
 
 K = TypeVar("K", bound=Hashable)
 
@@ -24,6 +25,8 @@ K = TypeVar("K", bound=Hashable)
 ATTEMPTS = 3
 #: The run ends after this many failed tasks in a row.
 FAILURES_IN_A_ROW = 12
+#: If this many tasks fail and not one has succeeded, the machine is named as the cause instead of the scenes.
+FAILURES_OF_MACHINE = 3
 #: A worker is replaced after this many images, or when its memory has grown by this much since its first.
 IMAGES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
@@ -31,15 +34,26 @@ GROWTH_BYTES = 1 << 30
 IMAGES_TIMED = 1000
 
 
+class WorkersFailedError(RenderError):
+    """Workers ended, one after another, without giving an image: the cause is not a scene."""
+
+    def __init__(self, workers: str, reason: str) -> None:
+        super().__init__(
+            f"{workers} in a row ended without giving an image, so the cause is not a scene: {reason}"
+        )
+
+
 class ScenesFailedError(RenderError):
     """Some scenes could not be rendered; all others were.
 
     Attributes:
         reasons: key of the scene -> what happened.
+        ended: how the last worker ended; empty if none did.
     """
 
-    def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "") -> None:
+    def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "", ended: str = "") -> None:
         self.reasons = dict(reasons)
+        self.ended = ended
         keys = list(self.reasons)
         first = next(iter(self.reasons.values()))
         noun = "scene" if len(keys) == 1 else "scenes"
@@ -53,8 +67,8 @@ class _Done(Generic[K]):
     key: K
     pixels: Pixels | None = None
     reason: str = ""
-    ended_workers: bool = False
-    """Whether workers ended during the task, instead of reporting a reason."""
+    ended: str = ""
+    """How the last worker ended during the task; empty if it reported a reason instead."""
 
 
 @dataclass(eq=False, repr=False)
@@ -113,7 +127,8 @@ class WorkerPool:
         Tasks are taken from the iterable as workers become free; two per worker are in flight.
 
         Raises:
-            RenderError: no worker can be started, or too many tasks in a row end their workers.
+            RenderError: no worker can be started or has room for its images.
+            WorkersFailedError: too many tasks in a row end their workers.
             ScenesFailedError: some tasks failed; raised after all others are done.
         """
         if not self._drivers:
@@ -129,7 +144,7 @@ class WorkerPool:
         source = iter(tasks)
         failed: dict[K, str] = {}
         in_flight = 0
-        in_a_row = 0
+        in_a_row, ended = 0, ""
         finished = False
         try:
             while True:
@@ -148,17 +163,20 @@ class WorkerPool:
                 in_flight -= 1
                 if done.pixels is None:
                     failed[done.key] = done.reason
-                    in_a_row += done.ended_workers
+                    if done.ended:
+                        in_a_row, ended = in_a_row + 1, done.ended
                     if in_a_row == FAILURES_IN_A_ROW:
-                        raise RenderError(f"{in_a_row} scenes in a row gave no image: {done.reason}")
+                        break
                 else:
                     in_a_row = 0
                     yield done.key, done.pixels
         finally:
             if not finished:
                 self.close()  # nobody will take the results still in flight
+        if in_a_row == FAILURES_IN_A_ROW or (in_a_row >= FAILURES_OF_MACHINE and not self.timings):
+            raise WorkersFailedError(f"{in_a_row * ATTEMPTS} render workers", f"the last one {ended}")
         if failed:
-            raise ScenesFailedError(failed)
+            raise ScenesFailedError(failed, ended=ended)
 
     def close(self) -> None:
         """Ends the workers at once; the pool starts new ones if it is used again."""
@@ -208,7 +226,7 @@ class _Driver:
                 self._compiled.wait()
             while (task := self._tasks.get()) is not None and not self._stopped:
                 done = self._do(*task)
-                if done.pixels is not None or done.ended_workers:
+                if done.pixels is not None or done.ended:
                     self._compiled.set()  # not for a scene that Blender never received
                 if not self._stopped:
                     self._done.put(done)
@@ -221,7 +239,7 @@ class _Driver:
 
     def _do(self, key: Any, task: Mapping[str, Any]) -> _Done[Any]:
         pool = self._pool
-        reason = ""
+        ended = "ended with its run"
         for _ in range(ATTEMPTS):
             process = self._started()
             if process is None:
@@ -232,14 +250,15 @@ class _Driver:
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:
-                reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
+                ended = str(error)
                 self._drop()
                 continue
             pool.timings.append((process.images == 1, *process.timing))
             if process.images >= IMAGES_PER_WORKER or process.growth_bytes > GROWTH_BYTES:
                 self._drop()
             return _Done(key, pixels)
-        return _Done(key, reason=reason, ended_workers=True)
+        reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {ended}"
+        return _Done(key, reason=reason, ended=ended)
 
     def _started(self) -> WorkerProcess | None:
         """The live process, started if necessary; None once the pool is closing.
@@ -253,11 +272,16 @@ class _Driver:
                 if self._stopped:
                     return None
                 if self.process is None:
-                    self.process = WorkerProcess(
-                        self._pool.command,
-                        memory_limit_bytes=self._pool.memory_limit_bytes,
-                        environment=self._pool.environment,
-                    )
+                    try:
+                        self.process = WorkerProcess(
+                            self._pool.command,
+                            memory_limit_bytes=self._pool.memory_limit_bytes,
+                            environment=self._pool.environment,
+                        )
+                    except OSError as error:
+                        raise RenderError(
+                            f"a render worker cannot be started: {error.filename}: {os_reason(error)}"
+                        ) from error
                 process = self.process
             try:
                 process.wait_until_ready(self._pool.start[self._number])

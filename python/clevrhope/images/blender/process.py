@@ -34,6 +34,8 @@ LEAST_WORK_S = 0.1
 MEMORY_FOLDER = Path("/dev/shm")
 LEAST_FREE_BYTES = 96 << 20
 """A folder in memory with less space is not used: containers have 64 MB, which loaders of others fill."""
+FULL_BYTES = 1 << 20
+"""A disk with less space takes no image."""
 PREFIX = "clevrhope-worker-"
 #: Locked by the run while the folder is in use, whichever machine or container shares it.
 LOCK = "in_use"
@@ -153,6 +155,7 @@ class WorkerProcess:
         Raises:
             TaskError: the worker reports why this task cannot be done.
             WorkerEndedError: it died, is unfit for more tasks, or was killed for hanging.
+            RenderError: the disk of its folder is full.
         """
         header, payload = self._exchange(task, patience)
         self._see_gpu()  # quick images are finished before the first check
@@ -198,10 +201,9 @@ class WorkerProcess:
             answer = None
         finally:
             answered.set()
-        if answer is None:
-            raise WorkerEndedError(self._ending())
-        if "unfit" in answer[0]:
-            raise WorkerEndedError(answer[0]["unfit"])
+        if answer is None or "unfit" in answer[0]:
+            self._folder.check_room()
+            raise WorkerEndedError(self._ending() if answer is None else answer[0]["unfit"])
         if "problem" in answer[0]:
             raise TaskError(answer[0]["problem"])
         return answer
@@ -287,6 +289,23 @@ class WorkerFolder:
         self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
         with suppress(OSError):  # a disk without locks, on which no other worker ever removes the folder
             lock(self._lock)
+
+    def check_room(self) -> None:
+        """Looks whether its disk is full.
+
+        Raises:
+            WorkerEndedError: it is, but another worker's folder will not be in memory.
+            RenderError: it is, and no other folder is known.
+        """
+        with suppress(OSError):  # the folder was removed
+            if shutil.disk_usage(self.path).free < FULL_BYTES:
+                place = self.path.parent
+                if place == MEMORY_FOLDER:
+                    raise WorkerEndedError(f"had no space left in {place}")
+                raise RenderError(
+                    f"{place}, through which images pass, is full: make room there, or let TMPDIR name a "
+                    "folder on another disk"
+                )
 
     def remove(self) -> None:
         """Removes the folder and everything in it."""

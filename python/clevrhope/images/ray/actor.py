@@ -24,11 +24,13 @@ class Answer:
     Attributes:
         made: an image, (height, width, 3) uint8, or annotations.
         reason: why this scene could not be rendered.
+        ended: how the last worker ended over this scene; empty if none did.
         problem: why this machine cannot render any scene.
     """
 
     made: Pixels | Passes | None = None
     reason: str = ""
+    ended: str = ""
     problem: str = ""
 
 
@@ -71,7 +73,7 @@ class RenderActor:
         try:
             ((_, made),) = make(self._renderer)
         except ScenesFailedError as error:
-            return Answer(reason=next(iter(error.reasons.values())))
+            return Answer(reason=next(iter(error.reasons.values())), ended=error.ended)
         except RenderError as error:
             return Answer(problem=f"{socket.gethostname()}: {error}")
         except ClevrhopeError as error:

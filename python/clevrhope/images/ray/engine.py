@@ -17,7 +17,13 @@ from typing import Any, Generic, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
-from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFailedError
+from clevrhope.images.blender.pool import (
+    ATTEMPTS,
+    FAILURES_IN_A_ROW,
+    FAILURES_OF_MACHINE,
+    ScenesFailedError,
+    WorkersFailedError,
+)
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
@@ -168,7 +174,8 @@ class RayRenderer(Renderer):
         if not again:
             return
         failed: dict[K, str] = {}
-        lost_in_a_row = 0
+        lost_in_a_row = failed_in_a_row = 0
+        ended = ""
         self._has_images = False
         finished = False
         try:
@@ -180,11 +187,12 @@ class RayRenderer(Renderer):
                     if isinstance(answer, str):
                         lost_in_a_row += 1
                         if lost_in_a_row == FAILURES_IN_A_ROW:
-                            raise RenderError(f"{lost_in_a_row} of Ray's actors in a row were lost: {answer}")
+                            raise WorkersFailedError(f"{lost_in_a_row} of Ray's actors", answer)
                         for each in self._replace(actor):
                             if each.lost < ATTEMPTS:
                                 again.append(each)
                             else:
+                                failed_in_a_row, ended = failed_in_a_row + 1, answer
                                 failed[each.key] = (
                                     f"{ATTEMPTS} of Ray's actors in turn were lost over it: {answer}"
                                 )
@@ -192,14 +200,20 @@ class RayRenderer(Renderer):
                         actor.is_ready = True
                     elif answer.made is None:
                         failed[given.key] = answer.reason
+                        if answer.ended:
+                            failed_in_a_row, ended = failed_in_a_row + 1, f"the last one {answer.ended}"
+                        if failed_in_a_row == FAILURES_IN_A_ROW:
+                            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
                     else:
-                        lost_in_a_row = 0
+                        lost_in_a_row = failed_in_a_row = 0
                         self._has_images = True
                         yield given.key, answer.made
             finished = True
         finally:
             if not finished:
                 self._end_actors()  # nobody will take the results still in flight
+        if failed_in_a_row >= FAILURES_OF_MACHINE and not self._has_images:
+            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
         if failed:
             raise ScenesFailedError(failed)
 
