@@ -299,7 +299,6 @@ def read_table(
     with file.reading() as opened:
         n = opened["answers"].shape[0]
         attributes = {name: _plain(value) for name, value in opened.attrs.items()}
-    file.close()
     if limit is not None and not 1 <= limit <= n:
         raise ConfigError(
             f"{path}: it has {n:,} questions, but the first {limit:,} were asked for; ask for 1 to {n:,}, or "

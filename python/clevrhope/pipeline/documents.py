@@ -201,6 +201,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     families = engine.families(resolved.engine.templates)
     by_image: dict[int, list[CardQuestion]] = {}
     rows = read_table(layout.questions_h5(hop.name, split)).part(0, 50 * n_shown)
+    rows.load("image_idxs", "question_families", "questions", "answers")
     for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):

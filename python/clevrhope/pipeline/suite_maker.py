@@ -126,7 +126,7 @@ class SuiteMaker:
             raise DatasetError(
                 f"{path}: not the file that the manifest lists; restore it, or run the dataset's build again"
             )
-        rows, encoder = read_table(path), self.writer.encoder
+        rows, encoder = read_table(path).load(), self.writer.encoder
         pool = str(manifest.splits[hop.name][split]["pool"])
         graphs, places = self._graphs(pool, rows.image_idxs)
         rule = SPLITS[split].rule if hop.held_out else "any"
