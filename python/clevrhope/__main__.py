@@ -11,7 +11,7 @@ import sys
 import click
 
 from clevrhope.cli.arguments import CommandGroup
-from clevrhope.cli.datasets import build, export, hops, merge, plan, questions, render
+from clevrhope.cli.datasets import build, export, hops, import_, merge, plan, questions, render
 from clevrhope.cli.inspection import audit, browse, info, show, stats, verify
 from clevrhope.cli.machine import blender, devices, doctor
 from clevrhope.cli.models import evaluate, features, train
@@ -25,7 +25,7 @@ from clevrhope.runtime.stopping import Stop
 from clevrhope.runtime.terminal import say
 
 GROUPS = {
-    "Make data": (build, plan, merge, hops, render, questions, suite, families, export),
+    "Make data": (build, plan, merge, hops, render, questions, suite, families, import_, export),
     "Look at data": (info, show, browse, stats, audit, verify),
     "Train and evaluate models": (features, train, evaluate, experiment),
     "Predictions and reports": (score, report, baseline, ask, answers),

@@ -50,6 +50,7 @@ __all__ = [
     "find_windows",
     "inflate_chunks",
     "instantiate_questions",
+    "number_texts",
     "object_ids",
     "plan_levels",
     "plan_runs",
@@ -632,7 +633,11 @@ class TextReader:
         scenes: AuditScenes,
         scene_idxs: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]: ...
+    def meanings(
+        self, questions: _Tokens, program_width: int
+    ) -> tuple[npt.NDArray[np.int32], _TokenRows, npt.NDArray[np.int32]]: ...
 
+def number_texts(texts: Sequence[str], words: Sequence[str]) -> tuple[_TokenRows, list[str]]: ...
 def find_windows(
     families: npt.NDArray[np.int32],
     answers: npt.NDArray[np.int32],

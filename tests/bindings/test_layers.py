@@ -23,7 +23,18 @@ reads of models what their papers' configurations and recipes are, which is data
 
 FOLDERS = (
     *("errors", "version", "_core", "runtime", "pages", "look", "splits", "scenes", "questions", "images"),
-    *("programs", "config", "dataset", "features", "models", "editions", "describe", "metrics", "audit"),
+    *(
+        "programs",
+        "config",
+        "dataset",
+        "sources",
+        "features",
+        "models",
+        "editions",
+        "describe",
+        "metrics",
+        "audit",
+    ),
     *(
         "export",
         "pipeline",

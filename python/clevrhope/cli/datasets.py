@@ -184,6 +184,42 @@ def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None
     show_result(choices, {**asdict(made), "file": str(made.file), "seed": drawn}, lines)
 
 
+@click.command("import", cls=Command, short_help="Imports published files, such as the official CLEVR-HOPE.")
+@click.argument("source", type=PATH, metavar="SOURCE")
+@options("""
+    --out DIR!: A new folder, or one that was imported from the same files before.
+    --form NAME: The form of the files; by default, the one that is found.
+    --hop HOP... -> hops: Only this HOP; repeatable.
+    --splits SPLITS...: Only these splits, separated by commas.
+    --templates DIR: Question templates that the texts were made with, such as CLEVR's own folder: programs
+        are read from texts if the files do not have them.
+""")
+@quiet_option
+@json_option
+def import_(source: Path, out: Path, **choices: Any) -> None:
+    """Imports published files as a dataset that every command takes; images stay where they are."""
+    from clevrhope.sources.importing import import_source
+
+    made = import_source(
+        source,
+        out,
+        form=choices["form"],
+        hops=choices["hops"],
+        splits=read_names(choices["splits"]),
+        templates=choices["templates"],
+        progress=shown_progress(choices),
+    )
+    described = made.manifest.source or {}
+    counts = {f"{hop} {split}": n for (hop, split), n in made.n_questions.items()}
+    result = {"folder": str(out), **described, "questions": counts, "texts_without_program": made.n_unread}
+    lines = [
+        f"{out}: {sum(counts.values()):,} questions of {len(counts)} splits, form {described['form']}; "
+        f"programs: {described['programs']}",
+        *(f"  {note}" for note in described["notes"]),
+    ]
+    show_result(choices, result, lines)
+
+
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @options("""

@@ -36,6 +36,10 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         if there != here:
             raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
 
+    if existing.source:
+        raise BindingError(
+            f"{root}: imported from published files, to which nothing can be added; choose another --out"
+        )
     if existing.edition != wanted.edition:
         raise BindingError(
             f"{root}: holds {existing.edition_in_words}, but {wanted.edition_in_words} was asked for; "

@@ -13,6 +13,7 @@ from clevrhope.dataset.hdf5 import ProcessFile
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, ImageArray, images_in
 from clevrhope.dataset.layout import Layout, image_filename, images_of
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.source_images import SourceImages, source_images
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, END, MAX_PNG_BYTES, encode_png, read_png
 from clevrhope.runtime.reading import read_bytes
@@ -93,7 +94,7 @@ class H5Images:
         return lambda: chunk
 
 
-Images: TypeAlias = PngImages | H5Images
+Images: TypeAlias = PngImages | H5Images | SourceImages
 
 
 def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Images | None:
@@ -104,6 +105,8 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
     Raises:
         DatasetError: some of the images are missing, or an HDF5 file is cut off.
     """
+    if (imported := source_images(layout, pool)) is not None:
+        return imported
     wanted = np.unique(wanted)
     there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout.images(pool), pool)}
     kinds = ("h5", "png") if prefer == "h5" else ("png", "h5")

@@ -65,6 +65,10 @@ class Layout:
         """All images of a pool."""
         return self._of_pools("images", pool) / f"{_folder_name(pool)}.h5"
 
+    def image_record(self, pool: str) -> Path:
+        """The record of where the images of an imported pool are."""
+        return self._of_pools("images", pool) / f"{_folder_name(pool)}.json"
+
     def image_store(self, pool: str) -> Path:
         """The file of images that wait to be packed into HDF5, if the folder keeps no PNG files."""
         return self._of_pools("images", pool) / f"{OWN_PREFIX}{_folder_name(pool)}"

@@ -50,6 +50,9 @@ class Manifest:
     version: str
     """Version of the dataset's definition, which changes when a stream changes."""
     complete: bool = False
+    source: Mapping[str, Any] | None = None
+    """For an imported dataset: the form of the published files, a digest of their questions, and what to know
+    of them. Seed, rendering and templates are then not known."""
     edition: Mapping[str, Any] | None = None
     """For an edition: its name, and whether it is private, with a seed that only its owner knows."""
     seed: int
@@ -93,8 +96,12 @@ class Manifest:
 
     @property
     def digest(self) -> str:
-        """Eight digits that stand for what decides scenes and questions: version, seed, world, templates."""
+        """Eight digits that stand for what decides scenes and questions: version, seed, world, templates.
+
+        Of an imported dataset, also its questions.
+        """
         decided = [self.version, self.seed, self.world["fingerprint"], self.templates["fingerprint"]]
+        decided += [self.source["sha256"]] if self.source else []
         return hashlib.sha256(json.dumps(decided).encode()).hexdigest()[:8]
 
     @property
@@ -109,12 +116,14 @@ class Manifest:
 
     @property
     def public_seed(self) -> int | None:
-        """The seed to publish; None for a private edition, whose owner keeps it secret."""
-        return None if self.edition and self.edition["private"] else self.seed
+        """The seed to publish; None for an import, and for a private edition, whose owner keeps it secret."""
+        return None if self.source or (self.edition and self.edition["private"]) else self.seed
 
     @property
     def seed_in_words(self) -> str:
         """The seed as documents for readers show it."""
+        if self.source:
+            return "not known"
         return "kept by its owner" if self.public_seed is None else str(self.public_seed)
 
     @property
@@ -305,7 +314,7 @@ def _sorted(nested: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-_LEFT_OUT = ("edition", "palettes", "suites", "covr", "shard")
+_LEFT_OUT = ("source", "edition", "palettes", "suites", "covr", "shard")
 """The fields that are not written if they are empty."""
 
 

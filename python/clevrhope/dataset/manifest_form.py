@@ -56,7 +56,10 @@ MANIFEST = Fields(
         "requests": ListOf(Fields({}, {"config": OBJECT})),
         "splits": _SPLITS,
         "pools": MapOf(
-            Fields({"images": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),
+            Fields(
+                {"images": COUNT},
+                {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT), "unit": COUNT},
+            ),
             keys=NAME,
         ),
         "checked": MapOf(ListOf(TEXT)),
@@ -86,6 +89,10 @@ MANIFEST = Fields(
         ),
         "shard": Nullable(
             Fields({"number": COUNT, "of": COUNT, "asked": Fields({}, {"splits": MapOf(COUNT)})})
+        ),
+        "source": Fields(
+            {"form": TEXT, "sha256": SHA256, "programs": TEXT, "notes": ListOf(TEXT)},
+            {"splits": MapOf(SHA256), "grouped": ListOf(NAME)},
         ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
         "files_table": TABLE,

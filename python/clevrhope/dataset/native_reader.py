@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, Vocabulary
+from clevrhope._core import AuditReader, TextReader, Vocabulary
 from clevrhope.dataset.split_files import Value, Vocab
 from clevrhope.dataset.vocab import by_number
 
@@ -65,6 +65,18 @@ def question_reader(
         held_out=list(held_out),
         words=known_words(vocab, words, held_out),
         in_chains=in_chains,
+    )
+
+
+def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: bytes) -> TextReader:
+    """The native parser for texts of a vocabulary; `templates` are named files in the order of families."""
+    return TextReader(
+        vocabulary_of(vocab),
+        question_tokens=by_number(vocab.words),
+        program_tokens=by_number(vocab.functions),
+        answers=by_number(vocab.answers),
+        templates=templates,
+        synonyms=synonyms,
     )
 
 

@@ -260,7 +260,15 @@ _CLEVR_PROGRAMS = Column(
 SINGLE = QuestionKind(
     name="single",
     what="a question file of clevrhope",
-    columns={**_OF_ONE_IMAGE, "orig_idxs": _ORIG_IDXS},
+    columns={
+        **_OF_ONE_IMAGE,
+        "question_families": replace(
+            QUESTIONS["question_families"],
+            holds="global index of the family; -1 if published files do not say it",
+            least=-1,
+        ),
+        "orig_idxs": _ORIG_IDXS,
+    },
     fields=(
         Field(
             "question_family_index",

@@ -15,6 +15,7 @@ from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.suite_pools import SuitePool
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
@@ -60,7 +61,8 @@ class BuiltDataset:
         if images:
             h5 = layout.relative(layout.images_h5(pool))
             prefix = f"{layout.relative(layout.images(pool))}/"
-            chosen += [h5] if h5 in files else [each for each in files if each.startswith(prefix)]
+            packed = [each for each in (h5, layout.relative(layout.image_record(pool))) if each in files]
+            chosen += packed or [each for each in files if each.startswith(prefix)]
         if scenes:
             prefix = f"{layout.relative(layout.scenes(pool))}/"
             chosen += [each for each in files if each.startswith(prefix)]
@@ -81,6 +83,8 @@ class BuiltDataset:
 
     def image_indices(self, pool: str) -> Ints:
         """(n,) int32: the scenes of a pool that have an image, sorted."""
+        if (imported := source_images(self.layout, pool)) is not None:
+            return np.arange(imported.record.n_images, dtype=np.int32)
         h5 = images_in(self.layout.images_h5(pool))
         return h5 if len(h5) else png_indices(self.layout.images(pool), pool)
 

@@ -210,6 +210,8 @@ class AnswerKey:
         preliminary set in one value. A model that ignores the image is right about the same number of
         questions of each such group, so errors go by group, and both splits of a pool share its places.
         """
+        if self._manifest.source:
+            return int(self._manifest.pools.get(pool, {}).get("unit", 1))
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
             return max(1, kind.group) if kind else 1
@@ -221,6 +223,8 @@ class AnswerKey:
         """How many images a question of a minimal set is about at each place; 0 for other splits and HOPs."""
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
+            return 0
+        if self._manifest.source and split not in self._manifest.source.get("grouped", ()):
             return 0
         try:
             pair = parse_hop(hop, list(self.attributes.items())).held_out

@@ -191,6 +191,23 @@ pub fn token_rows<'py, T: Sync>(
     Ok((to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
 }
 
+/// Writes `<START>`, tokens and `<END>` into a row; returns how many there are.
+///
+/// Raises:
+///     ValueError: the row is too short.
+pub fn marked(tokens: &[i32], row: &mut [i32]) -> PyResult<usize> {
+    const START: i32 = 1;
+    const END: i32 = 2;
+    let n = tokens.len() + 2;
+    if n > row.len() {
+        return Err(PyValueError::new_err(format!("{n} tokens, for a row of {}", row.len())));
+    }
+    row[0] = START;
+    row[1..n - 1].copy_from_slice(tokens);
+    row[n - 1] = END;
+    Ok(n)
+}
+
 /// A matrix of rows of a width, given end to end.
 pub fn to_matrix<'py, T: numpy::Element>(
     py: Python<'py>,

@@ -89,7 +89,7 @@ mod _core {
     #[pymodule_export]
     use super::templates::PyTemplates;
     #[pymodule_export]
-    use super::text_reader::{PyTextReader, find_windows};
+    use super::text_reader::{PyTextReader, find_windows, number_texts};
     #[pymodule_export]
     use super::visual::{PySplitQuestions, edit_scenes};
     #[pymodule_export]

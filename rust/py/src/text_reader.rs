@@ -2,14 +2,20 @@
 
 use crate::audit::rows_of;
 use crate::audit_scenes::PyAuditScenes;
+use crate::conversion::{self, TokenRows};
 use crate::errors::{TemplateError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::{
-    Agreement, Names, ProgramReader, QuestionColumns, TextParser, WindowSearch, check_balance, parse_rows,
+    Agreement, Names, ProgramReader, QuestionColumns, Reading, TextParser, WindowSearch, check_balance, number_words, parse_rows,
+    read_texts,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
+
+/// Families; programs and their lengths; numbers of meanings.
+type Meanings<'py> = (Bound<'py, PyArray1<i32>>, TokenRows<'py>, Bound<'py, PyArray1<i32>>);
 
 /// Each row's flags, and digests of the words.
 type Columns<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
@@ -107,6 +113,31 @@ impl PyTextReader {
         ))
     }
 
+    /// Reads questions (N, Q) back to programs. Uses all cores.
+    ///
+    /// Returns:
+    ///     (N,) families, -1 for a text that no template gives; (N, P) programs, cut or padded with 0, which are
+    ///     `<START> <END>` for such a text, and (N,) how many tokens there are; (N,) how many meanings a text has, of
+    ///     which the first is taken.
+    ///
+    /// Raises:
+    ///     ValueError: `program_width` is below 2.
+    fn meanings<'py>(
+        &self,
+        py: Python<'py>,
+        questions: PyReadonlyArray2<'py, i32>,
+        program_width: usize,
+    ) -> PyResult<Meanings<'py>> {
+        let (rows, width) = (conversion::row_by_row(&questions)?, questions.shape()[1]);
+        let read = py.detach(|| read_texts(&self.parser, rows, width));
+        let programs = conversion::token_rows(py, &read, program_width, |_, (reading, _), row| {
+            conversion::marked(reading.as_ref().map_or(&[], |reading| &reading.program), row)
+        })?;
+        let family = |(reading, _): &(Option<Reading>, _)| reading.as_ref().map_or(-1, |found| i32::from(found.family));
+        let families = PyArray1::from_iter(py, read.iter().map(family));
+        Ok((families, programs, PyArray1::from_iter(py, read.iter().map(|(_, n)| *n as i32))))
+    }
+
     fn __repr__(&self) -> String {
         format!("<TextReader of {} question families>", self.parser.n_families())
     }
@@ -156,4 +187,24 @@ pub fn find_windows(
         WindowSearch::Found(n) => (Some(n), None),
         WindowSearch::Refused(row) => (None, Some(row)),
     })
+}
+
+/// Splits texts into words, as CLEVR's code does, and numbers these. Uses all cores.
+///
+/// Args:
+///     texts: the texts.
+///     words: the words that have numbers; others get the next numbers, in the order in which they first occur.
+///
+/// Returns:
+///     (N, Q) tokens, `<START>`, words and `<END>`, padded with 0, where Q is that of the longest text, and (N,) how many
+///     there are; and the new words.
+#[pyfunction]
+pub fn number_texts<'py>(
+    py: Python<'py>,
+    texts: Vec<PyBackedStr>,
+    words: Vec<String>,
+) -> PyResult<(TokenRows<'py>, Vec<String>)> {
+    let (rows, new) = py.detach(|| number_words(&texts, &words));
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0) + 2;
+    Ok((conversion::token_rows(py, &rows, width, |_, words, row| conversion::marked(words, row))?, new))
 }

@@ -7,7 +7,7 @@ the rest of the file: the checks that read questions would not notice a fault in
 would show it, but a dataset may have none.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,18 @@ import numpy.typing as npt
 from clevrhope._core import TextReader, find_windows
 from clevrhope.audit.folder import AuditFolder, QuestionFile, SplitFile
 from clevrhope.audit.report import Found, Results, where
-from clevrhope.dataset.native_reader import NO_SCENE, UNDETERMINED, WHY, Ints, question_reader, vocabulary_of
+from clevrhope.dataset.native_reader import (
+    NO_SCENE,
+    UNDETERMINED,
+    WHY,
+    Ints,
+    question_reader,
+    text_reader,
+    vocabulary_of,
+)
 from clevrhope.dataset.question_kinds import SETS, SINGLE
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, Vocab
-from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
 
@@ -74,18 +81,6 @@ def check_text(folder: AuditFolder, results: Results, advance: Advance) -> None:
     results["text"].notes.append(note)
     if not results["balance"].n_checked:
         results["balance"].skip("no split is balanced over windows")
-
-
-def text_reader(vocab: Vocab, templates: Sequence[tuple[str, bytes]], synonyms: bytes) -> TextReader:
-    """The native parser for texts of a vocabulary; `templates` are named files in the order of families."""
-    return TextReader(
-        vocabulary_of(vocab),
-        question_tokens=by_number(vocab.words),
-        program_tokens=by_number(vocab.functions),
-        answers=by_number(vocab.answers),
-        templates=templates,
-        synonyms=synonyms,
-    )
 
 
 def several_readings(what: str, n_ambiguous: int) -> str:

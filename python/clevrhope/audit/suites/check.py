@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 
 from clevrhope._core import TextReader
-from clevrhope.audit.checks.questions import of_vocabulary, several_readings, text_reader
+from clevrhope.audit.checks.questions import of_vocabulary, several_readings
 from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.json_agreement import (
     Compared,
@@ -19,6 +19,7 @@ from clevrhope.audit.suites import answers, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
+from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import RELATIONS, ROLES, TIERS
 from clevrhope.dataset.split_files import AddedPairs, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.suite_pools import VISUAL

@@ -1,0 +1,215 @@
+"""The images of an imported pool, which stay in the published files that they were in.
+
+A record beside the folder of the pool's PNG files, `images/<pool>.json`, says where: the form of the files,
+their paths, and a place for each image, by its index. A place is a file and a row (or, in an archive, the
+offset and size of a member); without places, the images are the rows of all files, in order.
+"""
+
+import io
+import json
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, ImageArray
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import DatasetError
+from clevrhope.images.png import BEGIN, MAX_PIXELS, encode_png, open_png
+from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.extras import check_extra
+from clevrhope.runtime.forms import INDEX, TEXT, Fields, ListOf, Nullable, check_form, one_of
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.reading import reading
+
+CHANNELS_FIRST = Schema(
+    "an HDF5 file of published images",
+    {"features": Array("u", (3, None, None), sparse=True)},
+    remedy="import the files again",
+)
+"""The images of the official CLEVR-HOPE: `features`, (N, 3, height, width) uint8."""
+
+GROUPS_KEPT = 2
+"""Row groups of Parquet that are kept: questions about one image stand together."""
+
+
+@dataclass(frozen=True)
+class ImageRecord:
+    """Where the images of a pool are.
+
+    Attributes:
+        form: a key of `READERS`.
+        files: the files; for PNG files, each is an image.
+        rows: number of rows of each file; empty for forms that need none.
+        places: for each image a file's number and what the form says of its place in it; None if images are
+            the rows of all files in order.
+        names: the names of the images in the published files, if they are there.
+    """
+
+    form: str
+    files: tuple[Path, ...]
+    rows: tuple[int, ...] = ()
+    places: Sequence[Sequence[int]] | None = None
+    names: Sequence[str] | None = None
+
+    @property
+    def n_images(self) -> int:
+        """Number of images."""
+        return sum(self.rows) if self.places is None else len(self.places)
+
+    def write(self, path: Path) -> None:
+        """Writes the record whole."""
+        raw = {**asdict(self), "files": [str(file) for file in self.files]}
+        write_whole(path, (json.dumps(raw) + "\n").encode())
+
+    @classmethod
+    def read(cls, path: Path) -> "ImageRecord":
+        """Reads a record; raises DatasetError if it is broken."""
+        raw = read_object(path, "a record of imported images", max_bytes=1 << 28)
+        check_form(raw, _FORM, path)
+        n_files = len(raw["files"])
+        if raw["places"] is None and len(raw["rows"]) != n_files:
+            raise DatasetError(f"{path}: rows has {len(raw['rows'])} numbers; expected {n_files}, one a file")
+        for place in raw["places"] or ():
+            if not place or place[0] >= n_files:
+                raise DatasetError(f"{path}: places has {place}, but there are {n_files} files")
+        files = tuple(map(Path, raw["files"]))
+        return cls(raw["form"], files, tuple(raw["rows"]), raw["places"], raw["names"])
+
+    def place(self, index: int) -> tuple[Path, Sequence[int]]:
+        """The file of an image, and what its form says of the place in it."""
+        if self.places is not None:
+            number, *rest = self.places[index]
+            return self.files[number], rest
+        number = int(np.searchsorted(self._ends, index, side="right"))
+        return self.files[number], [index - int(self._ends[number]) + self.rows[number]]
+
+    @cached_property
+    def _ends(self) -> Any:
+        return np.cumsum(self.rows)
+
+
+@dataclass
+class SourceImages:
+    """The images of an imported pool; methods as in `PngImages`. Pickles without an open file."""
+
+    record: ImageRecord
+    _open: dict[Path, Any] = field(default_factory=dict, repr=False)
+    _groups: "OrderedDict[tuple[Path, int], Any]" = field(default_factory=OrderedDict, repr=False)
+
+    def __repr__(self) -> str:
+        return f"<{self.record.n_images:,} images in {len(self.record.files):,} files>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"record": self.record, "_open": {}, "_groups": OrderedDict()}
+
+    def pixels(self, index: int) -> ImageArray:
+        """(height, width, 3) uint8 RGB, in an array that the caller owns.
+
+        Raises:
+            DatasetError: a file is missing, moved or damaged.
+        """
+        found = self._read(index)
+        if isinstance(found, bytes):
+            return _decoded(found, self.record.place(index)[0], index)
+        return found
+
+    def png(self, index: int) -> Callable[[], bytes]:
+        """Returns a function that gives the image as a PNG file; it can run in any thread."""
+        content = self._read(index)
+        if isinstance(content, bytes) and content.startswith(BEGIN):
+            whole = content
+            return lambda: whole
+        pixels = self.pixels(index) if isinstance(content, bytes) else content
+        return lambda: encode_png(pixels)
+
+    def deflated(self, index: int) -> Callable[[], bytes]:
+        """Returns a function that gives the pixels packed by zlib, in the form of an HDF5 chunk."""
+        pixels = self.pixels(index)
+        return lambda: zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)
+
+    def _read(self, index: int) -> ImageArray | bytes:
+        """The bytes of an image's file, or its pixels."""
+        path, place = self.record.place(index)
+        return READERS[self.record.form](self, path, place)
+
+    def _of_png(self, path: Path, place: Sequence[int]) -> ImageArray:
+        with open_png(path) as image:
+            return np.array(image.convert("RGB"))
+
+    def _of_features(self, path: Path, place: Sequence[int]) -> ImageArray:
+        file = self._open.setdefault(path, ProcessFile(path, CHANNELS_FIRST))
+        with file.reading() as opened:
+            return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
+
+    def _of_tar(self, path: Path, place: Sequence[int]) -> bytes:
+        offset, size = place
+        with reading(path, "an archive of images", remedy=MOVED), path.open("rb") as file:
+            file.seek(offset)
+            return file.read(size)
+
+    def _of_parquet(self, path: Path, place: Sequence[int]) -> bytes:
+        check_extra("images in Parquet need", "pyarrow", "export")
+        import pyarrow.parquet as pq
+
+        row = place[0]
+        with reading(path, "a Parquet file", remedy=MOVED):
+            if path not in self._open:
+                file = pq.ParquetFile(path)
+                sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
+                self._open[path] = file, np.cumsum(sizes)
+            file, ends = self._open[path]
+            group = int(np.searchsorted(ends, row, side="right"))
+            if (path, group) not in self._groups:
+                self._groups[path, group] = file.read_row_group(group, columns=["image"]).column("image")
+                while len(self._groups) > GROUPS_KEPT:
+                    self._groups.popitem(last=False)
+            images = self._groups[path, group]
+            cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
+        content = (cell or {}).get("bytes")
+        if not content:
+            raise DatasetError(f"{path}: row {row} has no image")
+        return bytes(content)
+
+
+MOVED = "import the files again from where they are now"
+
+READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray | bytes]] = {
+    "png": SourceImages._of_png,
+    "features": SourceImages._of_features,
+    "tar": SourceImages._of_tar,
+    "parquet": SourceImages._of_parquet,
+}
+"""Form of files -> reads an image of a file at a place: its pixels, or the bytes of an image file."""
+
+_FORM = Fields(
+    {
+        "form": one_of(tuple(READERS)),
+        "files": ListOf(TEXT),
+        "rows": ListOf(INDEX),
+        "places": Nullable(ListOf(ListOf(INDEX))),
+        "names": Nullable(ListOf(TEXT)),
+    }
+)
+
+
+def source_images(layout: Layout, pool: str) -> SourceImages | None:
+    """The images of an imported pool; None if the pool has images of its own, or none."""
+    path = layout.image_record(pool)
+    return SourceImages(ImageRecord.read(path)) if path.is_file() else None
+
+
+def _decoded(content: bytes, path: Path, index: int) -> ImageArray:
+    what = f"a file whose image {index} can be read"
+    with reading(path, what, remedy=MOVED), Image.open(io.BytesIO(content)) as image:
+        width, height = image.size
+        if width * height > MAX_PIXELS:
+            raise DatasetError(f"{path}: image {index} claims to have {width:,} x {height:,} pixels")
+        return np.array(image.convert("RGB"))

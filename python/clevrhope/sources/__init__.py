@@ -1,0 +1,49 @@
+"""Published files as sources of a dataset: each form is a row that finds its files in a folder.
+
+`importing` writes what a source gives as a folder that every command takes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from clevrhope._core import Vocabulary
+from clevrhope.errors import WrongFolderError
+from clevrhope.sources.official import find_official
+from clevrhope.sources.source import Source
+
+
+@dataclass(frozen=True)
+class SourceForm:
+    """A published form of files.
+
+    Attributes:
+        what: what it is, for messages.
+        find: the source in a folder or file; None if nothing there is of this form. Takes the values of
+            programs, too.
+    """
+
+    what: str
+    find: Callable[[Path, Vocabulary], Source | None]
+
+
+FORMS: dict[str, SourceForm] = {
+    "official": SourceForm("the official CLEVR-HOPE, in Parquet, HDF5 or JSON", find_official),
+}
+"""The forms by name. A new form is a module and a row."""
+
+
+def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> Source:
+    """The source in a folder or file, of the first form that finds something.
+
+    Raises:
+        WrongFolderError: there is nothing of any form.
+        DatasetError: there is something, but a file has another form than it should.
+    """
+    if not path.exists():
+        raise WrongFolderError(f"{path}: no such file or folder")
+    for name, row in FORMS.items():
+        if form in (None, name) and (source := row.find(path, vocabulary)) is not None:
+            return source
+    known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
+    raise WrongFolderError(f"{path}: no published questions were found there; forms are {known}")

@@ -1,0 +1,292 @@
+"""Writes what a source gives as a dataset's folder, which every command takes.
+
+Questions are copied as arrays, and scenes as rows; images stay where they are, see `source_images`. The
+source is only read.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import ProgramTokens, TextReader, World
+from clevrhope.config.presets import WINDOW
+from clevrhope.dataset.clevr_json import rows_file, scene_info
+from clevrhope.dataset.contents import no_hop, same_hop
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename, locked_layout
+from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.dataset.native_reader import text_reader
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
+from clevrhope.dataset.split_files import Vocab as Names
+from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
+from clevrhope.errors import ConfigError, DatasetError, listed
+from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.runtime.atomic import FileRecord, record
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.reading import read_bytes
+from clevrhope.scenes import read_world
+from clevrhope.sources import find_source
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+
+VERSION = "imported"
+"""The dataset version of an imported folder."""
+
+WORLD: Mapping[str, Any] = {"directions": "clevr", "min_pixels": 200}
+"""The constraints of the official scenes that differ from the defaults here."""
+
+PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
+"""Where programs come from."""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import wrote: the folder, its source, and (HOP, split) -> number of questions."""
+
+    folder: Path
+    source: Source
+    manifest: Manifest
+    n_questions: Mapping[tuple[str, str], int]
+    n_unread: int
+    """Number of texts that no template gives; 0 if no programs were read from texts."""
+
+
+def import_source(
+    path: Path,
+    out: Path,
+    *,
+    form: str | None = None,
+    hops: Sequence[str] = (),
+    splits: Sequence[str] = (),
+    templates: Path | None = None,
+    progress: Progress | None = None,
+) -> Imported:
+    """Imports published files into a folder; one that was imported from the same files gets what it lacks.
+
+    Args:
+        path: a folder with published files, or one file.
+        out: the folder to write.
+        form: the form of the files; by default the one that is found.
+        hops: the sub-datasets to import; none for all.
+        splits: the splits to import; none for all.
+        templates: question templates that the texts were made with, such as CLEVR's folder; programs are read
+            from texts by them if the files have no programs.
+        progress: shows the progress.
+
+    Raises:
+        WrongFolderError: there are no published files in `path`.
+        DatasetError: a file is broken or of another form, or `out` is another dataset.
+        ConfigError: there is no such sub-dataset or split.
+    """
+    world = read_world(constraints=WORLD)
+    source = find_source(path, world.vocabulary, form)
+    chosen = _chosen(source, hops, splits)
+    layout = Layout(out)
+    _check_apart(path, out)
+    with locked_layout(out):
+        manifest = read_manifest(layout.manifest)
+        if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
+            raise DatasetError(f"{out}: holds another dataset; choose another --out")
+        manifest = manifest or _new_manifest(world, source)
+        vocab = read_vocab(layout.vocab) if layout.vocab.is_file() else source.vocab
+        if source.vocab is not None and vocab != source.vocab:
+            raise DatasetError(f"{out}: holds questions of another vocabulary; choose another --out")
+        vocab = vocab or make_vocab([], ProgramTokens(world.vocabulary).names, world.answers)
+        numbering = Numbering(vocab, _reader_maker(world, templates))
+        digests = dict(manifest.source["splits"]) if manifest.source else {}
+        shown = progress or Silent()
+        for split in chosen:
+            title = f"Importing {split.hop} {split.split}"
+            with shown.stage(title, total=split.n_questions, unit="questions") as advance:
+                counted = (_counted(columns, advance) for columns in split.blocks(numbering))
+                manifest, digest = _write_split(layout, manifest, split, counted, numbering)
+                digests[f"{split.hop}/{split.split}"] = digest
+        write_vocab(layout.vocab, numbering.vocab())
+        manifest = manifest.with_files({layout.relative(layout.vocab): record(layout.vocab)})
+        manifest = _write_scenes(layout, manifest, source)
+        manifest = _described(
+            manifest, source, chosen, digests, numbering, with_templates=templates is not None
+        )
+        write_manifest(layout.manifest, manifest)
+    n = {(split.hop, split.split): manifest.splits[split.hop][split.split]["questions"] for split in chosen}
+    return Imported(out, source, manifest, n, numbering.n_unread)
+
+
+def _check_apart(path: Path, out: Path) -> None:
+    """Checks that nothing is written into the source."""
+    if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
+        raise ConfigError(f"{out}: inside {path}, into which nothing is written; choose another --out")
+
+
+def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
+    known = tuple(dict.fromkeys(split.hop for split in source.splits))
+    for name in hops:
+        if not any(same_hop(name, hop) for hop in known):
+            raise no_hop(source.root, name, known)
+    for name in splits:
+        there = dict.fromkeys(split.split for split in source.splits)
+        if name not in there:
+            raise ConfigError(f'{source.root}: no split "{name}"; there are: {", ".join(there)}')
+    return [
+        split
+        for split in source.splits
+        if (not hops or any(same_hop(name, split.hop) for name in hops))
+        and (not splits or split.split in splits)
+    ]
+
+
+def _new_manifest(world: World, source: Source) -> Manifest:
+    return Manifest(
+        version=VERSION,
+        complete=True,
+        source={"form": source.form, "sha256": "0" * 64, "programs": NONE, "notes": [], "splits": {}},
+        seed=0,
+        world={
+            "fingerprint": world.fingerprint,
+            "constraints": json.loads(world.config_json),
+            "attributes": {kind: list(values) for kind, values in world.attribute_types},
+        },
+        templates={"fingerprint": VERSION, "files": []},
+        questions={"window": WINDOW, "an_image": {}, "strictness": "chain"},
+    )
+
+
+def _reader_maker(world: World, templates: Path | None) -> Any:
+    """What makes a reader of texts of a vocabulary; None without templates."""
+    if templates is None:
+        return None
+    names = dict.fromkeys(file for file, _, _ in read_templates(world, templates).families)
+    files = [(Path(name).stem, read_bytes(templates / name, "templates")) for name in names]
+    synonyms = read_bytes(synonyms_path(templates), "synonyms")
+
+    def make(vocab: Vocab) -> TextReader:
+        numbers = vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx
+        return text_reader(Names(*numbers), files, synonyms)
+
+    return make
+
+
+def _counted(columns: Columns, advance: Any) -> Columns:
+    advance(len(columns["answers"]))
+    return columns
+
+
+def _write_split(
+    layout: Layout, manifest: Manifest, split: SourceSplit, blocks: Iterator[Columns], numbering: Numbering
+) -> tuple[Manifest, str]:
+    """Writes a split's questions and the record of its images; returns the manifest and a digest."""
+    parts = list(blocks)
+    widths = {
+        name: max((part[name].shape[1] for part in parts), default=2) for name in ("questions", "programs")
+    }
+    path = layout.questions_h5(split.hop, split.split)
+    digest, of_word = hashlib.sha256(), _word_digests(numbering.words)
+    used: list[Ints] = []
+    with QuestionWriter(path, hop=split.hop, split=split.split, pool=split.pool) as writer:
+        for part in parts:
+            columns = {
+                name: np.pad(part[name], ((0, 0), (0, widths[name] - part[name].shape[1])))
+                if name in widths
+                else part[name]
+                for name in _ORDER
+            }
+            for first in range(0, len(part["answers"]), COLUMN_CHUNK_ROWS):
+                writer.append(
+                    {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
+                )
+            used.append(part["image_idxs"])
+            digest.update(of_word[part["questions"][part["questions"] != 0]].tobytes())
+            digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+    files: dict[str, FileRecord] = {layout.relative(path): record(path)}
+    images, pools = split.images(), dict(manifest.pools)
+    if images is not None:
+        place = layout.image_record(split.pool)
+        images.write(place)
+        files[layout.relative(place)] = record(place)
+    if images is not None or split.unit:
+        n = 0 if images is None else images.n_images
+        unit = {"unit": split.unit} if split.unit else {}
+        pools[split.pool] = {"images": n, "files": [], **unit}
+    n_questions = sum(len(part["answers"]) for part in parts)
+    entry = {
+        "pool": split.pool,
+        "questions": n_questions,
+        "images": len(np.unique(np.concatenate(used))) if used else 0,
+    }
+    manifest = replace(manifest, pools=pools).with_splits({(split.hop, split.split): entry})
+    return manifest.with_files(files), digest.hexdigest()
+
+
+_ORDER = (
+    *("questions", "question_lengths", "programs", "program_lengths"),
+    *("answers", "image_idxs", "question_families"),
+)
+"""The columns in the order of the file."""
+
+
+def _word_digests(words: Sequence[str]) -> Any:
+    """(W,) eight bytes for each word that do not depend on its number."""
+    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def _write_scenes(layout: Layout, manifest: Manifest, source: Source) -> Manifest:
+    """Writes the scenes in use of pools whose scenes are published."""
+    used: dict[str, list[Ints]] = {}
+    for hop, split, entry in manifest.all_splits():
+        if entry["pool"] in source.scenes:
+            used.setdefault(entry["pool"], []).append(read_table(layout.questions_h5(hop, split)).scenes)
+    files = {}
+    for pool, indices in used.items():
+        wanted = np.unique(np.concatenate(indices))
+        rows: dict[int, bytes] = {}
+        for scene in source.scenes[pool]():
+            index = scene["image_index"]
+            if index in wanted:
+                named = {**scene, "split": pool, "image_filename": image_filename(pool, index)}
+                rows[index] = json.dumps(named).encode()
+        if missing := set(wanted.tolist()) - rows.keys():
+            raise DatasetError(
+                f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "
+                f"{listed(sorted(missing), most=5)}"
+            )
+        for shard in np.unique(wanted // SCENES_A_SHARD).tolist():
+            path = layout.scene_shard(pool, shard)
+            with rows_file(path, key="scenes", info=scene_info(pool)) as add:
+                add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
+            files[layout.relative(path)] = record(path)
+    return manifest.with_files(files)
+
+
+def _described(
+    manifest: Manifest,
+    source: Source,
+    chosen: Sequence[SourceSplit],
+    digests: Mapping[str, str],
+    numbering: Numbering,
+    *,
+    with_templates: bool,
+) -> Manifest:
+    """The manifest with what is known of its source."""
+    assert manifest.source is not None
+    have_programs = source.vocab is not None or not any(split.file.suffix == ".parquet" for split in chosen)
+    programs = PUBLISHED if have_programs else FROM_TEXTS if with_templates else NONE
+    notes = [f"{split.hop} {split.split}: {split.note}" for split in chosen if split.note]
+    if numbering.n_unread:
+        notes.append(f"{numbering.n_unread:,} texts are of none of the templates, and have no program")
+    known = dict.fromkeys([*manifest.source["notes"], *source.notes, *notes])
+    grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
+    digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+    described = {
+        "form": source.form,
+        "sha256": digest,
+        "programs": programs,
+        "notes": [*known],
+        "splits": dict(sorted(digests.items())),
+        "grouped": sorted(grouped),
+    }
+    return replace(manifest, source=described)

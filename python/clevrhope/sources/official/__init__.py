@@ -1,0 +1,128 @@
+"""The official CLEVR-HOPE as its authors published it.
+
+| form    | files                                                                                | how sure |
+|---------|--------------------------------------------------------------------------------------|----------|
+| Parquet | `HOP00/test_complex_ood-*.parquet`                                                   | read     |
+| HDF5    | `no_text_no_vis_<values>_v1.0_ques/{train,val,test}_*.h5`, `vocab.json`               | inferred |
+|         | `val_atom_ho_exist_match_ho<n>.h5`, `val_atom_ho_exist_mismatch_ho<n>_filtered.h5`    | inferred |
+| JSON    | `CLEVR_ho_{train,val_iid}_<values>_no_text_no_vis_questions.json`                     | inferred |
+|         | `CLEVR_held_out_questions_test_<values>.json`                                        | inferred |
+| images  | HDF5 with `features` (N, 3, 320, 480) uint8; folders of PNG files                     | inferred |
+| scenes  | JSON with `_train_scenes`, `_val_iid_scenes` or `_test_scenes` in its name            | inferred |
+
+"Read" columns are those that readers of the files use; "inferred" ones follow from the code that writes and
+loads them. `<values>` is a Python tuple of size, color, shape and material.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from clevrhope._core import Vocabulary
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import DatasetError
+from clevrhope.sources.official.hdf5 import hdf5_split, is_of_images
+from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
+from clevrhope.sources.official.names import OfficialFile, official_file
+from clevrhope.sources.official.parquet import parquet_split
+from clevrhope.sources.source import Source, SourceSplit
+
+_FORMS = (".parquet", ".h5", ".json")
+"""If a folder has a split in several forms, the last of these is read, which says most."""
+
+_SECOND_RUN = "add"
+"""Part of the names of folders with the second run's files."""
+
+
+def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
+    """The official data in a folder and those below it; None if there are no question files.
+
+    Args:
+        root: the folder, or one file.
+        vocabulary: the values of programs.
+
+    Raises:
+        DatasetError: a question file has another form than the official one.
+    """
+    paths = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.suffix in _FORMS)
+    files = sorted(file for path in paths if (file := official_file(path)) is not None)
+    if not files:
+        return None
+    splits: list[SourceSplit] = []
+    vocabs: dict[Path, Vocab] = {}
+    of_images = None
+    for _, group in groupby(files, lambda file: (file.number, file.split)):
+        of_split = list(group)
+        form = max((file.path.suffix for file in of_split), key=_FORMS.index)
+        chosen = [file for file in of_split if file.path.suffix == form]
+        first = chosen[0]
+        if form == ".parquet":
+            splits.append(parquet_split(chosen))
+            continue
+        if len(chosen) > 1:
+            raise DatasetError(f"{first.path}: {chosen[1].path} is of the same split; leave one of them out")
+        if form == ".json":
+            splits.append(json_split(first, vocabulary, _png_folder(root, first)))
+            continue
+        path = _vocab_of(first.path, root)
+        if path not in vocabs:
+            vocabs[path] = read_vocab(path)
+        if of_images is None:
+            of_images = [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
+        splits.append(hdf5_split(first, vocabs[path], of_images))
+    kinds = {split.file.suffix == ".h5" for split in splits}
+    if len(kinds) > 1:
+        raise DatasetError(
+            f"{root}: some splits are in HDF5, with numbers of a vocab.json, and others in text; import them "
+            "one after another, into folders of their own"
+        )
+    if any(vocab != next(iter(vocabs.values())) for vocab in vocabs.values()):
+        raise DatasetError(f"{root}: its files vocab.json differ; import each folder into one of its own")
+    return Source(
+        "official",
+        root,
+        tuple(splits),
+        next(iter(vocabs.values()), None),
+        _scenes(paths, splits),
+        ("rotations in published scenes are radians; they are imported as degrees",),
+    )
+
+
+def _vocab_of(path: Path, root: Path) -> Path:
+    """The vocabulary of a question file: vocab.json beside it, or in a folder above."""
+    for folder in path.parents:
+        if (folder / "vocab.json").is_file():
+            return folder / "vocab.json"
+        if folder == root:
+            break
+    raise DatasetError(f"{path}: no vocab.json beside it or above, which says what its numbers mean")
+
+
+def _png_folder(root: Path, file: OfficialFile) -> Path | None:
+    """The folder with a split's PNG files; None if there is none."""
+    names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
+    for name in names.get(file.split, ("atom", "minimal")):
+        for folder in (root / "images" / name, root / name, file.path.parent.parent / "images" / name):
+            if folder.is_dir() and any(folder.glob("*.png")):
+                return folder
+    return None
+
+
+def _scenes(
+    paths: list[Path], splits: list[SourceSplit]
+) -> dict[str, Callable[[], Iterator[dict[str, Any]]]]:
+    """Pool -> the scenes of its images, for pools whose scenes are there."""
+    pools = {(split.split, split.pool.rpartition("_official_")[2]): split.pool for split in splits}
+    runs = {run for _, run in pools}
+    found = {}
+    for path in paths:
+        split = scene_file_split(path)
+        run = "06" if _SECOND_RUN in path.parent.as_posix() else "00"
+        if len(runs) == 1:
+            run = next(iter(runs))
+        names = ("minimal_iid", "minimal_ood") if split == "minimal" else (split,)
+        for name in names:
+            if name is not None and (name, run) in pools:
+                found[pools[name, run]] = scenes_of(path)
+    return found

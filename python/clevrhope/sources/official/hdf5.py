@@ -1,0 +1,131 @@
+"""The official data in HDF5, as CLOSURE's preprocessing writes it.
+
+Arrays of a question file: questions, questions_len, programs, programs_len (int32, padded with 0),
+image_idxs, orig_idxs, question_families, answers, types (integers). Families are places in a template file
+that no column names, and types are numbered anew in each run, so neither is read.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
+from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError
+from clevrhope.sources.official.names import FIRST_RUN, POOLS, OfficialFile
+from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
+
+ROWS_AT_ONCE = 65_536
+
+_IMAGES = "image_idxs"
+QUESTIONS = Schema(
+    "a question file of the official CLEVR-HOPE",
+    {
+        name: Array("iu", (None,) if name in ("questions", "programs") else (), in_blocks=True)
+        for name in ("questions", "questions_len", "programs", "programs_len", _IMAGES, "answers")
+    },
+    remedy="download it again",
+)
+
+PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
+"""Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
+
+
+def hdf5_split(file: OfficialFile, vocab: Vocab, images: Sequence[Path]) -> SourceSplit:
+    """The split in a question file.
+
+    Args:
+        file: the question file.
+        vocab: the numbers of its words, functions and answers.
+        images: files with the array `features` that may have its images.
+
+    Raises:
+        DatasetError: the file is not one of the official data; says what was found and expected.
+    """
+    with reading_hdf5(file.path, QUESTIONS) as opened:
+        shown = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in opened.items())
+        n, note = _plain(file, opened)
+    found = _images_of(file, images)
+
+    def blocks(numbering: Numbering) -> Iterator[Columns]:
+        opened = open_hdf5(file.path, QUESTIONS)
+        try:
+            for first in range(0, n, ROWS_AT_ONCE):
+                yield _columns(file, opened, first, min(first + ROWS_AT_ONCE, n), vocab)
+        finally:
+            opened.close()
+
+    pool = f"{POOLS.get(file.split, file.split)}_{file.run}"
+    if file.split not in POOLS:
+        pool = f"minimal_{file.run}"
+    notes = "; ".join(each for each in (file.note, note) if each)
+    return SourceSplit(
+        file.hop, file.split, pool, n, file.path, shown, blocks, images=lambda: found, note=notes
+    )
+
+
+def _plain(file: OfficialFile, opened: Any) -> tuple[int, str]:
+    """How many questions of a file belong to the published set, and how that was found out."""
+    n = int(opened["answers"].shape[0])
+    if file.number not in FIRST_RUN or file.split not in PLAIN:
+        return n, ""
+    plain, all_of_them = PLAIN[file.split]
+    if n <= plain:
+        return n, ""
+    if n == all_of_them:
+        return plain, f"the first {plain:,} of {n:,} questions; paired ones follow"
+    images = opened[_IMAGES][:].astype(np.int64)
+    falls = np.flatnonzero(np.diff(images) < 0)  # paired questions begin again with the first images
+    first = min(int(falls[0]) + 1 if len(falls) else n, plain)
+    return first, f"the first {first:,} of {n:,} questions, by the order of images; paired ones follow"
+
+
+def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Vocab) -> Columns:
+    def read(name: str, limit: int) -> Any:
+        numbers = opened[name][first:stop]
+        if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
+            row = int(np.argwhere((numbers < 0) | (numbers >= limit))[0][0])
+            raise DatasetError(
+                f"{file.path}: {name}[{first + row}] has a number that is not 0 to {limit - 1}, which its "
+                "vocab.json has"
+            )
+        return numbers.astype(np.int32)
+
+    names = {
+        "questions": len(vocab.questions()),
+        "programs": len(vocab.programs()),
+        "answers": len(vocab.answers()),
+    }
+    columns = {name: read(name, limit) for name, limit in names.items()}
+    for name in ("questions", "programs"):
+        columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", columns[name].shape[1] + 1)
+    columns["image_idxs"] = read(_IMAGES, 1 << 31)
+    columns["question_families"] = np.full(stop - first, NO_FAMILY, dtype=np.int32)
+    return columns
+
+
+def _images_of(file: OfficialFile, images: Sequence[Path]) -> ImageRecord | None:
+    """The file with a split's images: of the same run, named after the split."""
+    names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
+    wanted = names.get(file.split, ("atom", "minimal"))
+    is_first = file.number in FIRST_RUN
+    for path in images:
+        words = str(path.parent / path.stem).lower()
+        if ("add" in words) == is_first and file.split in POOLS:
+            continue
+        if any(path.stem.lower().startswith(f"{name}_") or f"/{name}_" in words for name in wanted):
+            with reading_hdf5(path, CHANNELS_FIRST) as opened:
+                return ImageRecord("features", (path.absolute(),), (int(opened["features"].shape[0]),))
+    return None
+
+
+def is_of_images(path: Path) -> bool:
+    """Whether an HDF5 file has images: `features` (N, 3, height, width) uint8."""
+    try:
+        with reading_hdf5(path, CHANNELS_FIRST):
+            return True
+    except DatasetError:
+        return False

@@ -1,0 +1,182 @@
+"""The official data in Parquet: columns idx, query, answer (string) and image (a struct with bytes).
+
+Programs and scenes are not there. Which rows share an image is said only if `image.path` is filled.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.extras import check_extra
+from clevrhope.runtime.reading import reading
+from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
+from clevrhope.sources.source import Columns, Numbering, SourceSplit
+from clevrhope.splits.hops import paper_hops
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+NEEDED = {"query": "string", "answer": "string"}
+"""Column -> its type."""
+
+ROWS_AT_ONCE = 65_536
+
+GROUP = 4
+"""Images of a group of a minimal out-of-distribution set: the match, one value changed, the other, both."""
+
+
+def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
+    """The split in these files, which are of one pair and split, in order.
+
+    Raises:
+        DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
+    """
+    shards = _Shards(files)
+    first = files[0]
+    pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
+    n = sum(shards.rows)
+    unit = 0
+    if first.split == "minimal_ood" and n % shards.n_places == 0:
+        unit = n // shards.n_places
+    notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
+    return SourceSplit(
+        first.hop,
+        first.split,
+        pool,
+        n,
+        first.path,
+        shards.columns,
+        shards.blocks,
+        images=shards.images,
+        note="; ".join(note for note in notes if note),
+        unit=unit,
+    )
+
+
+@dataclass
+class _Shards:
+    """The shards of a split, opened one after another."""
+
+    files: Sequence[OfficialFile]
+    rows: tuple[int, ...] = ()
+    columns: str = ""
+    has_names: bool = False
+    _numbers: dict[str, int] = field(default_factory=dict)
+    """Name of an image -> its number, in the order in which they occur."""
+    _first_rows: list[int] = field(default_factory=list)
+    """The first row that shows each of these."""
+
+    def __post_init__(self) -> None:
+        rows = []
+        for file in self.files:
+            opened = _opened(file)
+            schema = opened.schema_arrow
+            found = {name: str(schema.field(name).type) for name in schema.names}
+            self.columns = ", ".join(f"{name} {kind}" for name, kind in found.items())
+            for name, kind in NEEDED.items():
+                if found.get(name, "").removeprefix("large_") != kind:
+                    raise DatasetError(
+                        f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {kind}; it "
+                        f"has {self.columns}"
+                    )
+            self.has_images = "image" in found
+            rows.append(opened.metadata.num_rows)
+            if file is self.files[0]:
+                self.has_names = _has_names(opened)
+        self.rows = tuple(rows)
+
+    @property
+    def n_places(self) -> int:
+        """Number of places of the minimal sets of this pair."""
+        return places_of(next(hop.diversity for hop in paper_hops() if hop.name == self.files[0].hop))
+
+    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
+        """The columns of some ten thousand questions at a time."""
+        self._numbers, self._first_rows = {}, []
+        names = ["query", "answer", *(["image.path"] if self.has_names else [])]
+        at = 0
+        for file in self.files:
+            opened, in_file = _opened(file), 0
+            with reading(file.path, "a Parquet file that can be read to its end"):
+                for batch in opened.iter_batches(ROWS_AT_ONCE, columns=names):
+                    texts, answers = (_strings(file, name, batch.column(name), in_file) for name in NEEDED)
+                    place = _place(file, in_file)
+                    paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                    yield {
+                        **numbering.texts(texts),
+                        "answers": numbering.answers(answers, place),
+                        "image_idxs": self._indices(at, len(texts), paths),
+                    }
+                    at, in_file = at + len(texts), in_file + len(texts)
+
+    def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
+        rows = np.arange(first, first + n, dtype=np.int32)
+        if names is None:
+            return rows if self.files[0].split != "minimal_ood" else self._by_place(rows)
+        found = []
+        for row, name in zip(rows.tolist(), names, strict=True):
+            if name not in self._numbers:
+                self._numbers[name] = len(self._first_rows)
+                self._first_rows.append(row)
+            found.append(self._numbers[name])
+        return np.asarray(found, dtype=np.int32)
+
+    def _by_place(self, rows: Any) -> Any:
+        """The numbers of images: those of a place follow each other. Rows are by target, then by place."""
+        n = sum(self.rows)
+        if n % (self.n_places * GROUP):
+            return rows
+        targets, places, of_group = np.unravel_index(
+            rows, (n // self.n_places // GROUP, self.n_places, GROUP)
+        )
+        return ((places * (n // self.n_places // GROUP) + targets) * GROUP + of_group).astype(np.int32)
+
+    def images(self) -> ImageRecord | None:
+        """Where the images are."""
+        if not self.has_images:
+            return None
+        paths, rows = tuple(file.path.absolute() for file in self.files), self.rows
+        if self.has_names:
+            first, names = np.asarray(self._first_rows, dtype=np.int64), list(self._numbers)
+        else:
+            first, names = np.arange(sum(rows)), None
+            if self.files[0].split == "minimal_ood":
+                first = np.argsort(self._by_place(first))
+            if (np.diff(first) == 1).all():
+                return ImageRecord("parquet", paths, rows)
+        ends = np.cumsum(rows)
+        number = np.searchsorted(ends, first, side="right")
+        in_file = first - (ends - np.asarray(rows))[number]
+        return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
+
+
+def _opened(file: OfficialFile) -> "pq.ParquetFile":
+    check_extra("Parquet files need", "pyarrow", "export")
+    import pyarrow.parquet as pq
+
+    with reading(file.path, "a Parquet file"):
+        return pq.ParquetFile(file.path)
+
+
+def _has_names(opened: "pq.ParquetFile") -> bool:
+    """Whether the first row names its image."""
+    if "image.path" not in [opened.schema.column(k).path for k in range(len(opened.schema))]:
+        return False
+    batch = next(opened.iter_batches(1, columns=["image.path"]), None)
+    return batch is not None and bool(batch.column("image").field("path")[0].as_py())
+
+
+def _strings(file: OfficialFile, name: str, column: Any, first: int) -> list[str]:
+    if column.null_count:
+        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise DatasetError(f"{file.path}: row {row}: {name} is empty")
+    found: list[str] = column.to_pylist()
+    return found
+
+
+def _place(file: OfficialFile, first: int) -> Any:
+    return lambda k: f"{file.path}: row {first + k}"

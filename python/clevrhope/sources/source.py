@@ -1,0 +1,161 @@
+"""What a published form of files gives: splits, each a stream of columns of questions, images and scenes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import TextReader, number_texts
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.errors import DatasetError, listed, shown
+
+Columns = dict[str, Ints]
+"""Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
+
+_NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
+
+NO_PROGRAM: Ints = np.asarray([_START, _END], dtype=np.int32)
+"""The row of `programs` for a question whose program is not published."""
+
+NO_FAMILY = -1
+"""The family of a question that does not say it."""
+
+MOST_PROGRAM_TOKENS = 64
+"""Tokens of a program that is read from a text: twice as many as CLEVR's longest have."""
+
+
+class Numbering:
+    """Numbers the words, functions and answers of published files.
+
+    Words without a number get the next one. Functions and answers are those of the dataset's world.
+    """
+
+    def __init__(self, vocab: Vocab, reader: Callable[[Vocab], TextReader] | None = None) -> None:
+        """Takes the numbers so far, and what makes a reader of texts; None reads no programs from texts."""
+        self.words = vocab.questions()
+        self._programs, self._answers = vocab.program_token_to_idx, vocab.answer_token_to_idx
+        self._make_reader = reader
+        self._reader: tuple[int, TextReader] | None = None
+        """The number of words for which a reader was made, and the reader."""
+        self.n_unread = 0
+        """Number of texts so far that no template gives."""
+
+    def vocab(self) -> Vocab:
+        """The vocabulary with all words so far."""
+        words = {word: number for number, word in enumerate(self.words)}
+        return Vocab(words, self._programs, self._answers)
+
+    def texts(self, texts: Sequence[str]) -> Columns:
+        """The columns of questions and, by the templates if there are any, of programs and families."""
+        (rows, lengths), new = number_texts(texts, self.words)
+        self.words += new
+        if self._make_reader is None:
+            return {"questions": rows, "question_lengths": lengths, **without_programs(len(rows))}
+        if self._reader is None or self._reader[0] != len(self.words):
+            self._reader = len(self.words), self._make_reader(self.vocab())
+        families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
+        self.n_unread += int((families < 0).sum())
+        return {
+            "questions": rows,
+            "question_lengths": lengths,
+            "programs": programs,
+            "program_lengths": n_tokens,
+            "question_families": families,
+        }
+
+    def programs(self, programs: Sequence[Sequence[str]], where: Callable[[int], str]) -> Columns:
+        """The columns of programs, given as functions in prefix order.
+
+        Raises:
+            DatasetError: a function is unknown; `where` names the place of a row.
+        """
+        lengths = np.asarray([len(each) + 2 for each in programs], dtype=np.int32)
+        rows = np.zeros((len(programs), lengths.max(initial=2)), dtype=np.int32)
+        for k, program in enumerate(programs):
+            try:
+                rows[k, : lengths[k]] = [_START, *(self._programs[name] for name in program), _END]
+            except KeyError as error:
+                raise DatasetError(
+                    f"{where(k)}: its program has {shown(error.args[0])}, which is not a function of CLEVR's "
+                    "questions with a value of this dataset"
+                ) from error
+        return {"programs": rows, "program_lengths": lengths}
+
+    def answers(self, answers: Sequence[Any], where: Callable[[int], str]) -> Ints:
+        """(n,) the numbers of answers.
+
+        Raises:
+            DatasetError: an answer is unknown; `where` names the place of a row.
+        """
+        numbers = {text: n for text, n in self._answers.items() if text not in SPECIAL_TOKENS}
+        found = np.asarray([numbers.get(str(answer), _NULL) for answer in answers], dtype=np.int32)
+        if not found.all():
+            k = int(np.argmin(found))
+            raise DatasetError(
+                f"{where(k)}: the answer {shown(answers[k])} is none of a question of CLEVR's functions: "
+                f"{listed(sorted(numbers), most=40)}"
+            )
+        return found
+
+
+def without_programs(n: int) -> Columns:
+    """The columns of programs and families for n questions that do not say them."""
+    return {
+        "programs": np.tile(NO_PROGRAM, (n, 1)),
+        "program_lengths": np.full(n, len(NO_PROGRAM), dtype=np.int32),
+        "question_families": np.full(n, NO_FAMILY, dtype=np.int32),
+    }
+
+
+@dataclass(frozen=True)
+class SourceSplit:
+    """The questions of a split in published files.
+
+    Attributes:
+        hop: the sub-dataset.
+        split: its name here.
+        pool: the name of the pool of its images.
+        n_questions: number of its questions.
+        file: the file, or the first of several.
+        columns: what the files hold, as a message shows it.
+        note: what a reader should know, such as another name or a part that is left out; "" for nothing.
+        blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
+        images: returns where its images are, after `blocks` was read; None if they are not there.
+        unit: how many images with consecutive indices show the same place; 0 if that is not known.
+    """
+
+    hop: str
+    split: str
+    pool: str
+    n_questions: int
+    file: Path
+    columns: str
+    blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
+    images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
+    note: str = ""
+    unit: int = 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """Published files that one form reads.
+
+    Attributes:
+        form: the form's key in `FORMS`.
+        root: the folder, or the file.
+        splits: its splits, in order.
+        vocab: the numbers of its words, functions and answers; None if the files hold text.
+        scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
+        notes: what a reader should know about all of it.
+    """
+
+    form: str
+    root: Path
+    splits: tuple[SourceSplit, ...]
+    vocab: Vocab | None = None
+    scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
