@@ -198,7 +198,7 @@ def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None
 @json_option
 def import_(source: Path, out: Path, **choices: Any) -> None:
     """Imports published files as a dataset that every command takes; images stay where they are."""
-    from clevrhope.sources.importing import import_source
+    from clevrhope.pipeline.importing import import_source
 
     made = import_source(
         source,
