@@ -51,7 +51,7 @@ class ImageRecord:
         rows: number of rows of each file; empty for forms that need none.
         places: for each index a file's number and what the form says of the place in it, or nothing if there
             is no image; None if images are the rows of all files in order.
-        names: the names of the images in the published files, if they are there.
+        names: for each index the name of the image in the published files, if they name images.
     """
 
     form: str

@@ -63,7 +63,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         files = [images.absolute() / name for _, name in sorted(names.items())]
         number = {index: k for k, index in enumerate(sorted(names))}
         places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
-        return ImageRecord("png", tuple(files), (), places)
+        return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
 
     pool = f"{POOLS.get(file.split, 'minimal')}_{file.run}"
     return SourceSplit(
