@@ -223,9 +223,9 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @options("""
-    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep
-        (the HDF5 of clevr-iep), coco (masks and boxes) or covr (COVR's JSON lines, of questions over several
-        images).
+    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
+        official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes) or covr (COVR's JSON
+        lines, of questions over several images).
     --out PATH!: A new folder, which appears once it is complete.
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
