@@ -15,7 +15,7 @@ import clevrhope
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIRS, TIERS
 from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import export, parquet
 from clevrhope.metrics.pairs import Relation
@@ -44,10 +44,12 @@ def test_load_dataset_gives_every_question_in_order_with_its_image(
     for split in SPLITS:
         wanted = truth.questions(split)
         assert len(read[split]) == len(wanted)
-        named = read[split].features["answer"].int2str
+        named = read[split].features["answer_label"].int2str
         for row, question in zip(read[split], wanted, strict=True):
             assert row["question"] == question["question"]
-            assert named(row["answer"]) == question["answer"]
+            assert row["answer"] == named(row["answer_label"]) == question["answer"]
+            scene = json.loads(row["scene"])
+            assert scene["image_index"] == question["image_index"]
             assert row["program"] == prefix(question["program"])
             assert row["question_family_index"] == question["question_family_index"]
             assert row["question_index"] == question["question_index"]
@@ -77,10 +79,8 @@ def test_questions_over_several_images_come_with_them_in_order(set_dataset: Path
     assert tables[COVR_SPLITS[0]].features["images"] == datasets.Sequence(datasets.Image())
     for split in COVR_SPLITS:
         wanted = items_of_sets(set_dataset, split)
-        named = tables[split].features["answer"].int2str
         for row, item in zip(tables[split], wanted, strict=True):
-            assert row["answer"] == item["answer"]
-            check_row_of_set({**row, "answer": named(row["answer"])}, item)
+            check_row_of_set(row, item)
             for image, pixels in zip(row["images"], item["images"], strict=True):
                 np.testing.assert_array_equal(np.asarray(image), pixels)
         sizes = {len(item["images"]) for item in wanted}
@@ -198,7 +198,7 @@ def test_a_suite_is_a_config_with_the_rows_of_its_hdf5(paired: Path, tmp_path: P
         assert len(rows) == len(wanted) == len(pairs) > 0
         n_pairs += len(pairs) // 2
         for k, (row, question) in enumerate(zip(rows, wanted, strict=True)):
-            assert read[split].features["answer"].int2str(row["answer"]) == question["answer"]
+            assert row["answer"] == question["answer"]
             for name in ("question_index", "suite", "test", "tier", "cell", "role", "pair_index",
                          "original_index", "image_index", "question_family_index"):  # fmt: skip
                 assert row[name] == question[name], name
@@ -270,8 +270,8 @@ def test_the_cards_head_has_features_and_sizes_as_datasets_finds_them(
     out = tmp_path / "out"
     export(png_dataset, out, format="parquet", masks=True)
     named = datasets.load_dataset_builder(str(out), HOP, cache_dir=str(tmp_path / "cache")).info
-    answers = read_vocab(png_dataset / "vocab.json").answers()
-    assert named.features["answer"] == datasets.ClassLabel(names=answers)
+    answers = read_vocab(png_dataset / "vocab.json").answers()[len(SPECIAL_TOKENS) :]
+    assert named.features["answer_label"] == datasets.ClassLabel(names=answers)
     assert named.features["image"] == named.features["mask"] == datasets.Image()
     read = load(out, HOP, cache=tmp_path / "cache")
     files = [path.stat().st_size for path in (out / HOP).iterdir()]

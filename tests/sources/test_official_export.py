@@ -109,6 +109,6 @@ def test_the_same_predictions_give_the_same_accuracies(
         for folder in (dataset, tmp_path / "out")
     )
     assert dict(theirs.accuracies) == dict(ours.accuracies)
-    assert {name: gap.value for name, gap in theirs.gaps.items()} == {
-        name: gap.value for name, gap in ours.gaps.items()
+    assert {name: gap.parts for name, gap in theirs.gaps.items()} == {
+        name: gap.parts for name, gap in ours.gaps.items()
     }

@@ -10,8 +10,9 @@ import json
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,30 @@ class ImageRecord:
                 raise DatasetError(f"{path}: places has {place}, but there are {n_files} files")
         files = tuple(map(Path, raw["files"]))
         return cls(raw["form"], files, tuple(raw["rows"]), raw["places"], raw["names"])
+
+    def joined(self, other: "ImageRecord") -> "ImageRecord":
+        """The images of both, for splits that share a pool; where both have one, this record's place counts.
+
+        Raises:
+            DatasetError: their files are of different forms.
+        """
+        if replace(self, names=None) == replace(other, names=None):
+            return self
+        if self.form != other.form:
+            raise DatasetError(f"{other.files[0]}: images of the same pool are in other forms of files, too")
+        n = len(self.files)
+        pairs = zip_longest(self._all_places(), other._all_places(), fillvalue=())
+        places = [list(mine) or ([theirs[0] + n, *theirs[1:]] if theirs else []) for mine, theirs in pairs]
+        names = None
+        if self.names or other.names:
+            both = zip_longest(self.names or (), other.names or (), fillvalue="")
+            names = [mine or theirs for mine, theirs in both]
+        return ImageRecord(self.form, self.files + other.files, self.rows + other.rows, places, names)
+
+    def _all_places(self) -> Sequence[Sequence[int]]:
+        if self.places is not None:
+            return self.places
+        return [[number, row] for number, n in enumerate(self.rows) for row in range(n)]
 
     def place(self, index: int) -> tuple[Path, Sequence[int]]:
         """The file of an image, and what its form says of the place in it."""

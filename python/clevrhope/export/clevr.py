@@ -11,8 +11,7 @@ own question files, where the nodes of some families are in another order.
 """
 
 import json
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ import numpy as np
 from clevrhope.dataset.clevr_folder import image_name, images_folder, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
-from clevrhope.dataset.manifest import Manifest
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import ExportSource, SplitSource
+from clevrhope.export.source import ExportSource, SplitSource, in_image_pixels
 from clevrhope.runtime.progress import Advance
 
 
@@ -35,11 +33,9 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
             for rows in _questions(split, programs):
                 add(rows)
         with rows_file(scenes_file(out, name), key="scenes", info=scene_info(name)) as add:
-            for scene in map(_in_image_pixels(source.manifest), split.scenes(source.layout)):
+            for scene in map(in_image_pixels(source.manifest), split.scenes(source.layout)):
                 number = int(np.searchsorted(split.indices, scene["image_index"]))
                 place = {"image_index": number, "image_filename": image_name(number, name)}
-                if source.manifest.public_seed is None:
-                    scene.pop("stream", None)  # it contains the seed
                 add([_line({**scene, "split": name, **place})])
         if split.images is None:
             advance(len(split.reader))
@@ -47,28 +43,6 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
             names = (image_name(number, name) for number in range(len(split.indices)))
             split.write_images(images_folder(out, name), names, advance)
     write_readme(source, out, "clevr", raster=source.manifest.raster_px)
-
-
-def _in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Converts what a scene says in pixels from the raster of its world to the pixels of the images."""
-    width, height = manifest.raster_px
-    size = manifest.rendering or {"width": width, "height": height}
-    sides = [size["width"] / width, size["height"] / height]
-    if sides == [1, 1]:
-        return lambda scene: scene
-
-    def scaled(numbers: Sequence[int], rounded: Callable[[float], int]) -> list[int]:
-        return [rounded(each * side) for each, side in zip(numbers, sides, strict=True)]
-
-    def converted(scene: dict[str, Any]) -> dict[str, Any]:
-        for item in scene["objects"]:
-            *place, depth = item["pixel_coords"]
-            item["pixel_coords"] = [*scaled(place, round), depth]
-            if "bbox" in item:
-                item["bbox"] = scaled(item["bbox"][:2], math.floor) + scaled(item["bbox"][2:], math.ceil)
-        return scene
-
-    return converted
 
 
 def _questions(split: SplitSource, programs: ProgramNodes) -> Iterator[list[bytes]]:

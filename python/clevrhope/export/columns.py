@@ -13,6 +13,11 @@ _OF_IMAGES = {
         "the scene's index in its pool; equal for equal images of a split",
         "the scenes' indices in their pool, in the order of the images",
     ),
+    "scene": (
+        "string",
+        "the scene as JSON: objects with values, coordinates and boxes, in pixels of the image",
+        "the scenes as JSON, in the order of the images",
+    ),
 }
 """What is said of images -> its kind, and its content for one image and for a set."""
 
@@ -23,14 +28,14 @@ def columns_of(split: SplitSource) -> list[Field]:
         *((_of_images(split.kind, "image"),) if split.images is not None else ()),
         *((_of_images(split.kind, "mask"),) if split.masks is not None else ()),
         Field("question", "", "the question in English"),
-        Field(
-            "answer", "", "the answer's number in the dataset's vocabulary; the feature has the names", LABEL
-        ),
+        Field("answer", "", "the answer in words"),
+        Field("answer_label", "", "the answer as a class; the feature has the names", LABEL),
         Field("program", "", "functions in prefix order, such as `filter_color[red]`", several=True),
         *split.kind.fields,
         Field("question_index", "", "place of the question in its split", "int32"),
         _of_images(split.kind, "image_index"),
         *split.kind.pair_fields,
+        _of_images(split.kind, "scene"),
     ]
 
 

@@ -117,12 +117,12 @@ def _answers(config: str, split: SplitSource) -> dict[str, Any]:
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": "The names of answers by number.",
+        "description": "The names of answers by their label.",
         "dataType": "sc:Enumeration",
         "key": {"@id": number},
         "field": [
             {"@type": "cr:Field", "@id": number, "name": "number", "dataType": "sc:Integer"},
             {"@type": "cr:Field", "@id": text, "name": "name", "dataType": "sc:Text"},
         ],
-        "data": [{number: k, text: answer} for k, answer in enumerate(split.vocab.answers())],
+        "data": [{number: k, text: answer} for k, answer in enumerate(split.answer_names)],
     }

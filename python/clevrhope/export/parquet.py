@@ -15,7 +15,7 @@ each row group that has one of them.
 import io
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,12 +24,11 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from clevrhope.dataset.question_kinds import IMAGE, LABEL, PAIRS, Field
-from clevrhope.dataset.vocab import Vocab
 from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
-from clevrhope.export.source import ExportSource, Sample, SplitSource
+from clevrhope.export.source import METADATA, ExportSource, Sample, SplitSource, split_json
 from clevrhope.pages import render_page
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import PRELIM
@@ -69,19 +68,21 @@ class TableSize:
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all splits, the figures, the card and the Croissant metadata."""
-    sizes = [_write_split(split, out / split.config, advance) for split in (*source.splits, *source.suites)]
+    sizes = [
+        _write_split(source, split, out / split.config, advance) for split in (*source.splits, *source.suites)
+    ]
     figures = _write_figures(source, out)
     card = f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
     (out / "README.md").write_text(card, "utf-8")
     (out / "croissant.json").write_text(croissant_json(source), "utf-8")
 
 
-def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSize:
+def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance: Advance) -> TableSize:
     import pyarrow.parquet as pq
 
     folder.mkdir(exist_ok=True)
     columns = columns_of(split)
-    schema = _schema(split, columns)
+    schema, scene_of = _schema(source, split, columns), source.scene_of(split.reader.pool)
     repeated = [path for column in columns for path in _repeated(column)]
     samples = split.samples(whole=False)
     a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
@@ -99,7 +100,7 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
             ) as writer,
         ):
             while n_rows < goal and (group := list(islice(samples, a_group))):
-                table = _table(split, group, schema)
+                table = _table(split, group, schema, scene_of)
                 writer.write_table(table, row_group_size=len(table))
                 n_rows += len(table)
                 n_bytes += table.nbytes
@@ -108,14 +109,17 @@ def _write_split(split: SplitSource, folder: Path, advance: Advance) -> TableSiz
     return TableSize(n_bytes, n_bytes_of_files)
 
 
-def _schema(split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
-    """The columns, with the features that `datasets` reads from the metadata."""
+def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
+    """The columns; in the metadata, the features that `datasets` reads, and what `import` reads."""
     import pyarrow as pa
 
-    features = {column.name: _feature(column, split.vocab) for column in columns}
+    features = {column.name: _feature(column, split.answer_names) for column in columns}
     return pa.schema(
         [(column.name, _type(column)) for column in columns],
-        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+        metadata={
+            "huggingface": json.dumps({"info": {"features": features}}),
+            METADATA: json.dumps(split_json(source, split)),
+        },
     )
 
 
@@ -129,12 +133,12 @@ def _type(column: Field) -> "pa.DataType":
     return pa.list_(kind) if column.several else kind
 
 
-def _feature(column: Field, vocab: Vocab) -> dict[str, Any]:
+def _feature(column: Field, answers: Sequence[str]) -> dict[str, Any]:
     feature: dict[str, Any] = {"dtype": column.kind, "_type": "Value"}
     if column.kind == IMAGE:
         feature = {"_type": "Image"}
     elif column.kind == LABEL:
-        feature = {"names": vocab.answers(), "_type": "ClassLabel"}
+        feature = {"names": [*answers], "_type": "ClassLabel"}
     return {"feature": feature, "_type": "Sequence"} if column.several else feature
 
 
@@ -143,26 +147,31 @@ def _repeated(column: Field) -> list[str]:
     path = f"{column.name}.list.element" if column.several else column.name
     if column.kind == IMAGE:
         return [f"{path}.bytes", f"{path}.path"]
-    is_repeated = column.kind == LABEL or (column.kind == "string" and column.name != "question")
+    is_repeated = column.kind == LABEL or (column.kind == "string" and not column.name.startswith("question"))
     return [path] if is_repeated else []
 
 
-def _table(split: SplitSource, group: Sequence[Sample], schema: "pa.Schema") -> "pa.Table":
+def _table(
+    split: SplitSource, group: Sequence[Sample], schema: "pa.Schema", scene_of: Callable[[int], str]
+) -> "pa.Table":
     import pyarrow as pa
 
+    label = {name: number for number, name in enumerate(split.answer_names)}
     rows = [(sample, question) for sample in group for question in sample.questions]
     images = [[{"bytes": image.png, "path": image.filename} for image in sample.images] for sample, _ in rows]
     masks = [[{"bytes": image.mask, "path": image.filename} for image in sample.images] for sample, _ in rows]
     indices = [[image.index for image in sample.images] for sample, _ in rows]
     columns: dict[str, list[Any]] = {
         "question": [question.text for _, question in rows],
-        "answer": [int(split.reader.answers[question.index]) for _, question in rows],
+        "answer": [question.answer for _, question in rows],
+        "answer_label": [label[question.answer] for _, question in rows],
         "program": [question.program for _, question in rows],
         "question_index": [question.index for _, question in rows],
     }
     for field in split.kind.fields:
         columns[field.name] = [question.about[field.name] for _, question in rows]
-    for name, cells in (("image", images), ("mask", masks), ("image_index", indices)):
+    scenes = [[scene_of(image.index) for image in sample.images] for sample, _ in rows]
+    for name, cells in (("image", images), ("mask", masks), ("image_index", indices), ("scene", scenes)):
         columns[split.kind.of_images(name)] = cells if split.kind.of_sets else [cell for (cell,) in cells]
     said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
     columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
@@ -244,7 +253,7 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
             {
                 "name": name,
                 "columns": columns_of(splits[0]),
-                "answers": splits[0].vocab.answers(),
+                "answers": splits[0].answer_names,
                 "splits": [
                     {"name": split.split, "n_rows": len(split.reader), **asdict(next(rest))}
                     for split in splits

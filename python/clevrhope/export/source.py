@@ -2,8 +2,10 @@
 
 import io
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, lru_cache
 from itertools import groupby, islice, repeat
 from operator import call
 from pathlib import Path
@@ -13,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 import PIL.Image
 
-from clevrhope.dataset.clevr_json import scenes_of
+from clevrhope.dataset.clevr_json import SceneLines, scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images
-from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
@@ -90,6 +92,11 @@ class SplitSource:
         """The vocabulary of the reader's numbers."""
         assert self.reader.vocab is not None
         return self.reader.vocab
+
+    @property
+    def answer_names(self) -> list[str]:
+        """The answers that questions can have, in the order of their numbers."""
+        return [name for name in self.vocab.answers() if name and name not in SPECIAL_TOKENS]
 
     @property
     def hop(self) -> str:
@@ -224,6 +231,20 @@ class ExportSource:
     """Suites that have pairs on these splits, grouped by HOP and suite; none if the format does not support
     them."""
 
+    def scene_of(self, pool: str) -> Callable[[int], str]:
+        """A function that gives the scene of an image of a pool as JSON, "" if the scenes are not known."""
+        lines = cache(lambda shard: SceneLines(self.layout.scene_shard(pool, shard)))
+        converted = in_image_pixels(self.manifest)
+        if self.manifest.source and not self.layout.scene_files(pool):
+            return lambda index: ""
+
+        @lru_cache(maxsize=256)
+        def scene(index: int) -> str:
+            found = converted(lines(index // SCENES_A_SHARD).read(index))
+            return json.dumps(found, ensure_ascii=False)
+
+        return scene
+
     @property
     def rendered(self) -> bool:
         """Whether images are exported: those of all splits, or none."""
@@ -237,6 +258,58 @@ class ExportSource:
         """Name of a table -> its splits and suites, in order."""
         tables = groupby((*self.splits, *self.suites), lambda each: each.config)
         return {name: [*splits] for name, splits in tables}
+
+
+def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What an export says of a scene: in pixels of images, not of its world's raster, and no secret seed."""
+    width, height = manifest.raster_px
+    size = manifest.rendering or {"width": width, "height": height}
+    sides = [size["width"] / width, size["height"] / height]
+
+    def scaled(numbers: Sequence[int], rounded: Callable[[float], int]) -> list[int]:
+        return [rounded(each * side) for each, side in zip(numbers, sides, strict=True)]
+
+    def converted(scene: dict[str, Any]) -> dict[str, Any]:
+        if manifest.public_seed is None:
+            scene.pop("stream", None)  # it contains the seed
+        for item in scene["objects"] if sides != [1, 1] else ():
+            if "pixel_coords" in item:
+                *place, depth = item["pixel_coords"]
+                item["pixel_coords"] = [*scaled(place, round), depth]
+            if "bbox" in item:
+                item["bbox"] = scaled(item["bbox"][:2], math.floor) + scaled(item["bbox"][2:], math.ceil)
+        return scene
+
+    return converted
+
+
+METADATA = "clevrhope"
+"""The key of a Parquet file's metadata, and of a WebDataset's source.json, that has `split_json`."""
+
+
+def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
+    """What an exported file says of its split, for those who read it without the dataset."""
+    manifest = source.manifest
+    return {
+        **world_json(manifest),
+        **{name: _plain(value) for name, value in split.reader.attributes.items()},
+        "kind": split.kind.name,
+        "questions": len(split.reader),
+    }
+
+
+def world_json(manifest: Manifest) -> dict[str, Any]:
+    """What decides the content of an exported dataset."""
+    return {
+        "dataset": manifest.digest,
+        "attributes": manifest.world["attributes"],
+        "constraints": manifest.world["constraints"],
+        "strictness": manifest.settings.strictness,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def source_json(source: ExportSource, format_name: str) -> bytes:

@@ -14,14 +14,14 @@ import io
 import json
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import ExportSource, Sample, SplitSource
+from clevrhope.export.source import METADATA, ExportSource, Sample, SplitSource, split_json
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
@@ -36,9 +36,10 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     shards: dict[str, dict[str, Any]] = {}
     for split in source.splits:
         shards.setdefault(split.hop, {})[split.split] = {
-            "shards": _write_split(split, out, advance),
+            "shards": _write_split(source, split, out, advance),
             "samples": split.n_samples,
             "questions": len(split.reader),
+            METADATA: split_json(source, split),
         }
         of_sets = split.kind.of_sets
         vocab = out / ("covr_vocab.json" if of_sets else "vocab.json")
@@ -49,10 +50,10 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     write_readme(source, out, "webdataset", shards=pattern, first_of_sets=first.kind.of_sets)
 
 
-def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:
+def _write_split(source: ExportSource, split: SplitSource, out: Path, advance: Advance) -> str:
     (out / split.hop).mkdir(exist_ok=True)
     name = f"{split.hop}/{split.split}"
-    samples = split.samples(whole=True)
+    samples, scene_of = split.samples(whole=True), source.scene_of(split.reader.pool)
     a_shard = SETS_A_SHARD if split.kind.of_sets else IMAGES_A_SHARD
     n_shards = -(-split.n_samples // a_shard)
     for number in range(n_shards):
@@ -62,13 +63,15 @@ def _write_split(split: SplitSource, out: Path, advance: Advance) -> str:
             tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar,
         ):
             for sample in islice(samples, a_shard):
-                for entry, content in _entries(split, sample):
+                for entry, content in _entries(split, sample, scene_of):
                     _add(tar, entry, content)
                 advance(len(sample.questions))
     return f"{name}-{{000000..{n_shards - 1:06d}}}.tar"
 
 
-def _entries(split: SplitSource, sample: Sample) -> Iterator[tuple[str, bytes]]:
+def _entries(
+    split: SplitSource, sample: Sample, scene_of: Callable[[int], str]
+) -> Iterator[tuple[str, bytes]]:
     """The files of a sample, by name."""
     about: dict[str, Any] = {"hop": split.hop, "split": split.split, "pool": split.reader.pool}
     questions = [
@@ -86,11 +89,13 @@ def _entries(split: SplitSource, sample: Sample) -> Iterator[tuple[str, bytes]]:
         key = f"HOPE_{split.split}_{question['question_index']:06d}"
         names = [f"{key}.{place}.png" for place in range(len(sample.images))]
         about |= {"image_indices": [image.index for image in sample.images], **question}
+        about["scenes"] = [json.loads(scene_of(image.index) or "null") for image in sample.images]
     else:
         (image,) = sample.images
         key = Path(image.filename).stem
         names = [image.filename]
         about |= {"image_index": image.index, "questions": questions}
+        about["scene"] = json.loads(scene_of(image.index) or "null")
     for name, image in zip(names, sample.images, strict=True):
         if image.png is not None:
             yield name, image.png

@@ -210,7 +210,7 @@ class AnswerKey:
         preliminary set in one value. A model that ignores the image is right about the same number of
         questions of each such group, so errors go by group, and both splits of a pool share its places.
         """
-        if self._manifest.source:
+        if (source := self._manifest.source) and not source.get("is_placed"):
             return int(self._manifest.pools.get(pool, {}).get("unit", 1))
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
@@ -224,7 +224,8 @@ class AnswerKey:
         kind = SPLITS.get(split)
         if kind is None or kind.drawn != "places":
             return 0
-        if self._manifest.source and split not in self._manifest.source.get("grouped", ()):
+        source = self._manifest.source
+        if source and not source.get("is_placed") and split not in source.get("grouped", ()):
             return 0
         try:
             pair = parse_hop(hop, list(self.attributes.items())).held_out

@@ -23,9 +23,10 @@ from clevrhope.dataset.contents import no_hop, same_hop
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.native_reader import text_reader
+from clevrhope.dataset.native_reader import text_reader, vocabulary_with
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
+from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.describe.measure import measure_split, read_scene_counts
@@ -101,11 +102,14 @@ def import_source(
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
             raise DatasetError(f"{out}: holds another dataset; choose another --out")
-        manifest = manifest or _new_manifest(world, source)
+        if manifest is None:
+            _check_new(out)
+            manifest = _new_manifest(world, source)
+        vocabulary = _vocabulary(world, source)
         vocab = read_vocab(layout.vocab) if layout.vocab.is_file() else source.vocab
         if source.vocab is not None and vocab != source.vocab:
             raise DatasetError(f"{out}: holds questions of another vocabulary; choose another --out")
-        vocab = vocab or make_vocab([], ProgramTokens(world.vocabulary).names, world.answers)
+        vocab = vocab or make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
         numbering = Numbering(vocab, _reader_maker(world, templates))
         digests = dict(manifest.source["splits"]) if manifest.source else {}
         shown = progress or Silent()
@@ -117,7 +121,7 @@ def import_source(
                 digests[f"{split.hop}/{split.split}"] = digest
         write_vocab(layout.vocab, numbering.vocab())
         manifest = manifest.with_files({layout.relative(layout.vocab): record(layout.vocab)})
-        manifest = _write_scenes(layout, manifest, source, world.vocabulary)
+        manifest = _write_scenes(layout, manifest, source, vocabulary)
         manifest = _described(
             manifest, source, chosen, digests, numbering, with_templates=templates is not None
         )
@@ -125,6 +129,23 @@ def import_source(
         write_manifest(layout.manifest, manifest)
     n = {(split.hop, split.split): manifest.splits[split.hop][split.split]["questions"] for split in chosen}
     return Imported(out, source, manifest, n, numbering.n_unread)
+
+
+def _check_new(out: Path) -> None:
+    """Checks that a new folder has nothing but what an interrupted import left."""
+    ours = {"hops", "images", "scenes", "vocab.json"}
+    others = [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]
+    if others:
+        raise DatasetError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+
+
+def _vocabulary(world: World, source: Source) -> Vocabulary:
+    """The values of the source's dataset, CLEVR's unless it says others."""
+    attributes = source.about.get("attributes")
+    if not attributes:
+        return world.vocabulary
+    largest_count = int(source.about.get("constraints", {}).get("max_objects", 10))
+    return vocabulary_with(attributes, largest_count=largest_count)
 
 
 def _check_apart(path: Path, out: Path) -> None:
@@ -151,18 +172,21 @@ def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[
 
 
 def _new_manifest(world: World, source: Source) -> Manifest:
+    about = source.about
+    default = {kind: list(values) for kind, values in world.attribute_types}
+    attributes = about.get("attributes", default)
     return Manifest(
         version=VERSION,
         complete=True,
         source={"form": source.form, "sha256": "0" * 64, "programs": NONE, "notes": [], "splits": {}},
         seed=0,
         world={
-            "fingerprint": world.fingerprint,
-            "constraints": json.loads(world.config_json),
-            "attributes": {kind: list(values) for kind, values in world.attribute_types},
+            "fingerprint": world.fingerprint if attributes == default else VERSION,
+            "constraints": about.get("constraints", json.loads(world.config_json)),
+            "attributes": attributes,
         },
         templates={"fingerprint": VERSION, "files": []},
-        questions={"window": WINDOW, "an_image": {}, "strictness": "chain"},
+        questions={"window": WINDOW, "an_image": {}, "strictness": about.get("strictness", "chain")},
     )
 
 
@@ -216,6 +240,8 @@ def _write_split(
     images, pools = split.images(), dict(manifest.pools)
     if images is not None:
         place = layout.image_record(split.pool)
+        if split.pool in manifest.pools and place.is_file():
+            images = ImageRecord.read(place).joined(images)
         images.write(place)
         files[layout.relative(place)] = record(place)
     if images is not None or split.unit:
@@ -255,8 +281,7 @@ def _write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary
     for pool, indices in used.items():
         wanted = np.unique(np.concatenate(indices))
         rows: dict[int, bytes] = {}
-        is_wanted = frozenset(wanted.tolist())
-        scenes = (scene for scene in source.scenes[pool]() if scene["image_index"] in is_wanted)
+        scenes = _each_once(source.scenes[pool](), frozenset(wanted.tolist()))
         while some := list(islice(scenes, SCENES_AT_ONCE)):
             rows |= _scene_rows(some, pool, vocabulary, source.root)
         if missing := set(wanted.tolist()) - rows.keys():
@@ -270,6 +295,16 @@ def _write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary
                 add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
             files[layout.relative(path)] = record(path)
     return manifest.with_files(files)
+
+
+def _each_once(scenes: Iterator[dict[str, Any]], wanted: frozenset[int]) -> Iterator[dict[str, Any]]:
+    """The scenes with these indices; a file may have one several times."""
+    seen: set[int] = set()
+    for scene in scenes:
+        index = scene["image_index"]
+        if index in wanted and index not in seen:
+            seen.add(index)
+            yield scene
 
 
 def _scene_rows(
@@ -345,8 +380,7 @@ def _described(
 ) -> Manifest:
     """The manifest with what is known of its source."""
     assert manifest.source is not None
-    have_programs = source.vocab is not None or not any(split.file.suffix == ".parquet" for split in chosen)
-    programs = PUBLISHED if have_programs else FROM_TEXTS if with_templates else NONE
+    programs = PUBLISHED if source.has_programs else FROM_TEXTS if with_templates else NONE
     notes = [f"{split.hop} {split.split}: {split.note}" for split in chosen if split.note]
     if numbering.n_unread:
         notes.append(f"{numbering.n_unread:,} texts are of none of the templates, and have no program")
@@ -360,5 +394,6 @@ def _described(
         "notes": [*known],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted(grouped),
+        "is_placed": bool(source.about.get("pool")),
     }
     return replace(manifest, source=described)

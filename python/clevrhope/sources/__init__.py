@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import WrongFolderError
+from clevrhope.sources.exports import find_parquet, find_webdataset
 from clevrhope.sources.official import find_official
 from clevrhope.sources.source import Source
 
@@ -29,6 +30,8 @@ class SourceForm:
 
 FORMS: dict[str, SourceForm] = {
     "official": SourceForm("the official CLEVR-HOPE, in Parquet, HDF5 or JSON", find_official),
+    "parquet": SourceForm("an export of clevrhope in Parquet", find_parquet),
+    "webdataset": SourceForm("an export of clevrhope in tar shards", find_webdataset),
 }
 """The forms by name. A new form is a module and a row."""
 

@@ -151,6 +151,8 @@ class Source:
         vocab: the numbers of its words, functions and answers; None if the files hold text.
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
+        has_programs: whether the files have programs.
+        about: what the files say of their dataset, as an export's metadata: values, constraints, strictness.
     """
 
     form: str
@@ -159,3 +161,5 @@ class Source:
     vocab: Vocab | None = None
     scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    has_programs: bool = True
+    about: Mapping[str, Any] = field(default_factory=dict)

@@ -86,6 +86,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         next(iter(vocabs.values()), None),
         _scenes(paths, splits),
         ("rotations in published scenes are radians; they are imported as degrees",),
+        has_programs=not any(split.file.suffix == ".parquet" for split in splits),
     )
 
 
