@@ -22,7 +22,7 @@ from clevrhope.experiments.command import experiment
 from clevrhope.runtime.atomic import FULL_DISK
 from clevrhope.runtime.reading import NOT_UTF8, name_not_utf8, os_reason
 from clevrhope.runtime.stopping import Stop
-from clevrhope.runtime.terminal import say
+from clevrhope.runtime.terminal import one_line, say
 
 GROUPS = {
     "Make data": (build, plan, merge, hops, render, questions, suite, families, import_, export),
@@ -103,7 +103,8 @@ def _failed(error: BaseException) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    say(f"clevrhope: {sentence}", err=True)
+    # A value in it may have ends of lines, with which a file could write lines of its own.
+    say(f"clevrhope: {one_line(sentence)}", err=True)
     return code
 
 

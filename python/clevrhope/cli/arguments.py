@@ -109,6 +109,22 @@ PATH = _AnyPath(path_type=Path)
 """A file or folder; the code that opens it reports what is wrong with it."""
 
 
+class _Dataset(_AnyPath):
+    """A dataset's folder; published files in its place are imported into the user's cache first."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = super().convert(value, param, ctx)
+        if not path.exists() or (path / "manifest.json").exists():
+            return path
+        from clevrhope.pipeline.importing import dataset_of
+
+        return dataset_of(path, lambda sentence: say(sentence, err=True))
+
+
+DATASET = _Dataset(path_type=Path)
+"""A dataset, or published files of one."""
+
+
 class Whole(click.IntRange):
     """A whole number from `min` to `max` (None: no upper limit), with our own error message."""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from clevrhope.cli.arguments import (
+    DATASET,
     PASSES,
     PATH,
     PROPERTIES,
@@ -221,7 +222,7 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 
 
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
-@click.argument("folder", type=PATH, metavar="DIR")
+@click.argument("folder", type=DATASET, metavar="DIR")
 @options("""
     --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
         official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes) or covr (COVR's JSON

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import (
-    PATH,
+    DATASET,
     Command,
     json_option,
     no_progress_option,
@@ -21,7 +21,7 @@ from clevrhope.runtime.terminal import say, say_json
 
 
 @click.command(cls=Command, short_help="Shows what a folder holds and how to make it again.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @json_option
 def info(folder: Path, as_json: bool) -> None:
     """Shows what a dataset's folder holds, and the commands that made it."""
@@ -38,7 +38,7 @@ def info(folder: Path, as_json: bool) -> None:
 
 
 @click.command(cls=Command, short_help="Shows one question with its program and images.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options("""
     --hop HOP!: The question's HOP.
     --split SPLIT!: Its split, such as train.
@@ -57,7 +57,7 @@ def show(folder: Path, hop: str, split: str, number: int | None, save: Path | No
 
 
 @click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options("""
     --against CLEVR_DIR: A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.
     --templates DIR: The question templates, if not the package's; or the folder of a suite of your own.
@@ -82,7 +82,7 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
 
 
 @click.command(cls=Command, short_help="Checks whether a folder's content is that of its edition.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @no_progress_option
 @json_option
 def verify(folder: Path, quiet: bool, **choices: Any) -> int:
@@ -100,7 +100,7 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
 
 
 @click.command(cls=Command, short_help="Shows what is in a dataset.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options("""
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
@@ -167,7 +167,7 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
 
 
 @click.command(cls=Command, short_help="Shows a dataset in a browser.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options("""
     --predictions RUN_OR_FILE...: Predictions to show with the questions: a run's folder, or a file as for
         score; NAME=FILE names its model; repeatable.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
+from clevrhope.cli.arguments import DATASET, PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.errors import shown
 from clevrhope.runtime.terminal import say
 from clevrhope.runtime.toml import parse_toml
@@ -25,7 +25,7 @@ _DEVICE = "--device NAME = auto: A torch device: cpu, cuda, cuda:1.  [default: a
 
 
 @click.command(cls=Command, short_help="Extracts the features of images that models read.")
-@click.argument("folder", type=PATH, metavar="DIR")
+@click.argument("folder", type=DATASET, metavar="DIR")
 @options(f"""
     --kind NAME!: pixels (no weights needed; for train --set features=pixels), attributes (the true ones),
         scene-boxes (the true boxes), resnet101, frcnn, or a class of your own as package.module:Class.
@@ -77,7 +77,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 
 @click.command(cls=Command, short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
-@click.argument("folder", type=PATH, metavar="DIR")
+@click.argument("folder", type=DATASET, metavar="DIR")
 @options(f"""
 Train set
     --hop HOP!: The HOP whose train set is used, or none, where nothing is held out.

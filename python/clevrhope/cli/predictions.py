@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Command, options, read_names, show_result, shown_progress
+from clevrhope.cli.arguments import DATASET, PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.runtime.terminal import say, say_json
 
 _SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
@@ -17,7 +17,7 @@ _JSON = "--json -> as_json: Print one JSON object instead of text."
 
 
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a
         suite's own pairs), or symbolic, which executes the true programs.
@@ -46,7 +46,7 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
     --split SPLIT... -> splits: Only this test set, such as covr_test; repeatable.  [default: all about one
         image]
@@ -138,7 +138,7 @@ def _of(part: int, whole: int) -> str:
 
 
 @click.command(cls=Command, short_help="Scores predictions on the test sets.")
-@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("folder", metavar="DIR", type=DATASET)
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
 @options(f"""
 Which questions

@@ -6,8 +6,9 @@ source is only read.
 
 import hashlib
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -50,6 +51,18 @@ WORLD: Mapping[str, Any] = {"directions": "clevr", "min_pixels": 200}
 
 SCENES_AT_ONCE = 1_000
 
+PUBLISHED_FILES = (
+    *("*.parquet", "*/*.parquet", "shards.json", "*-000000.tar"),
+    *(
+        "held_out_CLEVR*/",
+        "hdf5_held_out_CLEVR/",
+        "no_text_no_vis_*/",
+        "CLEVR_ho_*.json",
+        "val_atom_ho_exist_*",
+    ),
+)
+"""What a folder of published files has near its top, so that no other folder is searched through."""
+
 PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
 """Where programs come from."""
 
@@ -64,6 +77,35 @@ class Imported:
     n_questions: Mapping[tuple[str, str], int]
     n_unread: int
     """Number of texts that no template gives; 0 if no programs were read from texts."""
+
+
+def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
+    """The dataset in a folder; published files are imported into the user's cache, once.
+
+    Args:
+        path: a dataset, or published files.
+        say: shows a sentence, which tells where an import is.
+
+    Raises:
+        ClevrhopeError: as for `import_source`; a path without published files is returned as it is.
+    """
+    is_published = (
+        path.suffix in (".parquet", ".tar")
+        if path.is_file()
+        else any(next(path.glob(pattern), None) for pattern in PUBLISHED_FILES)
+    )
+    if not is_published:
+        return path
+    paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
+    stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
+    key = hashlib.sha256(json.dumps([str(path.resolve()), stamps]).encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    out = cache / "clevrhope" / "imports" / f"{path.resolve().stem}-{key}"
+    if not Layout(out).manifest.is_file():
+        say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
+        out.mkdir(parents=True, exist_ok=True)
+        import_source(path, out)
+    return out
 
 
 def import_source(

@@ -18,6 +18,11 @@ def say(text: str, *, err: bool = False) -> None:
     click.echo(printable(text), err=err)  # noqa: TID251
 
 
+def one_line(text: str) -> str:
+    """The text with its ends of lines escaped."""
+    return text.replace("\r", "\\r").replace("\n", "\\n")
+
+
 def say_json(value: Any) -> None:
     """Prints a value as JSON, in printable ASCII."""
     click.echo(json.dumps(value).replace("\x7f", "\\u007f"))  # noqa: TID251

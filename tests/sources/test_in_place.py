@@ -1,0 +1,80 @@
+"""Published files in the place of a dataset: every command takes them, and writes nothing into them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from building import Cli
+from official_files import write_parquet
+
+from clevrhope.export import export
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_commands_take_published_files(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    source = write_parquet(dataset, tmp_path / "official")
+    before = {path: path.read_bytes() for path in source.rglob("*") if path.is_file()}
+    told = cli("audit", source)
+    assert "published files, imported once into" in told.err
+    assert "no faults were found" in told.out
+    predictions = tmp_path / "majority.jsonl"
+    again = cli("baseline", source, "--kind", "always_no", "--out", predictions)
+    assert "published files" not in again.err
+    scores = json.loads(cli("score", source, predictions, "--json", "--bootstrap", "0").out)
+    assert "rubber_cylinder" in json.dumps(scores)
+    asked = cli("ask", source, "--out", tmp_path / "requests.jsonl", "--hop", "rubber_cylinder").out
+    assert "168 requests" in asked
+    cli("stats", source, "--hop", "rubber_cylinder")
+    cli("info", source)
+    cli("show", source, "--hop", "rubber_cylinder", "--split", "train", "--question", "3")
+    cli("browse", source, "--static", tmp_path / "pages", "--limit", "3")
+    assert {path: path.read_bytes() for path in source.rglob("*") if path.is_file()} == before
+
+
+def test_one_file_and_a_folder_of_another_kind(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    export(dataset, tmp_path / "export", format="parquet", hops=["rubber_cylinder"])
+    path = tmp_path / "export" / "rubber_cylinder" / "minimal_ood-00000-of-00001.parquet"
+    assert "no faults were found" in cli("audit", path).out
+    (tmp_path / "notes").mkdir()
+    assert "not a dataset of clevrhope" in cli("audit", tmp_path / "notes", code=2).err
+
+
+def test_a_model_is_trained_on_published_files(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    """On images as they are, for two updates, and evaluated on the test sets."""
+    source = tmp_path / "export"
+    export(dataset, source, format="official", hops=["rubber_cylinder"])
+    cli("features", source, "--kind", "pixels", "--size", "48x32")
+    run, choices = (
+        tmp_path / "run",
+        [
+            "--set",
+            "image_width=48",
+            "--set",
+            "image_height=32",
+            "--size",
+            "100",
+            "--updates",
+            "4",
+            "--seed",
+            "1",
+            "--device",
+            "cpu",
+        ],
+    )
+    cli(
+        "train",
+        "film",
+        source,
+        "--hop",
+        "rubber_cylinder",
+        "--out",
+        run,
+        "--set",
+        "features=pixels",
+        *choices,
+    )
+    assert "complex_ood" in cli("evaluate", run, "--device", "cpu").out
