@@ -5,16 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.given import (
-    EXACT,
-    FITS,
-    PART,
-    Given,
-    denied_places,
-    denies,
-    is_landmark,
-    with_denial,
-)
+from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
+from clevrhope.metrics.replies.given import EXACT, FITS, PART, Given, is_landmark
 from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
 
 _CONTEXT = 12

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.denials import denied_places
 from clevrhope.metrics.replies.words import OTHER, RELATION, Phrase, Question, Words
 
 Given = Mapping[str, int]
@@ -91,40 +92,3 @@ def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
     if tokens[k] == "of":
         return k > 0 and tokens[k - 1] in lexicon.BEFORE_OF
     return tokens[k] in lexicon.BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
-
-
-def denies(token: str) -> bool:
-    """Whether a word negates a statement."""
-    return token in lexicon.DENIALS or token.endswith("n't")
-
-
-def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
-    """The indices of the answers that a preceding "not" negates."""
-    found: set[int] = set()
-    is_denied = met = False  # whether a negation is in force, and whether it has reached an answer
-    for k, token in enumerate(tokens):
-        is_answer = words.single(token) is not None
-        if denies(token):
-            is_denied, met = True, False
-            continue
-        if not token[0].isalnum() or (met and not is_answer):
-            is_denied = False
-        if is_answer and is_denied:
-            met = True
-            found.add(k)
-    return found
-
-
-def with_denial(tokens: Sequence[str]) -> Sequence[str]:
-    """A statement with "no" for a word of absence: "no red cube is" for "the red cube is missing"."""
-    k = next((k for k, token in enumerate(tokens) if token in lexicon.ABSENT), None)
-    if k is None or {*lexicon.OF_STATE}.isdisjoint(tokens[max(0, k - 3) : k]):
-        return tokens
-    if tokens[k + 1 : k + 2] in (["a"], ["any"]):
-        return tokens  # "I am missing a cube"
-    begin = next((j + 1 for j in reversed(range(k)) if tokens[j] in (",", "(", ")")), 0)
-    clause = [token for token in tokens[begin:k] if not denies(token)]
-    is_denied = len(clause) < k - begin
-    while clause and clause[0] in lexicon.DETERMINERS:
-        del clause[0]
-    return [*tokens[:begin], *([] if is_denied else ["no"]), *clause, *tokens[k + 1 :]]

@@ -47,7 +47,7 @@ _REWORDED = {
     r"\bno (?:worries|problem|need to worry)\b": "certainly ",
     r"\b(?:i(?:'d| would)? (?:think|believe|guess|suppose|imagine|say) so"
     r"|it (?:seems|appears|looks) so|(?:it )?looks? like it)\b(?= *(?:[.!,:;\u2014-]|$))": "it is",
-    r"\b(?:opposite|reverse) is (?:true|correct)\b|\b(?:it's |it is )?the other way a?round\b"
+    r"\b(?:opposite|reverse) is (?:true|correct)\b|(?:^|(?<=no[,.] ))(?:it's |it is )?the other way a?round\b"
     r"|\bon the contrary\b": "opposite",
     r"\bthere (?:exists?|happens? to be)\b": "there is",
     # Denial and absence
@@ -55,22 +55,30 @@ _REWORDED = {
     r"\b(?:there (?:is|are|'s)|there's|i (?:can )?see) ([\w ]{1,40}),? (?:but|however),?"
     r" (?:it's|it is|they are|they're|(?:that|this) one is|both are|all are)\b": r"the only \1 is",
     r"\bnot only\b": "",
+    r"\banything (?:but|except)(?: an?)?\b|\bfar from (?:being )?(?!the\b|an?\b|it\b)": "not ",
+    r"\b(?:all things|anything) (?:but|except)(?: for)? (?:an?|any)\b"
+    r"|\b(?:hardly|barely|scarcely) (?:an?|any)\b": "no",
+    r"\bnon-?(?=identical|matching|equal)": "not ",
+    r"\byes\b[^.,;\n]{0,20} (?:is|was|would be) (?:wrong|incorrect|false)\b": "no",
+    r"\bno (?:is|would be) (?:the )?(?:right|correct|true|answer)\b": "no",
+    r"\bno (?:is|was|would be) (?:wrong|incorrect|false)\b": "yes",
     r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b": "has",
     r"\bno ([\w ]{1,60}?),? (?:except(?:ing)?(?: for)?|other than|(?:apart|aside) from|besides|save for)"
     r" (?:the|that) one(?= (?:at|on|in|behind|near|next|to|left|right)\b)": r"one \1",
     r"\bthe (?:area|space|spot)(?: of the \w+)? ([\w ]{1,60}?) is (?:\w+ly )?empty\b": r"nothing is \1",
     r"\b(?:an? )?(?:\w+ )?absence of\b": "no",
-    r"\b(?:nothing|none) (?:but|other than|except(?: for)?)\b": "only",
+    r"\b(?:nothing|none)(?: else)? (?:but|other than|except(?: for)?)\b": "only",
     r"\b(?:looked|looking|search(?:ed|ing)|check(?:ed|ing)|scann(?:ed|ing))(?: \w+){0,3} for\b": "check for",
     r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
     rf"|could(?: not|n't))(?= (?:\w+ )?(?:see|find|spot|locate|detect|make out)"
     rf" (?!{_IMAGE}|whether|if|wh))": "don't",
     r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])": r"\1 no",
-    r"\b(?:(?:(?:entirely |completely )?lacks?|is (?:lacking|devoid of|free of|without)"
+    r"\b(?:(?:(?:entirely |completely )?lacks?(?! of\b)|is (?:lacking|devoid of|free of|without)"
     r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])": "has no",
     r"\b(?:(?:apart|aside) from|save for|besides(?= an?y? | the ))\b": "except",
     # Comparison
     r"\b(?:just|exactly|equally|every bit) as (?:big|large|small|tall|huge|tiny)(?! as)\b": "the same size",
+    r"\bat least as many\b": "may be as many",
     r"\bneither(?: \w+)? (?:outnumbers?|exceeds?)(?: the other)?": "same number",
     rf"\banother ({_KIND})\b": r"different \1",
     r",? in favou?r of\b": " more",

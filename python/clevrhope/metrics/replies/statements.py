@@ -69,7 +69,7 @@ _WITHDRAWN = re.compile(
 _NO = re.compile(r"[,.:;!?\n\u2026]\s*no[,.]\s+(?=[a-z\d])")
 _SIZES = re.compile(r", (?:\w+ )?(?:smaller|larger|bigger|taller|shorter) than [^.;\n]*")
 """A comparison with another object, which says nothing of its own."""
-_UNLIKE = re.compile(r"\bunlike\b")
+_UNLIKE = re.compile(r"\bunlike\b(?![^.;\n]*(?:\bnot\b|n't))")
 _HEDGED = re.compile(r"\b(?:might|may|could(?! not)|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
@@ -85,6 +85,7 @@ _REFUSED = re.compile(
     r"|\bnot (?:clearly visible|clear enough)\b"
     r"|\b(?:depends|hinges|depending) on\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
+    r"|\bnot (?:sure|certain) (?:whether|if|that)\b|\bm(?:ay|ight) or m(?:ay|ight) not\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
 _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
