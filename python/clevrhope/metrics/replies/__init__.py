@@ -18,6 +18,8 @@ from clevrhope.metrics.replies.yes_no import given_yes_no
 
 _SHORT = 3
 """Maximum number of words in a statement that counts as short."""
+_OF_ALL = (["all"], ["every"], ["most"])
+"""What begins a statement that is not about the question's object alone."""
 _GIVEN = {YES_NO: given_yes_no, COUNT: given_numbers, RELATION: given_words, None: given_words}
 """Kind of question -> the function that reads a statement for it; all other kinds are attributes."""
 
@@ -109,7 +111,10 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     if refused and refused[-1] >= max(marked or conclusions, default=0):
         return None
     longest = 0 if kind == YES_NO else 1 if kind == COUNT else _SHORT
-    ends = [k for k in {0, len(given) - 1} if given and len(statements[k].text.split()) <= longest]
+    words = [each.text.split() for each in statements]
+    ends = [
+        k for k in {0, len(given) - 1} if given and len(words[k]) <= longest and words[k][:1] not in _OF_ALL
+    ]
     deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
     return _only([given[k] for k in marked or deciding] or given)
 

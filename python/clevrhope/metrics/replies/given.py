@@ -1,6 +1,7 @@
 """What one statement of a reply gives as an answer, if that is a value, a relation or any word."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from clevrhope.metrics.replies import lexicon
@@ -23,7 +24,13 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     )
     restated = 0 if is_named else question.restatement_end(tokens, words)
     subject: Phrase | None = None
-    for phrase in words.phrases(tokens):
+    phrases = list(words.phrases(tokens))
+    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
+        between = {*tokens[phrase.end : after.begin]} if after else set()
+        if after and phrase.noun and {"is", "are"} & between and between <= {*lexicon.OF_PREDICATE}:
+            said = replace(phrase, values=phrase.values | after.but(question.kind))
+            is_other = question.is_about(phrase) and said.contradicts(question.target, question.kind)
+            phrase = said if is_other else phrase  # "the red one is small"
         is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
         if [*tokens[max(0, phrase.begin - 3) : phrase.begin]] == [question.kind, "as", "the"]:
             given |= dict.fromkeys((value for kind, value in phrase.values if kind == question.kind), FITS)

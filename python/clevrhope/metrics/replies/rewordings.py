@@ -7,6 +7,7 @@ from clevrhope.metrics.replies.colors import BASIC, SHADES
 
 _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
+_VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber)"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
 _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|balls?|boxes)"
 _IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo|scene|view)"
@@ -109,6 +110,8 @@ _REWORDED = {
     rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",
     rf"\b({_N}) (?:in total|in all|altogether|overall)\b": r", total: \1 ",
     # Values
+    rf"\b({_VALUE}) is the {_KIND} of ([\w ]+?)(?=[,.;\n]|$| (?:and|while|whereas|but)\b)": r"\2 is \1",
+    rf"\b({_VALUE}) (?:is )?that of (?=the\b)([\w ]+?)(?=[,.;\n]|$)": r"\2 is \1",
     rf"\b(?:{'|'.join(SHADES)})ish (?={_COLOR})": "",
     rf"\b(?:(?:one|some) of )?the (?:larger|bigger|largest|biggest){_OF_SIZE}": "the large",
     rf"\b(?:(?:one|some) of )?the (?:smaller|smallest|tinier|tiniest){_OF_SIZE}": "the small",

@@ -69,6 +69,7 @@ _WITHDRAWN = re.compile(
 _NO = re.compile(r"[,.:;!?\n\u2026]\s*no[,.]\s+(?=[a-z\d])")
 _SIZES = re.compile(r", (?:\w+ )?(?:smaller|larger|bigger|taller|shorter) than [^.;\n]*")
 """A comparison with another object, which says nothing of its own."""
+_CONTRAST = re.compile(r",? (?:whereas|while)(?= (?:the|that|\w+ (?:is|are))\b)")
 _UNLIKE = re.compile(r"\bunlike\b(?![^.;\n]*(?:\bnot\b|n't))")
 _HEDGED = re.compile(r"\b(?:might|may|could(?! not)|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
@@ -97,7 +98,10 @@ _REASON = re.compile(
 )
 _OPTION = re.compile(r"(?:^|(?<=\s))\(?([a-e])[.):] ?(\w+)(?=[.,;\s]|$)")
 """An option to choose from, such as "B. No", and the letter that stands for it."""
-_LETTER = re.compile(r"(\b(?:answer|option|choice)(?: is)?:? )\(?([a-e])\)?(?=[.!\s]*$)", re.MULTILINE)
+_LETTER = re.compile(
+    r"(\b(?:answer|option|choice)(?: is)?:? |\b\w+ is:? (?=\())\(?([a-e])\)?(?=[.!\s]*$|,? because\b)",
+    re.MULTILINE,
+)
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(
     r"^(?:let me know|just let me|feel free|please|if you (?:have|need|want|would|like))\b"
@@ -126,7 +130,7 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     text, ends = _after_thoughts(plain(reply))
     text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
-    text = _SIZES.sub("", _NO.split(text)[-1]) if no_withdraws else _UNLIKE.sub("which differs from", text)
+    text = _CONTRAST.sub(".", _SIZES.sub("", _NO.split(text)[-1])) if no_withdraws else _UNLIKE.sub("which differs from", text)
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -168,7 +172,9 @@ def _without_markup(text: str) -> str:
     text = _RESULT.sub(", so ", text) if len(_ARROW.findall(text)) == 1 else text
     text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", text)))
     options = dict(_OPTION.findall(text))
-    text = _LETTER.sub(lambda answer: f"{answer[1]}{options.get(answer[2], answer[2])}", text)
+    text = _LETTER.sub(
+        lambda answer: f"answer: {options[answer[2]]}" if answer[2] in options else answer[0], text
+    )
     is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
     return _NUMBER.sub("\n", text) if is_list else text
 
