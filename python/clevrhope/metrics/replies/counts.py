@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations, takewhile
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
@@ -23,6 +24,7 @@ _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|
 _RANGE = re.compile(
     rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+"
     rf"|(?:\w+ ){{0,3}}, (?:maybe|possibly|perhaps) {_NUMBER}\b"
+    r"|(?:\w+ ){0,2}(?:more|fewer|less) (?:\w+ ){0,3}than\b(?! (?:it|that|the)\b)|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
 )
 _OBJECT = re.compile(
     r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
@@ -61,7 +63,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
     is_of_two = "nor" in tokens
-    next_number = len(tokens)
+    is_negated = any(map(denies, question.tokens))
+    next_number, counts = len(tokens), list[tuple[str, Phrase, int]]()
     for k in reversed(range(len(tokens))):
         number = words.count(tokens[k])
         begin = next(
@@ -81,12 +84,44 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
             fit = _count_fit(tokens[k:next_number], counted, question, words)
             if counted and fit < EXACT and _is_alternative(counted, question):
                 number = OTHER
-            if is_second or _RANGE.match(after) or _BOUND.search(before):
+            is_bound = is_second or _BOUND.search(before)
+            is_bound = is_bound or (_RANGE.match(after) and "more" not in question.tokens)
+            if is_bound or (not is_negated and _is_denied(tokens[k + 1 : next_number])):
                 fit, number = EXACT, OTHER
             if counted is None or _may_be(counted, fit, k, tokens, question):
                 given[number] = max(given.get(number, PART), fit)
+                counts += [(number, counted, fit)] if counted else []
         next_number = k if number else next_number
-    return given
+    further = [("1", each, PART) for each in phrases if _is_further(each, tokens)]
+    if not given and any(each.values > question.target.values for _, each, _ in further):
+        return {OTHER: PART}  # "there is also a red cube"
+    counts += further if counts else []
+    return _total(counts, question) or given
+
+
+def _is_further(phrase: Phrase, tokens: Sequence[str]) -> bool:
+    """Whether a phrase names one more object, as in "two red cubes and a blue one"."""
+    before = [*tokens[max(0, phrase.begin - 2) : phrase.begin]]
+    is_one = before[-1:] in (["a"], ["an"], ["another"]) and before[:1] not in (["is"], ["are"], ["of"])
+    return is_one and not is_landmark(phrase, tokens)
+
+
+def _is_denied(tokens: Sequence[str]) -> bool:
+    """Whether what follows a number denies what it counts, as in "3 of which are not cubes"."""
+    clause = takewhile(lambda token: token[0].isalnum() and token not in ("and", "but", "no"), tokens)
+    return any(map(denies, clause))
+
+
+def _total(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Given:
+    """The sum of the parts in "two large cubes and a small one"; `OTHER` if some may be counted twice."""
+    parts = [each for each in counts if each[1].values > question.target.values]
+    fits = max((fit for _, _, fit in parts), default=PART)
+    if len(parts) < 2 or len(parts) < len(counts) or {"or", "other", "else"} & {*question.tokens}:
+        return {}
+    is_apart = all(one.contradicts(other, None) for (_, one, _), (_, other, _) in combinations(parts, 2))
+    numbers = [number for number, _, _ in parts]
+    is_sum = is_apart and all(map(str.isdecimal, numbers))
+    return {str(sum(map(int, numbers))) if is_sum else OTHER: fits}
 
 
 def _explicit(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
@@ -153,6 +188,9 @@ def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequen
     whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
     if whole is None:
         return tokens
+    said = [each for each in words.phrases(tokens) if {"is", "are", *_WHOLE} & {*tokens[max(k, each.begin - 2) : each.begin]}]
+    if any(each.contradicts(question.target, None) for each in said):
+        return []  # "3 things, two of which are large" if small ones are asked about
     is_whole = question.target.values <= whole.values and (
         not question.landmarks or question.restatement_end(tokens[:k], words) is not None
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.denials import denied_places
@@ -61,11 +61,15 @@ def without_others(tokens: Sequence[str], question: Question, words: Words) -> S
     return tokens[: max(0, k - 1)] if k < 2 or any(map(words.single, tokens[:k])) else tokens
 
 
-def is_elsewhere(tokens: Sequence[str], question: Question) -> bool:
-    """Whether a statement is about what is right of an object, if the question asks what is left of it."""
+def without_elsewhere(tokens: Sequence[str], question: Question) -> Sequence[str]:
+    """A statement without what it says is right of an object, if the question asks what is left of it."""
     sides = lexicon.SIDES.intersection(question.tokens)
     opposite = {lexicon.OPPOSITE_SIDES[side] for side in sides if side in lexicon.OPPOSITE_SIDES}
-    return bool(opposite & {*tokens}) and not opposite & {*question.tokens} and not sides & {*tokens}
+    if not opposite & {*tokens} or opposite & {*question.tokens}:
+        return tokens
+    ends = [k for k, token in enumerate(tokens) if token in (",", "and", "but", "while")]
+    parts = [tokens[begin:end] for begin, end in pairwise([0, *ends, len(tokens)])]
+    return [token for part in parts if sides & {*part} or not opposite & {*part} for token in part]
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:

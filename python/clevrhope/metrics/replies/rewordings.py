@@ -76,7 +76,7 @@ _REWORDED = {
     r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])": r"\1 no",
     r"\b(?:(?:(?:entirely |completely )?lacks?(?! of\b)|is (?:lacking|devoid of|free of|without)"
     r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])": "has no",
-    r"\b(?:(?:apart|aside) from|save for|besides(?= an?y? | the ))\b": "except",
+    r"\b(?:(?:apart|aside) from|save for|(?:besides|other than)(?= an?y? | the ))\b": "except",
     # Comparison
     r"\b(?:just|exactly|equally|every bit) as (?:big|large|small|tall|huge|tiny)(?! as)\b": "the same size",
     r"\bat least as many\b": "may be as many",
@@ -104,7 +104,9 @@ _REWORDED = {
     r"\b(?:an? )?(?:pair|couple|duo)(?: of)?\b": "two",
     r"\ba trio(?: of)?\b": "three",
     r"\bhalf a dozen\b": "six",
+    r"\b(?:no|not) more (?:and|or|nor) (?:no |not )?(?:less|fewer) than\b": "exactly",
     rf"\bno more than(?= {_N}\b)": "at most",
+    rf"\b(?:every|each)(?: (?:single )?{_THING})? (?:but|except(?: for)?)(?= {_N}\b)": "allbut",
     r"\ball (?:but|except(?:ing)?(?: for)?)\b": "allbut",
     rf"\b(?:except(?:ing)?|apart|aside|save|barring|excluding)(?: for| from)?(?= {_N}\b)": "except",
     rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",

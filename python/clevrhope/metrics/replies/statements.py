@@ -105,7 +105,7 @@ _LETTER = re.compile(
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(
     r"^(?:let me know|just let me|feel free|please|if you (?:have|need|want|would|like))\b"
-    r"|\b(?:thought|at first|initially|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
+    r"|\b(?:thought|at first|initially|first counted|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
     r"|\b(?:an?|the|and|or|of|to|in|that|with)$"
 )
 """A statement that the reply has given up, or that breaks off."""
@@ -185,7 +185,8 @@ def _split(text: str) -> Iterator[Statement]:
     parts = [part.replace(", however,", "").strip() for part in _END.split(text)]
     parts = [part for part in parts if part.strip(" .!;")]
     for k, part in enumerate(parts):
-        is_guess = k + 1 == len(parts) and not _ASKS.match(part)
+        guesses = [each for each in parts if each.endswith("?") and not _ASKS.match(each)]
+        is_guess = k + 1 == len(parts) and guesses == [part]
         if not part.endswith("?") or is_guess:
             yield from _clauses(part)
         elif k == 1 and _ASKS.match(part) and not _ANSWER_IS.search(" ".join(parts[k:])):
