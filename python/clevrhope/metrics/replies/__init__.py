@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
 from clevrhope.metrics.replies.counts import given_numbers
+from clevrhope.metrics.replies.denials import without_doubt
 from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, without_elsewhere, without_others
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
@@ -72,6 +73,7 @@ class ReplyReader:
         """The answers that a statement gives, of the kind the question asks for."""
         tokens: Sequence[str] = self._words.tokens(statement.text)
         if question.kind != YES_NO:
+            tokens = without_doubt(tokens)
             tokens = without_others(tokens, question, self._words)
             if question.kind == COUNT:
                 tokens = without_elsewhere(tokens, question)

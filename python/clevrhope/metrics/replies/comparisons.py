@@ -13,6 +13,9 @@ _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
 def compared(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
     asked = question.comparison
+    k = next((k for k in range(1, len(tokens)) if [*tokens[k : k + 2]] == [",", "not"]), len(tokens))
+    if not question.comparisons.keys().isdisjoint(tokens[:k]):
+        tokens = tokens[:k]  # "different, not the same"
     phrases = list(words.phrases(tokens))
     named = [question.target, *question.landmarks]
     objects = [each for each in phrases if each.noun == "object"]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations, takewhile
+from itertools import combinations, pairwise, takewhile
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
@@ -44,6 +44,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
     tokens = _explicit(with_denial(tokens), question, words)
+    if any(one == "a" and other in lexicon.ORDINALS for one, other in pairwise(tokens)):
+        return {OTHER: EXACT}  # "two, and then a third"
     exception = _exception(tokens, question, words)
     if exception is not None:
         return exception

@@ -65,7 +65,14 @@ def with_one_denial(tokens: Sequence[str]) -> Sequence[str]:
     clause = [token for token in rest if not denies(token)]
     while clause and clause[0] in (*lexicon.DETERMINERS, *lexicon.BEFORE_CLAIM):
         del clause[0]
-    return [*(["no"] if n_denials % 2 else ["there", "is", "a"]), *clause] if clause else tokens
+    denial = "not" if clause[:1] and clause[0] in lexicon.BEFORE_CLAUSE else "no"
+    return [*([denial] if n_denials % 2 else ["there", "is", "a"]), *clause] if clause else tokens
+
+
+def without_doubt(tokens: Sequence[str]) -> Sequence[str]:
+    """A statement, or nothing if it only says what is not so, as "I doubt that it is red" does."""
+    plain = with_one_denial(tokens)
+    return [] if plain is not tokens and plain[:1] in (["no"], ["not"]) else plain
 
 
 def is_explained(tokens: Sequence[str], words: Words) -> bool:

@@ -67,6 +67,8 @@ def without_elsewhere(tokens: Sequence[str], question: Question) -> Sequence[str
     opposite = {lexicon.OPPOSITE_SIDES[side] for side in sides if side in lexicon.OPPOSITE_SIDES}
     if not opposite & {*tokens} or opposite & {*question.tokens}:
         return tokens
+    if not sides & {*tokens}:
+        return []
     ends = [k for k, token in enumerate(tokens) if token in (",", "and", "but", "while")]
     parts = [tokens[begin:end] for begin, end in pairwise([0, *ends, len(tokens)])]
     return [token for part in parts if sides & {*part} or not opposite & {*part} for token in part]

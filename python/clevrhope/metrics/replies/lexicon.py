@@ -49,13 +49,14 @@ SIGNS = _meanings(
 )
 """Replies that are a single sign."""
 
-ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented")
-OF_STATE = _list(": is are was were be isn't aren't wasn't seems appears")
+ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented empty gone omitted excluded removed")
+OF_STATE = _list("been : is are was were be isn't aren't wasn't seems appears")
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 DENYING = _list(
     "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
     " scarcity fail fails failed omit omits exclude excludes rule rules reject dispute forgot forgets refute"
+    " denying disagree mistake mistaken"
 )
 """Words that deny what follows them, like "not"."""
 EXCLUDING = _list("rule rules exclude excludes")
@@ -165,7 +166,7 @@ OF_NO_LIKENESS = _list("at all quite the case same true of course so not be matc
 OF_OPENING = (*BARE, *_list("there's would be to any an a the image it's i'm we're that's you'd out case by no"))
 """Further words of an opening that denies or doubts what follows."""
 PLAIN = (
-    *VERBS,
+    *_list("is are do does has have contain contains"),
     *OF_PREDICATE,
     *_list("the there there's here that these this it it's its they their i i'm you we me be can not isn't"),
     *_list("in on at to by near next with within between beside behind front left right back side edge edges"),

@@ -139,7 +139,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         own = [each.values for each in (question.target, *question.landmarks)]
         if subject and tokens[0] not in ("it", "it's") and subject not in own:
             return "yes" if tokens[0] == "only" and denial is None else None
-        return "no" if denial is None else "yes"
+        return "no" if denial is None or tokens[denial - 1] == "," else "yes"
     if not {"only", "unique", "all", "every"}.isdisjoint(tokens):
         opposite = {lexicon.OPPOSITE_SIDES.get(each, each) for each in wanted}
         its = [value for each in question.landmarks for _, value in each.values] if "it" in tokens else ()
@@ -154,6 +154,8 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         is_more &= "same" not in wanted  # "no two objects have the same shape"
         if is_more and tokens[denial - 1 : denial + 1] != [",", "not"]:
             return None  # "there is no second red cube"
+        if any(map(denies, tokens[denial + 1 :])) and {"nor", "neither", ",", "which"}.isdisjoint(tokens[denial:]):
+            return None  # "it is not without red cubes"
         if "nor" in tokens[denial:]:
             tokens = tokens[: tokens.index("nor", denial)]  # one of the two suffices
         if not is_more and _is_denied(tokens, denial, question, words):
