@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, takewhile
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
-from clevrhope.metrics.replies.given import EXACT, FITS, PART, Given, is_landmark
+from clevrhope.metrics.replies.given import EXACT, FITS, PART, Given, is_landmark, without_elsewhere
 from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
 
 _CONTEXT = 12
@@ -24,7 +24,8 @@ _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|
 _RANGE = re.compile(
     rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+"
     rf"|(?:\w+ ){{0,3}}, (?:maybe|possibly|perhaps) {_NUMBER}\b"
-    r"|(?:\w+ ){0,2}(?:more|fewer|less) (?:\w+ ){0,3}than\b(?! (?:it|that|the)\b)|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
+    r"|(?:\w+ ){0,2}(?:more|fewer|less) (?:\w+ ){0,3}than\b(?! (?:it|that|the)\b)"
+    r"|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
 )
 _OBJECT = re.compile(
     r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
@@ -41,6 +42,7 @@ _NO = re.compile(
 
 def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
     """The counts that a statement gives; `OTHER` for one that is not an allowed answer or is only a bound."""
+    tokens = without_elsewhere(tokens, question)
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
     tokens = _explicit(with_denial(tokens), question, words)
@@ -86,9 +88,9 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
             fit = _count_fit(tokens[k:next_number], counted, question, words)
             if counted and fit < EXACT and _is_alternative(counted, question):
                 number = OTHER
-            is_bound = is_second or _BOUND.search(before)
-            is_bound = is_bound or (_RANGE.match(after) and "more" not in question.tokens)
-            if is_bound or (not is_negated and _is_denied(tokens[k + 1 : next_number])):
+            is_range = _RANGE.match(after) and "more" not in question.tokens
+            is_unlike = not is_negated and _is_denied(tokens[k + 1 : next_number])
+            if is_second or is_range or is_unlike or _BOUND.search(before):
                 fit, number = EXACT, OTHER
             if counted is None or _may_be(counted, fit, k, tokens, question):
                 given[number] = max(given.get(number, PART), fit)
@@ -118,7 +120,7 @@ def _total(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Giv
     """The sum of the parts in "two large cubes and a small one"; `OTHER` if some may be counted twice."""
     parts = [each for each in counts if each[1].values > question.target.values]
     fits = max((fit for _, _, fit in parts), default=PART)
-    if len(parts) < 2 or len(parts) < len(counts) or {"or", "other", "else"} & {*question.tokens}:
+    if not 1 < len(parts) < 11 or len(parts) < len(counts) or {"or", "other", "else"} & {*question.tokens}:
         return {}
     is_apart = all(one.contradicts(other, None) for (_, one, _), (_, other, _) in combinations(parts, 2))
     numbers = [number for number, _, _ in parts]
@@ -190,8 +192,10 @@ def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequen
     whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
     if whole is None:
         return tokens
-    said = [each for each in words.phrases(tokens) if {"is", "are", *_WHOLE} & {*tokens[max(k, each.begin - 2) : each.begin]}]
-    if any(each.contradicts(question.target, None) for each in said):
+    is_said = {"is", "are", *_WHOLE}
+    parts = [each for each in words.phrases(tokens) if each.begin > k]
+    said = [each for each in parts if is_said & {*tokens[max(k, each.begin - 2) : each.begin]}]
+    if said and all(each.contradicts(question.target, None) for each in said):
         return []  # "3 things, two of which are large" if small ones are asked about
     is_whole = question.target.values <= whole.values and (
         not question.landmarks or question.restatement_end(tokens[:k], words) is not None
@@ -302,6 +306,8 @@ def _count_fit(tokens: Sequence[str], counted: Phrase | None, question: Question
     is_less = counted is not None and not question.target.values <= {*counted.values, *question.excluded}
     if is_restated or (is_related and not is_less):
         return PART if is_related and len(question.landmarks) > 1 else EXACT
+    if counted is None and lexicon.SIDES & {*tokens} & {*question.tokens}:
+        return EXACT  # "2 to the left"
     if counted is None or tokens[1:2] in (["is"], ["are"]) or (is_other and "other" in tokens[:2]):
         return FITS
     if counted.values != question.target.values:

@@ -58,7 +58,11 @@ def with_one_denial(tokens: Sequence[str]) -> Sequence[str]:
     opening, rest = tokens[: places[-1] + 1 if places else 0], tokens[places[-1] + 1 if places else 0 :]
     said = {token for token in opening if not denies(token) and not token.endswith("ly")}
     n_denials = sum(denies(token) or token in lexicon.DENYING for token in tokens)
-    if not opening or {*rest} <= {*lexicon.YES, *lexicon.NO} or not said <= {*lexicon.TURNING, *lexicon.OF_OPENING}:
+    if (
+        not opening
+        or {*rest} <= {*lexicon.YES, *lexicon.NO}
+        or not said <= {*lexicon.TURNING, *lexicon.OF_OPENING}
+    ):
         return tokens
     if n_denials > 1 and not said.isdisjoint(lexicon.EXCLUDING):
         return []  # "I cannot rule out a red cube"

@@ -56,14 +56,14 @@ DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 DENYING = _list(
     "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
     " scarcity fail fails failed omit omits exclude excludes rule rules reject dispute forgot forgets refute"
-    " denying disagree mistake mistaken"
+    " denying disagree mistake mistaken absence hardly barely scarcely"
 )
 """Words that deny what follows them, like "not"."""
 EXCLUDING = _list("rule rules exclude excludes")
 """Such words whose own denial asserts nothing: "I cannot rule out a red cube"."""
 TURNING = (*DENYING, *_list("true case say claim correct accurate"))
 """Words after which a statement begins that is asserted or denied, such as "it is not the case that"."""
-BEFORE_CLAIM = _list("that of out to show there there's is are was : , say be include contain")
+BEFORE_CLAIM = _list("that any of out to show there there's is are was : , say be include contain")
 HEDGES = _list(
     "might may could maybe perhaps possibly if whether would question asks need must should let find"
     " check wanted asking"
@@ -163,21 +163,30 @@ OF_MATCHES = frozenset(_list("match matches fit fits satisfy satisfies meet meet
 OF_NO_LIKENESS = _list("at all quite the case same true of course so not be match")
 """Words of a statement that denies a likeness: "not at all", "they aren't the same"."""
 
-OF_OPENING = (*BARE, *_list("there's would be to any an a the image it's i'm we're that's you'd out case by no"))
+OF_OPENING = (
+    *BARE,
+    *_list("there's complete would be to any an a the image it's i'm that's out case by no"),
+)
 """Further words of an opening that denies or doubts what follows."""
 PLAIN = (
-    *_list("is are do does has have contain contains"),
     *OF_PREDICATE,
-    *_list("the there there's here that these this it it's its they their i i'm you we me be can not isn't"),
-    *_list("in on at to by near next with within between beside behind front left right back side edge edges"),
-    *_list("corner center centre middle top bottom upper lower foreground background toward towards from"),
-    *_list("among around along close located placed positioned sitting standing sits stands lying hidden"),
-    *_list("partly though overlapping visible present seen shown shows show depicted pictured found included exists"),
-    *_list("exist appears appear see spot notice identify make out look looking and believe think confident sure"),
-    *_list("indeed same as so too well most least several some many multiple few more another other others"),
-    *_list("else allbut every each everything size sizes color colors shape shapes material materials"),
-    *_list("finish surface colored shadow perspective viewer's camera namely such one ones share shares"),
-    *_list("sharing similar match matches fits meets description criteria include includes pretty quite very"),
+    *_list(
+        "is are do does has have contain contains the there there's here that these this it it's its"
+        " they their i i'm you we me be can not isn't in on at to by near next with within between"
+        " beside behind front left right back side edge edges corner center centre middle top bottom"
+        " upper lower foreground background toward towards from among around along close located placed"
+        " positioned sitting standing sits stands lying hidden partly though overlapping visible present"
+        " seen shown shows show depicted pictured found included exists exist appears appear see spot"
+        " notice identify make out look looking and believe think confident sure indeed same as so too"
+        " well most least several some many multiple few more another other others else allbut every"
+        " each everything size sizes color colors shape shapes material materials finish surface colored"
+        " shadow perspective viewer's camera namely such one ones share shares sharing similar match"
+        " matches fits meets description criteria include includes pretty quite very far over rear tall"
+        " occluded obscured blocked leftmost rightmost than smaller larger taller find who up down under"
+        " above below alongside adjacent amongst against touching resting rests floor ground table area"
+        " part frame group row half first just containing including depicts features displays detect"
+        " observe spotted closest nearest closer farther further your my whose facing single number"
+    ),
 )
 """Words that leave a statement that something exists as it is; with any other, it is not read as yes."""
 

@@ -8,6 +8,7 @@ from clevrhope.metrics.replies.colors import BASIC, SHADES
 _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
 _UNREAL = r"\b(?:if|had) (?:\w+ ){0,3}(?:were|was|been|had(?! to\b))\b"
+_WRONG = r"(?:(?:the |an? )?(?:wrong|incorrect|false)|not (?:the )?(?:right|correct))"
 _VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber)"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
 _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|balls?|boxes)"
@@ -29,18 +30,17 @@ _REWORDED = {
     rf" (?:in|on|of|within) {_IMAGE}\b(?! \d)": "",
     rf"\b{_THE_IMAGE} (?:does )?(?:has|have|contains?|includes?|shows?|features?)(?= \w)": "there is",
     rf"\b{_THE_IMAGE} (?:does not|doesn't) (?:have|contain|include|show|feature)\b": "there isn't",
-    r"\bain'?t\b": "isn't",
+    r"\bain'?t\b(?: no\b)?": "isn't",
     r"\b(?:gr[ae]y|light|neutral|plain|white) (?=floor|background)|(?<=floor|round) is \w+": "",
     r"\bleft out\b": "missing",
     # What only seems to be so
     r"(?<![^.;,\n])[^.;,\n]*\b(?:looks?|seems?|appears?)\b[^.;,\n]{1,60},? (?:but|yet|however,?)"
     r"(?= (?:it|there|they|is|are|in fact|actually|really)\b)": "",
-    r"\bwhat (?:looks|seems|appears) (?:like |to be )?[\w ]{1,40}? (?:is|are)\b(?: in fact| actually)?": "it is",
-    rf"{_UNREAL}[^.,;\n]*\b(?:would|'d)\b[^.;\n]*?(?=,? (?:but|so)\b|[.;\n]|$)"
-    rf"|{_UNREAL}[^.,;\n]*,[^.;,\n]*\b(?:would|'d)\b[^.;\n]*?(?=,? (?:but|so)\b|[.;\n]|$)"
+    r"\bwhat (?:looks|seems|appears) (?:like |to be )?[\w ]{1,40}? (?:is|are)\b(?: in fact)?": "it is",
+    rf"{_UNREAL}[^.;\n]{{0,80}}\b(?:would|'d)\b[^.;\n]*?(?=,? (?:but|so)\b|[.;\n]|$)"
     rf"|(?<![^.;,\n])[^.;,\n]*\b(?:would|'d)\b[^.,;\n]*{_UNREAL}[^.,;\n]*": " ",
-    r"\b(?:the (?:claim|statement|idea|assertion) )?that (there [^.,;\n]{1,60}) is (?:false|untrue|wrong|incorrect"
-    r"|not true)\b": r"it is untrue that \1",
+    r"(?:\bthe (?:claim|statement|idea|assertion) |(?:^|(?<=[.\n] )))that ([^.,;\n]{1,80}?) is"
+    r" (?:false|untrue|wrong|incorrect|not true)\b": r"it is untrue that \1",
     # Openings
     r"((?:^|[.!\n]) *)(?:fun fact|(?:good|bad|great) news|short answer|spoiler|note)\s*[:!,-]": r"\1",
     r" from me\b": "",
@@ -68,18 +68,16 @@ _REWORDED = {
     r" (?:it's|it is|they are|they're|(?:that|this) one is|both are|all are)\b": r"the only \1 is",
     r"\bnot only\b": "",
     r"\banything (?:but|except)(?: an?)?\b|\bfar from (?:being )?(?!the\b|an?\b|it\b)": "not ",
-    r"\b(?:all things|anything) (?:but|except)(?: for)? (?:an?|any)\b"
-    r"|\b(?:hardly|barely|scarcely) (?:an?|any)\b": "no",
+    r"\b(?:all things|anything) (?:but|except)(?: for)? (?:an?|any)\b": "no",
     r"\bnon-?(?=identical|matching|equal)": "not ",
-    r"\byes\b[^.,;\n]{0,20} (?:is|was|would be) (?:(?:the |an? )?(?:wrong|incorrect|false)|not (?:the )?(?:right|correct))"
-    r"(?: answer)?\b": "no",
+    rf"\byes\b[^.,;\n]{{0,20}} (?:is|was|would be) {_WRONG}(?: answer)?\b": "no",
     r"\bno (?:is|would be) (?:the )?(?:right|correct|true|answer)\b": "no",
-    r"\bno (?:is|was|would be) (?:the |an? )?(?:wrong|incorrect|false)\b": "yes",
-    r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b": "has",
+    rf"\bno (?:is|was|would be) {_WRONG}(?: answer)?\b": "yes",
+    r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b|\bis(?: not|n't) (?:devoid|free) of\b": "has",
     r"\bno ([\w ]{1,60}?),? (?:except(?:ing)?(?: for)?|other than|(?:apart|aside) from|besides|save for)"
     r" (?:the|that) one(?= (?:at|on|in|behind|near|next|to|left|right)\b)": r"one \1",
     r"\bthe (?:area|space|spot)(?: of the \w+)? ([\w ]{1,60}?) is (?:\w+ly )?empty\b": r"nothing is \1",
-    r"\b(?:an? )?(?:\w+ )?absence of\b": "no",
+    r"(?<!no )\b(?:an? )?(?:(?!no\b)\w+ )?absence of\b": "no",
     r"\b(?:nothing|none)(?: else)? (?:but|other than|except(?: for)?)\b": "only",
     r"\b(?:looked|looking|search(?:ed|ing)|check(?:ed|ing)|scann(?:ed|ing))(?: \w+){0,3} for\b": "check for",
     r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
@@ -112,7 +110,7 @@ _REWORDED = {
     # Quantity
     r"\b(?:along|together) with\b": "and",
     r"\bno ([\w ]{1,30}?),? but (?=the\b)": r"no \1 except ",
-    rf",? (?:al)?though (?=(?:only )?{_N}\b)": ", but ",
+    rf",? (?:al)?though (?=(?:only )?{_N}\b(?! of\b))": ", but ",
     rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|except(?: for)?) ({_N})"
     r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",
     rf"\b((?:minus|plus) [\w ]{{1,40}}?) (?:is|equals|makes|gives|leaves)(?= {_N}\b)": r"\1 =",

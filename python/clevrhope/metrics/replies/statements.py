@@ -87,6 +87,7 @@ _REFUSED = re.compile(
     r"|\b(?:depends|hinges|depending) on\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
     r"|\bnot (?:sure|certain) (?:whether|if|that)\b|\bm(?:ay|ight) or m(?:ay|ight) not\b"
+    r"|\b(?:perhaps|maybe|possibly|could|may|might) [^.;\n]*\b(?:perhaps|maybe|possibly|or) not\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
 _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
@@ -130,7 +131,10 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     text, ends = _after_thoughts(plain(reply))
     text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
-    text = _CONTRAST.sub(".", _SIZES.sub("", _NO.split(text)[-1])) if no_withdraws else _UNLIKE.sub("which differs from", text)
+    if no_withdraws:
+        text = _CONTRAST.sub(".", _SIZES.sub("", _NO.split(text)[-1]))
+    else:
+        text = _UNLIKE.sub("which differs from", text)
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -184,8 +188,8 @@ def _split(text: str) -> Iterator[Statement]:
     text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", _YES_OR_NO.sub(" ", text))
     parts = [part.replace(", however,", "").strip() for part in _END.split(text)]
     parts = [part for part in parts if part.strip(" .!;")]
+    guesses = [each for each in parts if each.endswith("?") and not _ASKS.match(each)]
     for k, part in enumerate(parts):
-        guesses = [each for each in parts if each.endswith("?") and not _ASKS.match(each)]
         is_guess = k + 1 == len(parts) and guesses == [part]
         if not part.endswith("?") or is_guess:
             yield from _clauses(part)

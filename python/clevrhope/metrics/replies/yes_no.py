@@ -25,8 +25,6 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
         is_alone = token in lexicon.ALWAYS_ALONE or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
         if token in (*lexicon.YES, *lexicon.NO) and is_alone:
-            if "if" in tokens and {"would", "might", "could"} & {*tokens[:k]}:
-                return {}  # "it would be yes if the ball were a cube"
             is_denied = any(each != "no" and denies(each) for each in tokens[max(0, k - 2) : k])
             given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
     if not tokens or (given and not (tokens[0] in lexicon.AGREEING and len(tokens) > 1)):
@@ -154,7 +152,8 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         is_more &= "same" not in wanted  # "no two objects have the same shape"
         if is_more and tokens[denial - 1 : denial + 1] != [",", "not"]:
             return None  # "there is no second red cube"
-        if any(map(denies, tokens[denial + 1 :])) and {"nor", "neither", ",", "which"}.isdisjoint(tokens[denial:]):
+        rest = {*tokens[denial + 1 :]}
+        if any(map(denies, rest)) and {"nor", ",", "which"}.isdisjoint(rest) and tokens[denial] != "neither":
             return None  # "it is not without red cubes"
         if "nor" in tokens[denial:]:
             tokens = tokens[: tokens.index("nor", denial)]  # one of the two suffices
