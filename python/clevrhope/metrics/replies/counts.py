@@ -157,7 +157,8 @@ def _with_predicates(
     tokens: Sequence[str], phrases: Sequence[Phrase], question: Question
 ) -> Iterator[Phrase]:
     """Phrases with what is said of them, "three things are red", and the shape left out in "two red ones"."""
-    shapes = {value for each in phrases for value in each.values if value[0] == "shape"}
+    own = [each for each in phrases if not is_landmark(each, tokens)]
+    shapes = {value for each in own for value in each.values if value[0] == "shape"}
     asked = {value for value in question.target.values if value[0] == "shape"}
     for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
         between = tokens[phrase.end : after.begin] if after else ()

@@ -21,7 +21,7 @@ def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
         if denies(token):
             is_denied, met = True, False
             continue
-        if not token[0].isalnum() or (met and not is_answer and token != "or"):
+        if not token[0].isalnum() or (met and not is_answer and token not in ("or", "a", "an")):
             is_denied = False
         if is_answer and is_denied:
             met = True

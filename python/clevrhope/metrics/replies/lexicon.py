@@ -55,8 +55,8 @@ NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 DENYING = _list(
     "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
-    " scarcity fail fails failed omit omits exclude excludes rule rules reject dispute forgot forgets refute"
-    " denying disagree mistake mistaken absence hardly barely scarcely"
+    " scarcity lacking fail fails failed misses omit omits exclude excludes rule rules reject dispute forgot"
+    " forgets refute denying disagree mistake mistaken absence hardly barely scarcely"
 )
 """Words that deny what follows them, like "not"."""
 EXCLUDING = _list("rule rules exclude excludes")
@@ -165,7 +165,8 @@ OF_NO_LIKENESS = _list("at all quite the case same true of course so not be matc
 
 OF_OPENING = (
     *BARE,
-    *_list("there's complete would be to any an a the image it's i'm that's out case by no"),
+    *_list("there's complete would be to any an a the it's i'm i've that's out case by no"),
+    *_list("image picture scene photo"),
 )
 """Further words of an opening that denies or doubts what follows."""
 PLAIN = (

@@ -9,7 +9,7 @@ _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
 _UNREAL = r"\b(?:if|had) (?:\w+ ){0,3}(?:were|was|been|had(?! to\b))\b"
 _WRONG = r"(?:(?:the |an? )?(?:wrong|incorrect|false)|not (?:the )?(?:right|correct))"
-_VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber)"
+_VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber|cube|sphere|cylinder)"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
 _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|balls?|boxes)"
 _IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo|scene|view)"
@@ -125,7 +125,7 @@ _REWORDED = {
     rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",
     rf"\b({_N}) (?:in total|in all|altogether|overall)\b": r", total: \1 ",
     # Values
-    rf"\b({_VALUE}) is the {_KIND} of ([\w ]+?)(?=[,.;\n]|$| (?:and|while|whereas|but)\b)": r"\2 is \1",
+    rf"(?<!the )\b({_VALUE}) is the {_KIND} of ([\w ]+?)(?=[,.;\n]|$| (?:and|while|but)\b)": r"\2 is \1",
     rf"\b({_VALUE}) (?:is )?that of (?=the\b)([\w ]+?)(?=[,.;\n]|$)": r"\2 is \1",
     rf"\b(?:{'|'.join(SHADES)})ish (?={_COLOR})": "",
     rf"\b(?:(?:one|some) of )?the (?:larger|bigger|largest|biggest){_OF_SIZE}": "the large",

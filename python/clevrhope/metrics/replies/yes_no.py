@@ -25,6 +25,8 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
         is_alone = token in lexicon.ALWAYS_ALONE or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
         if token in (*lexicon.YES, *lexicon.NO) and is_alone:
+            if {"would", "be", "to"} <= {*tokens[max(0, k - 8) : k]}:
+                return {}  # "it would be wrong to say yes"
             is_denied = any(each != "no" and denies(each) for each in tokens[max(0, k - 2) : k])
             given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
     if not tokens or (given and not (tokens[0] in lexicon.AGREEING and len(tokens) > 1)):
@@ -65,10 +67,11 @@ def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str 
         return "yes"  # "there is one on the right", "one object matches that description"
     if is_hedged:
         return None
+    tokens = with_denial(tokens)
     if not {*tokens}.isdisjoint(lexicon.DENYING):
         return OTHER
     read = _existence if asks_for_existence else compared
-    return read(with_denial(tokens), question, words)
+    return read(tokens, question, words)
 
 
 def _without_opening(tokens: Sequence[str], words: Words) -> Sequence[str]:
@@ -231,7 +234,7 @@ def _with_predicates(
         values, end = phrase.values, phrase.end
         values |= shapes if tokens[end - 1] in ("one", "ones") else set()
         for after in phrases[k + 1 :] if phrase.noun else ():
-            verbs = tokens[end : after.begin]
+            verbs = [token for token in tokens[end : after.begin] if not _is_adverb(token)]
             is_said = end > phrase.end or not {"is", "are", "which", "them", "made"}.isdisjoint(verbs)
             is_further = end > phrase.end and (after.noun or "and" not in verbs)
             if not is_said or is_further or not {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS, "and"}:
