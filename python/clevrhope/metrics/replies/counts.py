@@ -160,12 +160,16 @@ def _with_predicates(
     own = [each for each in phrases if not is_landmark(each, tokens)]
     shapes = {value for each in own for value in each.values if value[0] == "shape"}
     asked = {value for value in question.target.values if value[0] == "shape"}
-    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
-        between = tokens[phrase.end : after.begin] if after else ()
+    said: dict[int, frozenset[tuple[str, str]]] = {}
+    for k, (phrase, after) in reversed([*enumerate(pairwise(phrases))]):
+        between = tokens[phrase.end : after.begin]
         is_said = phrase.noun and [*between[:1]] in (["is"], ["are"], ["has"], ["have"])
-        values = phrase.values
-        if after and is_said and [*between[1:]] in ([], ["a"]):
-            values |= after.values
+        if is_said and [*between[1:]] in ([], ["a"]):
+            said[k] = after.values
+        elif [*between[:1]] == ["and"] and len(between) == 2 and tokens[after.end : after.end + 1] == ["are"]:
+            said[k] = said.get(k + 1, frozenset())  # "two cubes and one ball are red"
+    for k, phrase in enumerate(phrases):
+        values = phrase.values | said.get(k, frozenset())
         if (not phrase.noun or tokens[phrase.end - 1] in ("one", "ones")) and shapes <= asked:
             values |= asked
         yield replace(phrase, values=values)
