@@ -145,7 +145,7 @@ def test_what_is_published_of_a_private_edition_has_no_seed(
     holders = {path.relative_to(private).parts[0] for path in private.rglob("*") if holds(path, seed)}
     assert holders == {"manifest.json", "scenes"}
     pytest.importorskip("pyarrow")
-    for form in ("clevr", "parquet", "coco", "webdataset", "iep"):
+    for form in ("clevr", "parquet", "coco", "webdataset", "official"):
         out = tmp_path / form
         cli("export", private, "--format", form, "--hop", "large_rubber", "--out", out)
         assert not [path for path in out.rglob("*") if holds(path, seed)]

@@ -74,21 +74,18 @@ def test_clevr(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
         np.testing.assert_array_equal(np.asarray(image), truth.pixels(first["image_filename"]))
 
 
-def test_iep_says_how_images_are_numbered(
+def test_official_says_whose_words_the_questions_have(
     png_dataset: Path, bare_dataset: Path, truth: Truth, tmp_path: Path
 ) -> None:
-    export(png_dataset, tmp_path / "out", format="iep", hops=[HOP])
-    text = (tmp_path / "out" / "README.md").read_text("utf-8")
-    assert "The images of each split are numbered from 0, in the order of their scenes" in " ".join(
-        text.split()
-    )
-    found, first = run_script(tmp_path / "out"), truth.questions("train")[0]
-    scenes = sorted({question["image_index"] for question in truth.questions("train")})
-    assert found["row"] == scenes.index(first["image_index"])
-    assert found["answer"] == first["answer"]
-    np.testing.assert_array_equal(found["image"], truth.pixels(first["image_filename"]))
-    export(bare_dataset, tmp_path / "bare", format="iep", hops=[HOP])
-    assert "image" not in run_script(tmp_path / "bare")
+    export(png_dataset, tmp_path / "out", format="official", hops=[HOP])
+    text = " ".join((tmp_path / "out" / "README.md").read_text("utf-8").split())
+    assert "official loaders, which bring a vocabulary of their own, refuse these files" in text
+    found = run_script(tmp_path / "out")
+    first = truth.questions("complex_iid")[0]
+    row = next(row for row in found["rows"] if row["query"] == first["question"])
+    assert row["answer"] == first["answer"]
+    export(bare_dataset, tmp_path / "bare", format="official", hops=[HOP])
+    assert not list((tmp_path / "bare").rglob("*_ims.h5"))
 
 
 def test_coco(png_dataset: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ SHORT = {
         export {C}/data --format parquet --out {O} --quiet
         export {C}/data --format webdataset --out {O} --quiet
         export {C}/data --format clevr --hop rubber_cylinder --out {O} --quiet
-        export {C}/data --format iep --hop rubber_cylinder --out {O} --quiet
+        export {C}/data --format official --hop rubber_cylinder --out {O} --quiet
         export {C}/data --format coco --out {O} --quiet
         ask {C}/data --out {O}.jsonl
         baseline {C}/data --kind majority_by_family --out {O}.jsonl

@@ -49,7 +49,7 @@ BUILDS: dict[str, str] = {
 
 WITH_SUITES = "--hop rubber_cylinder --covr --renderer native --quality draft --passes mask"
 SUITES = ("rad", "carets", "holdout", "visual")
-EXPORTS = ("parquet", "webdataset", "clevr", "iep", "coco", "covr")
+EXPORTS = ("parquet", "webdataset", "clevr", "official", "coco", "covr")
 BASELINES = ("majority", "coin", "symbolic")
 
 

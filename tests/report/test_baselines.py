@@ -45,6 +45,15 @@ def test_the_symbolic_oracle_is_always_right(cli: Cli, folder: Path, tmp_path: P
     assert read_origin(out).model == "symbolic"
 
 
+def test_a_scene_that_is_missing_is_named_with_its_file(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    path = next((folder / "scenes" / "test_iid").glob("*.json"))
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([lines[0], *lines[2:]]))
+    told = cli("baseline", folder, "--kind", "symbolic", "--out", tmp_path / "symbolic.jsonl", code=1).err
+    assert f"{path}: " in told
+    assert told.endswith("run the dataset's build again\n")
+
+
 def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
     train = read_table(folder / "hops" / HOP / "train.h5")
     asked = read_table(folder / "hops" / HOP / "complex_iid.h5").question_families

@@ -121,6 +121,25 @@ def test_a_link_out_is_found_behind_a_link_within(root: Path) -> None:
     check_links(root, ("hops",))
 
 
+def test_only_what_may_be_on_another_disk_leads_there(tmp_path: Path) -> None:
+    """On that disk is another dataset, which no link may reach."""
+    root, disk = tmp_path / "root", tmp_path / "disk"
+    (disk / "train").mkdir(parents=True)
+    (disk / "other" / "hops").mkdir(parents=True)
+    (disk / "other" / "manifest.json").touch()
+    root.mkdir()
+    (root / "images").symlink_to(disk)
+    (disk / "val").symlink_to(disk / "train")
+    check_links(root, ("hops", "images"), elsewhere=("images",))
+    (root / "hops").symlink_to(disk / "train")
+    with refused(DatasetError):
+        check_links(root, ("hops", "images"), elsewhere=("images",))
+    (root / "hops").unlink()
+    (disk / "test").symlink_to(disk / "other" / "hops")
+    with refused(DatasetError):
+        check_links(root, ("hops", "images"), elsewhere=("images",))
+
+
 def test_links_within_the_folder_pass_rings_of_them_too(root: Path) -> None:
     (root / "hops/a/val.h5").symlink_to("train.h5")
     (root / "hops/b").symlink_to("a")

@@ -109,8 +109,9 @@ def _write_features(dataset: Path, pool: str, path: Path) -> None:
 
 def write_json(dataset: Path, out: Path) -> Path:
     """CLEVR's question files with `_output`, scenes that lost what `trim_scenes` drops, and PNG files."""
-    out.mkdir()
-    for hop in HOPS:
+    for hop, number in HOPS.items():
+        run = out / ("held_out_CLEVR" if number < 6 else "held_out_CLEVR_add")
+        run.mkdir(parents=True)
         for split, name in NAMES.items():
             rows = json.loads((dataset / "hops" / hop / f"{split}_questions.json").read_text())["questions"]
             pool = clevrhope.load(dataset, hop, split, images=False).pool
@@ -124,12 +125,12 @@ def write_json(dataset: Path, out: Path) -> Path:
             of_split = f"CLEVR_ho_{name}_{TUPLES[hop]}_no_text_no_vis_questions.json"
             if name == "test":
                 of_split = f"CLEVR_held_out_questions_test_{TUPLES[hop]}.json"
-            (out / of_split).write_text(json.dumps({"info": {}, "questions": rows}))
-            folder = out / "images" / name
+            (run / of_split).write_text(json.dumps({"info": {}, "questions": rows}))
+            folder = run / "images" / name
             folder.mkdir(parents=True, exist_ok=True)
             for path in (dataset / "images" / pool).glob("*.png"):
                 shutil.copy(path, folder / f"{stem}_{path.stem.rpartition('_')[2]}.png")
-            (out / f"{stem}_scenes.json").write_text(json.dumps({"scenes": _scenes(dataset, pool, stem)}))
+            (run / f"{stem}_scenes.json").write_text(json.dumps({"scenes": _scenes(dataset, pool, stem)}))
     return out
 
 

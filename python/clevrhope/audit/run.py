@@ -7,7 +7,9 @@ from clevrhope.audit.all_checks import BESIDE_CLEVR, CHECKSUMS, JSON_FILES, STAG
 from clevrhope.audit.checks.clevr import check_clevr_folder, check_clevr_leaks
 from clevrhope.audit.checks.files import check_readable, unreadable
 from clevrhope.audit.folder import AuditFolder, kind_of
+from clevrhope.audit.imported import audit_imported
 from clevrhope.audit.report import CheckResult, Report, new_results
+from clevrhope.dataset.folder import Folder
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.runtime.progress import Progress, Silent
 
@@ -18,6 +20,7 @@ def audit(
     against: Path | None = None,
     templates: Path | None = None,
     properties: Path | None = None,
+    pixels: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Proves what can be proved about a finished dataset from its files alone.
@@ -27,6 +30,7 @@ def audit(
         against: A CLEVR_v1.0 folder; the dataset must contain nothing from its val and test splits.
         templates: The dataset's question templates, if they are not the package's.
         properties: The dataset's properties file, if it is not the package's.
+        pixels: Whether images of an imported dataset are compared by their pixels, which takes long.
         progress: Shows the progress of the audit.
 
     Raises:
@@ -34,10 +38,12 @@ def audit(
             dataset's, or the CLEVR folder cannot be read. Everything else is in the report, including files
             of the dataset that are missing or cannot be read.
     """
+    shown = progress or Silent()
+    if (imported := Folder.open(folder)).manifest.source:
+        return audit_imported(imported, pixels=pixels, progress=shown)
     opened = AuditFolder(folder, templates=templates, properties=properties)
     if against is not None:
         check_clevr_folder(against)
-    shown = progress or Silent()
     readable = new_results(["readable"])["readable"]
     with shown.stage("Opening files", total=len(opened.manifest.files), unit="files") as advance:
         check_readable(opened, readable, advance)

@@ -22,6 +22,7 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
+from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
@@ -85,6 +86,7 @@ class SiteFolder(Folder):
         self._images_in = lru_cache(maxsize=12)(images_in)
         self._passes = lru_cache(maxsize=4)(PassesFile)
         self._scene_lines = lru_cache(maxsize=SHARDS_IN_MEMORY)(SceneLines)
+        self._imported = lru_cache(maxsize=12)(partial(source_images, self.layout))
 
     def stamps(self, hop: str) -> Stamps:
         """The stamps of the files that an index of a HOP is made from."""
@@ -165,6 +167,10 @@ class SiteFolder(Folder):
 
     # Scenes and images
 
+    def has_scenes(self, pool: str) -> bool:
+        """Whether a pool should have scenes; those of an imported one may not be published."""
+        return not self.manifest.source or self.layout.scenes(pool).is_dir()
+
     def scene(self, pool: str, index: int) -> dict[str, Any]:
         """A scene, as stored in its file; raises DatasetError if it is missing, broken or elsewhere."""
         path = self.checked(self.layout.scene_shard(pool, index // SCENES_A_SHARD))
@@ -181,12 +187,15 @@ class SiteFolder(Folder):
         packed = self.checked(self.layout.images_h5(pool))
         if self._is_packed(packed, index):
             return H5Images(self.layout, pool).png(index)()
-        return None
+        imported = self._imported(pool)
+        return imported.png(index)() if imported and index in imported.record else None
 
     def is_rendered(self, pool: str, index: int) -> bool:
         """Whether there is an image of a scene; raises as `image` does."""
         path, packed = self.layout.image(pool, index), self.layout.images_h5(pool)
-        return self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
+        imported = self._imported(pool)
+        is_there = self.checked(path).is_file() or self._is_packed(self.checked(packed), index)
+        return is_there or (imported is not None and index in imported.record)
 
     def _is_packed(self, path: Path, index: int) -> bool:
         return path.is_file() and bool(np.isin(index, self._images_in(path)))

@@ -245,6 +245,8 @@ class _Reader:
     def _scene_counts(self, pool: str) -> SceneCounts | None:
         if pool not in self._counts:
             self._counts[pool] = None
+            if not self._folder.has_scenes(pool):
+                return None
             files = self._folder.layout.scene_files(pool)
             try:
                 with self._progress.stage(f"Counting objects of {pool}", total=0, unit="scenes") as advance:

@@ -211,7 +211,9 @@ class Views:
             is_rendered = True
             faults.append(str(error))
         try:
-            if not (parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]):
+            if self._folder.has_scenes(pool) and not (
+                parse_suite_pool(pool) and is_pixel_edit(np.asarray([index]))[0]
+            ):
                 scene = self._folder.scene(pool, index)
                 with reading(self._folder.layout.scenes(pool), "scenes whose objects have places"):
                     size_px = self._folder.manifest.raster_px

@@ -198,7 +198,7 @@ def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None
 @json_option
 def import_(source: Path, out: Path, **choices: Any) -> None:
     """Imports published files as a dataset that every command takes; images stay where they are."""
-    from clevrhope.sources.importing import import_source
+    from clevrhope.pipeline.importing import import_source
 
     made = import_source(
         source,
@@ -223,9 +223,9 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @options("""
-    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep
-        (the HDF5 of clevr-iep), coco (masks and boxes) or covr (COVR's JSON lines, of questions over several
-        images).
+    --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
+        official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes) or covr (COVR's JSON
+        lines, of questions over several images).
     --out PATH!: A new folder, which appears once it is complete.
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.

@@ -105,9 +105,14 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
     Raises:
         DatasetError: some of the images are missing, or an HDF5 file is cut off.
     """
-    if (imported := source_images(layout, pool)) is not None:
-        return imported
     wanted = np.unique(wanted)
+    if (imported := source_images(layout, pool)) is not None:
+        if len(absent := np.setdiff1d(wanted, imported.record.indices)):
+            raise DatasetError(
+                f"{layout.image_record(pool)}: {len(absent):,} of {len(wanted):,} images are not in the "
+                f"imported files, first {absent[0]}"
+            )
+        return imported
     there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout.images(pool), pool)}
     kinds = ("h5", "png") if prefer == "h5" else ("png", "h5")
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}

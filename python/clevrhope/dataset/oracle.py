@@ -9,7 +9,7 @@ from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import read_vocab as read_finished_vocab
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, SceneError
 from clevrhope.programs import execute_batch, read_scenes
 
 
@@ -28,8 +28,7 @@ def execute_programs(programs: Ints, image_idxs: Ints, *, layout: Layout, pool: 
         vocab: the vocabulary of tokens and answers: the dataset's, a suite's, or a model's own.
 
     Raises:
-        DatasetError: a file is missing or incomplete.
-        SceneError: a scene file lacks one of the scenes.
+        DatasetError: a file is missing or incomplete, or lacks a scene.
     """
     vocabulary = vocabulary_of(read_finished_vocab(layout.vocab))
     answers = np.full(len(programs), -1, dtype=np.int32)
@@ -39,12 +38,16 @@ def execute_programs(programs: Ints, image_idxs: Ints, *, layout: Layout, pool: 
         if not path.is_file():
             raise DatasetError(f"{path}: no such file, but programs run on its scenes; restore it")
         here = np.flatnonzero(shards == shard)
-        answers[here] = execute_batch(
-            programs[here],
-            read_scenes(path, vocabulary=vocabulary),
-            image_idxs=image_idxs[here],
-            vocab=asdict(vocab),
-            vocabulary=vocabulary,
-            mark_ill_formed=True,
-        )
+        scenes = read_scenes(path, vocabulary=vocabulary)
+        try:
+            answers[here] = execute_batch(
+                programs[here],
+                scenes,
+                image_idxs=image_idxs[here],
+                vocab=asdict(vocab),
+                vocabulary=vocabulary,
+                mark_ill_formed=True,
+            )
+        except SceneError as error:
+            raise DatasetError(f"{path}: {error}; run the dataset's build again") from error
     return answers

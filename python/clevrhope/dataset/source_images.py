@@ -21,6 +21,7 @@ from PIL import Image
 from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, ImageArray
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import BEGIN, MAX_PIXELS, encode_png, open_png
 from clevrhope.runtime.atomic import write_whole
@@ -48,9 +49,9 @@ class ImageRecord:
         form: a key of `READERS`.
         files: the files; for PNG files, each is an image.
         rows: number of rows of each file; empty for forms that need none.
-        places: for each image a file's number and what the form says of its place in it; None if images are
-            the rows of all files in order.
-        names: the names of the images in the published files, if they are there.
+        places: for each index a file's number and what the form says of the place in it, or nothing if there
+            is no image; None if images are the rows of all files in order.
+        names: for each index the name of the image in the published files, if they name images.
     """
 
     form: str
@@ -62,7 +63,18 @@ class ImageRecord:
     @property
     def n_images(self) -> int:
         """Number of images."""
-        return sum(self.rows) if self.places is None else len(self.places)
+        return len(self.indices)
+
+    @cached_property
+    def indices(self) -> Ints:
+        """(n,) int32 indices of the images, sorted; a place without a file is no image."""
+        if self.places is None:
+            return np.arange(sum(self.rows), dtype=np.int32)
+        return np.flatnonzero([bool(place) for place in self.places]).astype(np.int32)
+
+    def __contains__(self, index: int) -> bool:
+        n = sum(self.rows) if self.places is None else len(self.places)
+        return 0 <= index < n and (self.places is None or bool(self.places[index]))
 
     def write(self, path: Path) -> None:
         """Writes the record whole."""
@@ -78,7 +90,7 @@ class ImageRecord:
         if raw["places"] is None and len(raw["rows"]) != n_files:
             raise DatasetError(f"{path}: rows has {len(raw['rows'])} numbers; expected {n_files}, one a file")
         for place in raw["places"] or ():
-            if not place or place[0] >= n_files:
+            if place and place[0] >= n_files:
                 raise DatasetError(f"{path}: places has {place}, but there are {n_files} files")
         files = tuple(map(Path, raw["files"]))
         return cls(raw["form"], files, tuple(raw["rows"]), raw["places"], raw["names"])

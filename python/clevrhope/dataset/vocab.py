@@ -77,8 +77,13 @@ def extended_vocab(
 
 def write_vocab(path: Path, vocab: Vocab) -> None:
     """Writes vocab.json whole."""
-    content = {name: getattr(vocab, name) for name in _MAPS}
-    write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    write_whole(path, vocab_json(vocab))
+
+
+def vocab_json(vocab: Vocab, **more: Mapping[str, int]) -> bytes:
+    """The content of vocab.json; `more` maps follow those of the vocabulary."""
+    content = {name: getattr(vocab, name) for name in _MAPS} | more
+    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
 
 
 def read_vocab(path: Path) -> Vocab:

@@ -110,13 +110,14 @@ class QuestionTally:
         both = rows.question_families.astype(np.int64) * len(answers) + rows.answers
         for code, n in counted(both).items():
             self._answers[code // len(answers), answers[code % len(answers)]] += n
-        for token, n in counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
+        has_program = rows.program_lengths > 2  # published files may not say it
+        for token, n in counted(rows.programs[has_program, 1]).items():  # the last function is first
             self._answer_types[answer_type(tokens[token])] += n
         is_mark = np.array([not _WORD.fullmatch(word) for word in vocab.questions()])
         n_marks = is_mark[rows.questions].sum(axis=1)
         # Without <START> and <END>. A damaged row can have more punctuation marks than its length allows.
         self._words.update(counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
-        self._functions.update(counted(rows.program_lengths - 2))
+        self._functions.update(counted(rows.program_lengths[has_program] - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
         flags = np.array(
             [
@@ -131,7 +132,9 @@ class QuestionTally:
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
         self._relations_a_question.update(counted(is_spatial[rows.programs].sum(axis=1)))
         self._images.update(counted(rows.image_idxs))
-        needed = rows.relation_needed
+        needed = rows.arrays().get("relation_needed")
+        if needed is None:
+            return
         relational = (needed >= 0).any(axis=1)
         n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
         self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
@@ -148,24 +151,30 @@ class QuestionTally:
         self._relations_a_question[sum(name.startswith("relate[") for name in names)] += 1
         self._images[int(row["image_index"])] += 1
 
-    def measured(self, pool: str, scenes: SceneCounts, families: FamilyNames) -> dict[str, Any]:
+    def measured(self, pool: str, scenes: SceneCounts | None, families: FamilyNames) -> dict[str, Any]:
         """The measurements of the questions so far, with the keys of a split in measured.json.
 
         Args:
             pool: the pool of their images.
-            scenes: the scenes of the pool.
+            scenes: the scenes of the pool; None if they are not known, and then nothing is said of objects.
             families: the names of families.
 
         Raises:
             DatasetError: a question is about an image without a scene.
         """
-        objects, values, pairs, images_with = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
+        objects, values, pairs, images_with = (
+            ({}, {}, {}, {})
+            if scenes is None
+            else scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
+        )
         of_families: dict[int, dict[str, int]] = {}
         answers: Counter[str] = Counter()
         files: dict[str, int] = {}
         for (family, answer), n in sorted(self._answers.items()):
-            of_families.setdefault(family, {})[answer] = n
             answers[answer] += n
+            if family < 0:
+                continue  # published files may not say it
+            of_families.setdefault(family, {})[answer] = n
             file = _named(families, family)[0]
             files[file] = files.get(file, 0) + n
         return {
@@ -268,9 +277,9 @@ def _object_places(
 
 
 def measure_split(
-    pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts, families: FamilyNames
+    pool: str, rows: QuestionTable, *, vocab: Vocab, scenes: SceneCounts | None, families: FamilyNames
 ) -> dict[str, Any]:
-    """The measurements of a split; `scenes` are those of its pool."""
+    """The measurements of a split; `scenes` are those of its pool, if they are known."""
     tally = QuestionTally()
     tally.add_arrays(rows, vocab)
     return tally.measured(pool, scenes, families)

@@ -75,6 +75,8 @@ def guessed(split: Measured, seen: Measured | None, *, of_family: bool) -> float
     """
     if seen is None or not split["questions"]:
         return None
+    if of_family and sum(family["questions"] for family in split["families"]) < split["questions"]:
+        return None
     of_all = next(iter(seen["answers"]), "")
     if not of_family:
         return rounded(split["answers"].get(of_all, 0) / split["questions"])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.export import clevr, coco, covr, iep, parquet, webdataset
+from clevrhope.export import clevr, coco, covr, official, parquet, webdataset
 from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
 
@@ -29,6 +29,8 @@ class Format:
     """Whether the format supports questions about one image."""
     sets: bool = False
     """Whether the format supports questions over several images."""
+    splits: tuple[str, ...] = ()
+    """The splits that the format has a place for; others are left out. Empty for all."""
     masks: bool = False
     """Whether the format can include masks of images, which are optional."""
     copies: bool = True
@@ -39,9 +41,9 @@ FORMATS: dict[str, Format] = {
     "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True),
     "webdataset": Format(webdataset.write, prefer="png", sets=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
-    "iep": Format(iep.write, prefer="h5", one_hop=True),
+    "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(official.PARQUET)),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),
     "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
 }
-"""parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; iep: the HDF5
-files of the public CLEVR models; coco: instance masks and boxes; covr: COVR's JSON lines."""
+"""parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; official: the
+Parquet and HDF5 files of the official CLEVR-HOPE; coco: instance masks and boxes; covr: COVR's JSON lines."""

@@ -168,6 +168,14 @@ def _names(
             )
         if named or not splits:
             names += choose(layout, hops, named or None, kind)
+    if chosen.splits:
+        for split in splits or ():
+            if split not in chosen.splits:
+                known = ", ".join(chosen.splits)
+                raise ConfigError(f"--format {name} has no place for {split}; it holds {known}")
+        names = [each for each in names if each[1] in chosen.splits]
+        if not names:
+            raise ConfigError(f"{layout.root}: none of its splits has a place in --format {name}")
     if not names:
         raise ConfigError(
             f"{layout.root}: it has no questions over several images, which --format {name} holds; run the "

@@ -84,7 +84,7 @@ class BuiltDataset:
     def image_indices(self, pool: str) -> Ints:
         """(n,) int32: the scenes of a pool that have an image, sorted."""
         if (imported := source_images(self.layout, pool)) is not None:
-            return np.arange(imported.record.n_images, dtype=np.int32)
+            return imported.record.indices
         h5 = images_in(self.layout.images_h5(pool))
         return h5 if len(h5) else png_indices(self.layout.images(pool), pool)
 

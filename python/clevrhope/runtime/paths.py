@@ -73,11 +73,14 @@ def check_links(
         path = todo.pop()
         with reading(path, "a file or folder"):
             if path.is_symlink():
-                target = _target(path)
+                target, place = _target(path), Path(os.path.realpath(path.parent))
                 others = (each / "manifest.json" for each in (target, *target.parents))
-                if path in may_lead_out and not any(each.exists() for each in others):
+                is_in_another = not target.is_relative_to(homes[0]) and any(each.exists() for each in others)
+                if path in may_lead_out and not is_in_another:
                     homes.append(target)
-                if not any(map(target.is_relative_to, homes)):
+                # A link may stay where it is: what is on another disk is no place for what is here.
+                here = [home for home in homes if place.is_relative_to(home) or path in may_lead_out]
+                if is_in_another or not any(map(target.is_relative_to, here)):
                     raise DatasetError(
                         f"{path}: a link that leads out of {root}; put a copy of what it leads to in its "
                         "place, since clevrhope neither writes nor copies through such links"

@@ -1,6 +1,6 @@
 """Published files as sources of a dataset: each form is a row that finds its files in a folder.
 
-`importing` writes what a source gives as a folder that every command takes.
+`pipeline.importing` writes what a source gives as a folder that every command takes.
 """
 
 from collections.abc import Callable

@@ -37,7 +37,10 @@ def check_files(folder: AuditFolder, results: Results, advance: Advance) -> None
         is_hidden = any(part.startswith(".") for part in Path(name).parts)
         is_ours = name in ours or name.startswith(FEATURES)
         if path.is_file() and not is_hidden and not is_ours:
-            check.fault(name, None, "not listed in the manifest", f"{path.stat().st_size} bytes")
+            problem = "not listed in the manifest"
+            if "/suites/" in name:
+                problem += " (if suite was interrupted, run it again)"
+            check.fault(name, None, problem, f"{path.stat().st_size} bytes")
 
 
 _TAIL = 64

@@ -103,7 +103,8 @@ def _png_folder(root: Path, file: OfficialFile) -> Path | None:
     """The folder with a split's PNG files; None if there is none."""
     names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
     for name in names.get(file.split, ("atom", "minimal")):
-        for folder in (root / "images" / name, root / name, file.path.parent.parent / "images" / name):
+        for above in (file.path.parent, file.path.parent.parent, root):
+            folder = above / "images" / name
             if folder.is_dir() and any(folder.glob("*.png")):
                 return folder
     return None

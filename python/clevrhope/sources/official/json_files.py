@@ -60,9 +60,10 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
     def record() -> ImageRecord | None:
         if images is None or not names:
             return None
-        n_images = max(names) + 1
-        files = tuple(images.absolute() / names.get(k, f"image {k} of no question") for k in range(n_images))
-        return ImageRecord("png", files, places=[[k] for k in range(n_images)], names=[f.name for f in files])
+        files = [images.absolute() / name for _, name in sorted(names.items())]
+        number = {index: k for k, index in enumerate(sorted(names))}
+        places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
+        return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
 
     pool = f"{POOLS.get(file.split, 'minimal')}_{file.run}"
     return SourceSplit(

@@ -40,7 +40,7 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
     n = sum(shards.rows)
     unit = 0
-    if first.split == "minimal_ood" and n % shards.n_places == 0:
+    if first.split == "minimal_ood" and not shards.has_names and n % shards.n_places == 0:
         unit = n // shards.n_places
     notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
     return SourceSplit(

@@ -6,38 +6,48 @@ source is only read.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import ProgramTokens, TextReader, World
+from clevrhope._core import ProgramTokens, TextReader, Vocabulary, World
 from clevrhope.config.presets import WINDOW
+from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.contents import no_hop, same_hop
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
+from clevrhope.describe.measure import measure_split, read_scene_counts
+from clevrhope.describe.measured import hop_json
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import read_world
+from clevrhope.scenes.forms import read_batch
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
 """The dataset version of an imported folder."""
 
 WORLD: Mapping[str, Any] = {"directions": "clevr", "min_pixels": 200}
 """The constraints of the official scenes that differ from the defaults here."""
+
+SCENES_AT_ONCE = 1_000
 
 PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
 """Where programs come from."""
@@ -107,10 +117,11 @@ def import_source(
                 digests[f"{split.hop}/{split.split}"] = digest
         write_vocab(layout.vocab, numbering.vocab())
         manifest = manifest.with_files({layout.relative(layout.vocab): record(layout.vocab)})
-        manifest = _write_scenes(layout, manifest, source)
+        manifest = _write_scenes(layout, manifest, source, world.vocabulary)
         manifest = _described(
             manifest, source, chosen, digests, numbering, with_templates=templates is not None
         )
+        manifest = manifest.with_files(_measure(layout, manifest))
         write_manifest(layout.manifest, manifest)
     n = {(split.hop, split.split): manifest.splits[split.hop][split.split]["questions"] for split in chosen}
     return Imported(out, source, manifest, n, numbering.n_unread)
@@ -234,7 +245,7 @@ def _word_digests(words: Sequence[str]) -> Any:
     return np.frombuffer(b"".join(digests), dtype=np.uint64)
 
 
-def _write_scenes(layout: Layout, manifest: Manifest, source: Source) -> Manifest:
+def _write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:
     """Writes the scenes in use of pools whose scenes are published."""
     used: dict[str, list[Ints]] = {}
     for hop, split, entry in manifest.all_splits():
@@ -244,11 +255,10 @@ def _write_scenes(layout: Layout, manifest: Manifest, source: Source) -> Manifes
     for pool, indices in used.items():
         wanted = np.unique(np.concatenate(indices))
         rows: dict[int, bytes] = {}
-        for scene in source.scenes[pool]():
-            index = scene["image_index"]
-            if index in wanted:
-                named = {**scene, "split": pool, "image_filename": image_filename(pool, index)}
-                rows[index] = json.dumps(named).encode()
+        is_wanted = frozenset(wanted.tolist())
+        scenes = (scene for scene in source.scenes[pool]() if scene["image_index"] in is_wanted)
+        while some := list(islice(scenes, SCENES_AT_ONCE)):
+            rows |= _scene_rows(some, pool, vocabulary, source.root)
         if missing := set(wanted.tolist()) - rows.keys():
             raise DatasetError(
                 f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "
@@ -260,6 +270,68 @@ def _write_scenes(layout: Layout, manifest: Manifest, source: Source) -> Manifes
                 add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
             files[layout.relative(path)] = record(path)
     return manifest.with_files(files)
+
+
+def _scene_rows(
+    scenes: Sequence[Mapping[str, Any]], pool: str, vocabulary: Vocabulary, file: Path
+) -> dict[int, bytes]:
+    """Index of each scene -> its row, with the relationships that it may have lost."""
+    named = [
+        {**scene, "split": pool, "image_filename": image_filename(pool, scene["image_index"])}
+        for scene in scenes
+    ]
+    rows = {}
+    for scene, row in zip(
+        named, read_batch(named, vocabulary, file=f"{file}: {pool}").json_rows(), strict=True
+    ):
+        whole = json.loads(row)
+        for thing, given in zip(whole["objects"], scene["objects"], strict=True):
+            if "pixel_coords" not in given:
+                del thing["pixel_coords"]
+        rows[scene["image_index"]] = json.dumps(whole).encode()
+    return rows
+
+
+def _measure(layout: Layout, manifest: Manifest) -> dict[str, FileRecord]:
+    """Measures the sub-datasets; returns the records of the files."""
+    vocab, attributes = read_vocab(layout.vocab), manifest.world["attributes"]
+    files: dict[str, FileRecord] = {}
+    used: dict[str, Counter[int]] = {}
+    tables = {
+        (hop, split): read_table(layout.questions_h5(hop, split)).load()
+        for hop, split, _ in manifest.all_splits()
+    }
+    for table in tables.values():
+        used.setdefault(table.pool, Counter()).update(table.scenes.tolist())
+    scenes = {
+        pool: read_scene_counts(shards, attributes) if (shards := layout.scene_files(pool)) else None
+        for pool in used
+    }
+    families = dict(enumerate(FAMILIES))
+    for name in manifest.splits:
+        of_hop = {split: table for (hop, split), table in tables.items() if hop == name}
+        measured = hop_json(
+            parse_hop(name, list(attributes.items())),
+            {
+                split: measure_split(
+                    table.pool, table, vocab=vocab, scenes=scenes[table.pool], families=families
+                )
+                for split, table in of_hop.items()
+            },
+            images_shared={
+                split: sum(used[table.pool][index] > 1 for index in table.scenes.tolist())
+                for split, table in of_hop.items()
+            },
+            from_clevr={},
+            families=families,
+            never=(),
+            suites={},
+            covr={},
+        )
+        path = layout.hop_measured(name)
+        write_measured(path, measured)
+        files[layout.relative(path)] = record(path)
+    return files
 
 
 def _described(
