@@ -47,7 +47,8 @@ def with_denial(tokens: Sequence[str]) -> Sequence[str]:
 def with_one_denial(tokens: Sequence[str]) -> Sequence[str]:
     """A statement without its opening, if that denies or doubts the rest: pairs of denials cancel out.
 
-    It is "no red cube" for "I doubt there is a red cube", and "there is a red cube" for "I can't deny it".
+    It is "no red cube" for "I doubt there is a red cube", and "there is a red cube" for "I can't deny that
+    there is a red cube".
     """
     places = [
         k
