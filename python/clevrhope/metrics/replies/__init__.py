@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
 from clevrhope.metrics.replies.counts import given_numbers
-from clevrhope.metrics.replies.given import Given, given_values, given_words, is_elsewhere, without_others
+from clevrhope.metrics.replies.denials import without_doubt
+from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, without_others
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
@@ -70,9 +71,7 @@ class ReplyReader:
         """The answers that a statement gives, of the kind the question asks for."""
         tokens: Sequence[str] = self._words.tokens(statement.text)
         if question.kind != YES_NO:
-            tokens = without_others(tokens, question, self._words)
-            if question.kind == COUNT and is_elsewhere(tokens, question):
-                return {}
+            tokens = without_others(without_doubt(tokens), question, self._words)
         given = _GIVEN.get(question.kind, given_values)
         return given(tokens, question, self._words)
 
@@ -109,8 +108,13 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     if refused and refused[-1] >= max(marked or conclusions, default=0):
         return None
     longest = 0 if kind == YES_NO else 1 if kind == COUNT else _SHORT
-    ends = [k for k in {0, len(given) - 1} if given and len(statements[k].text.split()) <= longest]
+    of_one = [not each.text.startswith(("all ", "every ", "most ")) for each in statements]
+    short = [len(each.text.split()) <= longest for each in statements]
+    ends = [k for k in {0, len(given) - 1} if given and short[k] and of_one[k]]
     deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
+    parts = [each for each in given if each and {*each.values()} == {PART}]
+    if kind == COUNT and len(parts) > 1 and len(parts) == sum(map(bool, given)) and not (marked or deciding):
+        return None  # "two red cubes. Two blue cubes."
     return _only([given[k] for k in marked or deciding] or given)
 
 

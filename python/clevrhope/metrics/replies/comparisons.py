@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.given import denies, is_landmark
+from clevrhope.metrics.replies.denials import denies
+from clevrhope.metrics.replies.given import is_landmark
 from clevrhope.metrics.replies.words import Phrase, Question, Words
 
 _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
@@ -12,6 +13,9 @@ _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
 def compared(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
     asked = question.comparison
+    k = next((k for k in range(1, len(tokens)) if [*tokens[k : k + 2]] == [",", "not"]), len(tokens))
+    if not question.comparisons.keys().isdisjoint(tokens[:k]):
+        tokens = tokens[:k]  # "different, not the same"
     phrases = list(words.phrases(tokens))
     named = [question.target, *question.landmarks]
     objects = [each for each in phrases if each.noun == "object"]
@@ -149,7 +153,9 @@ def _by_counts(
     for named in (question.target, question.landmarks[0]):
         ends = [each for each in counted if each.values == named.values]
         near = [
-            count(each.begin - 1) if is_before else count(each.end) or count(each.end + 1) for each in ends
+            count(each.begin - 1) if is_before else count(each.end) or count(each.end + 1)
+            for each in ends
+            if is_before or tokens[each.end + 1 : each.end + 2] != ["no"]  # "cubes, no spheres"
         ]
         said.append({int(number) for number in near if number is not None and number.isdecimal()})
     if (said[0] == {0} and question.comparison == "more") or (

@@ -3,18 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import combinations, pairwise, takewhile
 
 from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.given import (
-    EXACT,
-    FITS,
-    PART,
-    Given,
-    denied_places,
-    denies,
-    is_landmark,
-    with_denial,
-)
+from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
+from clevrhope.metrics.replies.given import EXACT, FITS, PART, Given, is_landmark, without_elsewhere
 from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
 
 _CONTEXT = 12
@@ -31,6 +24,8 @@ _BOUND = re.compile(r"\b(?:at least|at most|(?:more|fewer|less) than|over|up to|
 _RANGE = re.compile(
     rf"(?:or|to|-|/) (?:more|fewer|less|{_NUMBER})\b|\+"
     rf"|(?:\w+ ){{0,3}}, (?:maybe|possibly|perhaps) {_NUMBER}\b"
+    r"|(?:\w+ ){0,2}(?:more|fewer|less) (?:\w+ ){0,3}than\b(?! (?:it|that|the)\b)"
+    r"|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
 )
 _OBJECT = re.compile(
     r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
@@ -47,9 +42,12 @@ _NO = re.compile(
 
 def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Given:
     """The counts that a statement gives; `OTHER` for one that is not an allowed answer or is only a bound."""
+    tokens = without_elsewhere(tokens, question)
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
     tokens = _explicit(with_denial(tokens), question, words)
+    if any(one == "a" and other in lexicon.ORDINALS for one, other in pairwise(tokens)):
+        return {OTHER: EXACT}  # "two, and then a third"
     exception = _exception(tokens, question, words)
     if exception is not None:
         return exception
@@ -69,7 +67,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
     is_of_two = "nor" in tokens
-    next_number = len(tokens)
+    is_negated = any(map(denies, question.tokens))
+    next_number, counts = len(tokens), list[tuple[str, Phrase, int]]()
     for k in reversed(range(len(tokens))):
         number = words.count(tokens[k])
         begin = next(
@@ -89,12 +88,44 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
             fit = _count_fit(tokens[k:next_number], counted, question, words)
             if counted and fit < EXACT and _is_alternative(counted, question):
                 number = OTHER
-            if is_second or _RANGE.match(after) or _BOUND.search(before):
+            is_range = _RANGE.match(after) and "more" not in question.tokens
+            is_unlike = not is_negated and _is_denied(tokens[k + 1 : next_number])
+            if is_second or is_range or is_unlike or _BOUND.search(before):
                 fit, number = EXACT, OTHER
             if counted is None or _may_be(counted, fit, k, tokens, question):
                 given[number] = max(given.get(number, PART), fit)
+                counts += [(number, counted, fit)] if counted else []
         next_number = k if number else next_number
-    return given
+    further = [("1", each, PART) for each in phrases if _is_further(each, tokens)]
+    if not given and any(each.values > question.target.values for _, each, _ in further):
+        return {OTHER: PART}  # "there is also a red cube"
+    counts += further if counts else []
+    return _total(counts, question) or given
+
+
+def _is_further(phrase: Phrase, tokens: Sequence[str]) -> bool:
+    """Whether a phrase names one more object, as in "two red cubes and a blue one"."""
+    before = [*tokens[max(0, phrase.begin - 2) : phrase.begin]]
+    is_one = before[-1:] in (["a"], ["an"], ["another"]) and before[:1] not in (["is"], ["are"], ["of"])
+    return is_one and not is_landmark(phrase, tokens)
+
+
+def _is_denied(tokens: Sequence[str]) -> bool:
+    """Whether what follows a number denies what it counts, as in "3 of which are not cubes"."""
+    clause = takewhile(lambda token: token[0].isalnum() and token not in ("and", "but", "no"), tokens)
+    return any(map(denies, clause))
+
+
+def _total(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Given:
+    """The sum of the parts in "two large cubes and a small one"; `OTHER` if some may be counted twice."""
+    parts = [each for each in counts if each[1].values > question.target.values]
+    fits = max((fit for _, _, fit in parts), default=PART)
+    if not 1 < len(parts) < 11 or len(parts) < len(counts) or {"or", "other", "else"} & {*question.tokens}:
+        return {}
+    is_apart = all(one.contradicts(other, None) for (_, one, _), (_, other, _) in combinations(parts, 2))
+    numbers = [number for number, _, _ in parts]
+    is_sum = is_apart and all(map(str.isdecimal, numbers))
+    return {str(sum(map(int, numbers))) if is_sum else OTHER: fits}
 
 
 def _explicit(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
@@ -126,14 +157,19 @@ def _with_predicates(
     tokens: Sequence[str], phrases: Sequence[Phrase], question: Question
 ) -> Iterator[Phrase]:
     """Phrases with what is said of them, "three things are red", and the shape left out in "two red ones"."""
-    shapes = {value for each in phrases for value in each.values if value[0] == "shape"}
+    own = [each for each in phrases if not is_landmark(each, tokens)]
+    shapes = {value for each in own for value in each.values if value[0] == "shape"}
     asked = {value for value in question.target.values if value[0] == "shape"}
-    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
-        between = tokens[phrase.end : after.begin] if after else ()
+    said: dict[int, frozenset[tuple[str, str]]] = {}
+    for k, (phrase, after) in reversed([*enumerate(pairwise(phrases))]):
+        between = tokens[phrase.end : after.begin]
         is_said = phrase.noun and [*between[:1]] in (["is"], ["are"], ["has"], ["have"])
-        values = phrase.values
-        if after and is_said and [*between[1:]] in ([], ["a"]):
-            values |= after.values
+        if is_said and [*between[1:]] in ([], ["a"]):
+            said[k] = after.values
+        elif [*between[:1]] == ["and"] and len(between) == 2 and tokens[after.end : after.end + 1] == ["are"]:
+            said[k] = said.get(k + 1, frozenset())  # "two cubes and one ball are red"
+    for k, phrase in enumerate(phrases):
+        values = phrase.values | said.get(k, frozenset())
         if (not phrase.noun or tokens[phrase.end - 1] in ("one", "ones")) and shapes <= asked:
             values |= asked
         yield replace(phrase, values=values)
@@ -161,6 +197,11 @@ def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequen
     whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
     if whole is None:
         return tokens
+    is_said = {"is", "are", *_WHOLE}
+    parts = [each for each in words.phrases(tokens) if each.begin > k]
+    said = [each for each in parts if is_said & {*tokens[max(k, each.begin - 2) : each.begin]}]
+    if said and all(each.contradicts(question.target, None) for each in said):
+        return []  # "3 things, two of which are large" if small ones are asked about
     is_whole = question.target.values <= whole.values and (
         not question.landmarks or question.restatement_end(tokens[:k], words) is not None
     )
@@ -270,6 +311,8 @@ def _count_fit(tokens: Sequence[str], counted: Phrase | None, question: Question
     is_less = counted is not None and not question.target.values <= {*counted.values, *question.excluded}
     if is_restated or (is_related and not is_less):
         return PART if is_related and len(question.landmarks) > 1 else EXACT
+    if counted is None and lexicon.SIDES & {*tokens} & {*question.tokens}:
+        return EXACT  # "2 to the left"
     if counted is None or tokens[1:2] in (["is"], ["are"]) or (is_other and "other" in tokens[:2]):
         return FITS
     if counted.values != question.target.values:

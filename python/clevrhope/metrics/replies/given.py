@@ -1,9 +1,11 @@
 """What one statement of a reply gives as an answer, if that is a value, a relation or any word."""
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, pairwise
 
 from clevrhope.metrics.replies import lexicon
+from clevrhope.metrics.replies.denials import denied_places
 from clevrhope.metrics.replies.words import OTHER, RELATION, Phrase, Question, Words
 
 Given = Mapping[str, int]
@@ -22,7 +24,13 @@ def given_values(tokens: Sequence[str], question: Question, words: Words) -> Giv
     )
     restated = 0 if is_named else question.restatement_end(tokens, words)
     subject: Phrase | None = None
-    for phrase in words.phrases(tokens):
+    phrases = list(words.phrases(tokens))
+    for phrase, after in zip(phrases, [*phrases[1:], None], strict=False):
+        between = {*tokens[phrase.end : after.begin]} if after else set()
+        if after and phrase.noun and {"is", "are"} & between and between <= {*lexicon.OF_PREDICATE}:
+            said = replace(phrase, values=phrase.values | after.but(question.kind))
+            is_other = question.is_about(phrase) and said.contradicts(question.target, question.kind)
+            phrase = said if is_other else phrase  # "the red one is small"
         is_likened = tokens[phrase.begin - 1 : phrase.begin] == ["as"] == tokens[phrase.end : phrase.end + 1]
         if [*tokens[max(0, phrase.begin - 3) : phrase.begin]] == [question.kind, "as", "the"]:
             given |= dict.fromkeys((value for kind, value in phrase.values if kind == question.kind), FITS)
@@ -53,11 +61,17 @@ def without_others(tokens: Sequence[str], question: Question, words: Words) -> S
     return tokens[: max(0, k - 1)] if k < 2 or any(map(words.single, tokens[:k])) else tokens
 
 
-def is_elsewhere(tokens: Sequence[str], question: Question) -> bool:
-    """Whether a statement is about what is right of an object, if the question asks what is left of it."""
+def without_elsewhere(tokens: Sequence[str], question: Question) -> Sequence[str]:
+    """A statement without what it says is right of an object, if the question asks what is left of it."""
     sides = lexicon.SIDES.intersection(question.tokens)
     opposite = {lexicon.OPPOSITE_SIDES[side] for side in sides if side in lexicon.OPPOSITE_SIDES}
-    return bool(opposite & {*tokens}) and not opposite & {*question.tokens} and not sides & {*tokens}
+    if not opposite & {*tokens} or opposite & {*question.tokens}:
+        return tokens
+    if not sides & {*tokens}:
+        return []
+    ends = [k for k, token in enumerate(tokens) if token in (",", "and", "but", "while")]
+    parts = [tokens[begin:end] for begin, end in pairwise([0, *ends, len(tokens)])]
+    return [token for part in parts if sides & {*part} or not opposite & {*part} for token in part]
 
 
 def _fit(described: Phrase | None, tokens: Sequence[str], question: Question) -> int:
@@ -91,40 +105,3 @@ def is_landmark(phrase: Phrase, tokens: Sequence[str]) -> bool:
     if tokens[k] == "of":
         return k > 0 and tokens[k - 1] in lexicon.BEFORE_OF
     return tokens[k] in lexicon.BEFORE_LANDMARK or (tokens[k] == "as" and tokens[k + 1] == "the")
-
-
-def denies(token: str) -> bool:
-    """Whether a word negates a statement."""
-    return token in lexicon.DENIALS or token.endswith("n't")
-
-
-def denied_places(tokens: Sequence[str], words: Words) -> set[int]:
-    """The indices of the answers that a preceding "not" negates."""
-    found: set[int] = set()
-    is_denied = met = False  # whether a negation is in force, and whether it has reached an answer
-    for k, token in enumerate(tokens):
-        is_answer = words.single(token) is not None
-        if denies(token):
-            is_denied, met = True, False
-            continue
-        if not token[0].isalnum() or (met and not is_answer):
-            is_denied = False
-        if is_answer and is_denied:
-            met = True
-            found.add(k)
-    return found
-
-
-def with_denial(tokens: Sequence[str]) -> Sequence[str]:
-    """A statement with "no" for a word of absence: "no red cube is" for "the red cube is missing"."""
-    k = next((k for k, token in enumerate(tokens) if token in lexicon.ABSENT), None)
-    if k is None or {*lexicon.OF_STATE}.isdisjoint(tokens[max(0, k - 3) : k]):
-        return tokens
-    if tokens[k + 1 : k + 2] in (["a"], ["any"]):
-        return tokens  # "I am missing a cube"
-    begin = next((j + 1 for j in reversed(range(k)) if tokens[j] in (",", "(", ")")), 0)
-    clause = [token for token in tokens[begin:k] if not denies(token)]
-    is_denied = len(clause) < k - begin
-    while clause and clause[0] in lexicon.DETERMINERS:
-        del clause[0]
-    return [*tokens[:begin], *([] if is_denied else ["no"]), *clause, *tokens[k + 1 :]]

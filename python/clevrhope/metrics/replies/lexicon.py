@@ -49,10 +49,21 @@ SIGNS = _meanings(
 )
 """Replies that are a single sign."""
 
-ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented")
-OF_STATE = _list(": is are was were be isn't aren't wasn't seems appears")
+ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented empty gone omitted excluded removed")
+OF_STATE = _list("been : is are was were be isn't aren't wasn't seems appears")
 NOTHING = _list("none nothing nobody")
 DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
+DENYING = _list(
+    "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
+    " scarcity lacking fail fails failed misses omit omits exclude excludes rule rules reject dispute forgot"
+    " forgets refute denying disagree mistake mistaken absence hardly barely scarcely"
+)
+"""Words that deny what follows them, like "not"."""
+EXCLUDING = _list("rule rules exclude excludes")
+"""Such words whose own denial asserts nothing: "I cannot rule out a red cube"."""
+TURNING = (*DENYING, *_list("true case say claim correct accurate"))
+"""Words after which a statement begins that is asserted or denied, such as "it is not the case that"."""
+BEFORE_CLAIM = _list("that any of out to show there there's is are was : , say be include contain")
 HEDGES = _list(
     "might may could maybe perhaps possibly if whether would question asks need must should let find"
     " check wanted asking"
@@ -83,6 +94,7 @@ NOUNS = _meanings(
     "object thing things object objects item items, image image images picture pictures photo photos"
 )
 
+ORDINALS = _list("second third fourth fifth")
 DETERMINERS = _list("the a an another other this that only any two three")
 BEFORE_LANDMARK = _list(
     "except matching sharing resembling behind than to in from near beside by between with"
@@ -127,7 +139,7 @@ BARE = (
 """The words of a statement that says only yes or no, such as "they are"."""
 SAYING = (*VERBS, *_list("there's see a an present visible"))
 """Words that show that a statement asserts existence."""
-NO_ADVERBS = _list("only hardly barely scarcely unlikely")
+NO_ADVERBS = _list("only hardly barely scarcely unlikely formerly supposedly allegedly seemingly reportedly")
 OF_PREDICATE = _list("is are made a an all both also , of which them only just")
 """Words between objects and what is said of them, as in "two cubes, only one of which is red"."""
 OF_NOTHING = (
@@ -150,6 +162,34 @@ OBJECTS = (*NUMBERS, *_list("just only exactly it some few several"))
 OF_MATCHES = frozenset(_list("match matches fit fits satisfy satisfies meet meets such"))
 OF_NO_LIKENESS = _list("at all quite the case same true of course so not be match")
 """Words of a statement that denies a likeness: "not at all", "they aren't the same"."""
+
+OF_OPENING = (
+    *BARE,
+    *_list("there's complete would be to any an a the it's i'm i've that's out case by no"),
+    *_list("image picture scene photo"),
+)
+"""Further words of an opening that denies or doubts what follows."""
+PLAIN = (
+    *OF_PREDICATE,
+    *_list(
+        "is are do does has have contain contains the there there's here that these this it it's its"
+        " they their i i'm you we me be can not isn't in on at to by near next with within between"
+        " beside behind front left right back side edge edges corner center centre middle top bottom"
+        " upper lower foreground background toward towards from among around along close located placed"
+        " positioned sitting standing sits stands lying hidden partly though overlapping visible present"
+        " seen shown shows show depicted pictured found included exists exist appears appear see spot"
+        " notice identify make out look looking and believe think confident sure indeed same as so too"
+        " well most least several some many multiple few more another other others else allbut every"
+        " each everything size sizes color colors shape shapes material materials finish surface colored"
+        " shadow perspective viewer's camera namely such one ones share shares sharing similar match"
+        " matches fits meets description criteria include includes pretty quite very far over rear tall"
+        " occluded obscured blocked leftmost rightmost than smaller larger taller find who up down under"
+        " above below alongside adjacent amongst against touching resting rests floor ground table area"
+        " part frame group row half first just containing including depicts features displays detect"
+        " observe spotted closest nearest closer farther further your my whose facing single number"
+    ),
+)
+"""Words that leave a statement that something exists as it is; with any other, it is not read as yes."""
 
 NO_TYPOS = _list(
     "there these seen sheen serve shall smell smaller smallest larger largest mental teen matter matters"

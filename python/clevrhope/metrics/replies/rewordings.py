@@ -7,6 +7,9 @@ from clevrhope.metrics.replies.colors import BASIC, SHADES
 
 _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
+_UNREAL = r"\b(?:if|had) (?:\w+ ){0,3}(?:were|was|been|had(?! to\b))\b"
+_WRONG = r"(?:(?:the |an? )?(?:wrong|incorrect|false)|not (?:the )?(?:right|correct))"
+_VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber|cube|sphere|cylinder)"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
 _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|balls?|boxes)"
 _IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo|scene|view)"
@@ -27,8 +30,17 @@ _REWORDED = {
     rf" (?:in|on|of|within) {_IMAGE}\b(?! \d)": "",
     rf"\b{_THE_IMAGE} (?:does )?(?:has|have|contains?|includes?|shows?|features?)(?= \w)": "there is",
     rf"\b{_THE_IMAGE} (?:does not|doesn't) (?:have|contain|include|show|feature)\b": "there isn't",
-    r"\bain'?t\b": "isn't",
+    r"\bain'?t\b(?: no\b)?": "isn't",
     r"\b(?:gr[ae]y|light|neutral|plain|white) (?=floor|background)|(?<=floor|round) is \w+": "",
+    r"\bleft out\b": "missing",
+    # What only seems to be so
+    r"(?<![^.;,\n])[^.;,\n]*\b(?:looks?|seems?|appears?)\b[^.;,\n]{1,60},? (?:but|yet|however,?)"
+    r"(?= (?:it|there|they|is|are|in fact|actually|really)\b)": "",
+    r"\bwhat (?:looks|seems|appears) (?:like |to be )?[\w ]{1,40}? (?:is|are)\b(?: in fact)?": "it is",
+    rf"{_UNREAL}[^.;\n]{{0,80}}\b(?:would|'d)\b[^.;\n]*?(?=,? (?:but|so)\b|[.;\n]|$)"
+    rf"|(?<![^.;,\n])[^.;,\n]*\b(?:would|'d)\b[^.,;\n]*{_UNREAL}[^.,;\n]*": " ",
+    r"(?:\bthe (?:claim|statement|idea|assertion) |(?:^|(?<=[.\n] )))that ([^.,;\n]{1,80}?) is"
+    r" (?:false|untrue|wrong|incorrect|not true)\b": r"it is untrue that \1",
     # Openings
     r"((?:^|[.!\n]) *)(?:fun fact|(?:good|bad|great) news|short answer|spoiler|note)\s*[:!,-]": r"\1",
     r" from me\b": "",
@@ -47,7 +59,7 @@ _REWORDED = {
     r"\bno (?:worries|problem|need to worry)\b": "certainly ",
     r"\b(?:i(?:'d| would)? (?:think|believe|guess|suppose|imagine|say) so"
     r"|it (?:seems|appears|looks) so|(?:it )?looks? like it)\b(?= *(?:[.!,:;\u2014-]|$))": "it is",
-    r"\b(?:opposite|reverse) is (?:true|correct)\b|\b(?:it's |it is )?the other way a?round\b"
+    r"\b(?:opposite|reverse) is (?:true|correct)\b|(?:^|(?<=no[,.] ))(?:it's |it is )?the other way a?round\b"
     r"|\bon the contrary\b": "opposite",
     r"\bthere (?:exists?|happens? to be)\b": "there is",
     # Denial and absence
@@ -55,22 +67,29 @@ _REWORDED = {
     r"\b(?:there (?:is|are|'s)|there's|i (?:can )?see) ([\w ]{1,40}),? (?:but|however),?"
     r" (?:it's|it is|they are|they're|(?:that|this) one is|both are|all are)\b": r"the only \1 is",
     r"\bnot only\b": "",
-    r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b": "has",
+    r"\banything (?:but|except)(?: an?)?\b|\bfar from (?:being )?(?!the\b|an?\b|it\b)": "not ",
+    r"\b(?:all things|anything) (?:but|except)(?: for)? (?:an?|any)\b": "no",
+    r"\bnon-?(?=identical|matching|equal)": "not ",
+    rf"\byes\b[^.,;\n]{{0,20}} (?:is|was|would be) {_WRONG}(?: answer)?\b": "no",
+    r"\bno (?:is|would be) (?:the )?(?:right|correct|true|answer)\b": "no",
+    rf"\bno (?:is|was|would be) {_WRONG}(?: answer)?\b": "yes",
+    r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b|\bis(?: not|n't) (?:devoid|free) of\b": "has",
     r"\bno ([\w ]{1,60}?),? (?:except(?:ing)?(?: for)?|other than|(?:apart|aside) from|besides|save for)"
     r" (?:the|that) one(?= (?:at|on|in|behind|near|next|to|left|right)\b)": r"one \1",
     r"\bthe (?:area|space|spot)(?: of the \w+)? ([\w ]{1,60}?) is (?:\w+ly )?empty\b": r"nothing is \1",
-    r"\b(?:an? )?(?:\w+ )?absence of\b": "no",
-    r"\b(?:nothing|none) (?:but|other than|except(?: for)?)\b": "only",
+    r"(?<!no )\b(?:an? )?(?:(?!no\b)\w+ )?absence of\b": "no",
+    r"\b(?:nothing|none)(?: else)? (?:but|other than|except(?: for)?)\b": "only",
     r"\b(?:looked|looking|search(?:ed|ing)|check(?:ed|ing)|scann(?:ed|ing))(?: \w+){0,3} for\b": "check for",
     r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
     rf"|could(?: not|n't))(?= (?:\w+ )?(?:see|find|spot|locate|detect|make out)"
     rf" (?!{_IMAGE}|whether|if|wh))": "don't",
     r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])": r"\1 no",
-    r"\b(?:(?:(?:entirely |completely )?lacks?|is (?:lacking|devoid of|free of|without)"
+    r"\b(?:(?:(?:entirely |completely )?lacks?(?! of\b)|is (?:lacking|devoid of|free of|without)"
     r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])": "has no",
-    r"\b(?:(?:apart|aside) from|save for|besides(?= an?y? | the ))\b": "except",
+    r"\b(?:(?:apart|aside) from|save for|(?:besides|other than)(?= an?y? | the ))\b": "except",
     # Comparison
     r"\b(?:just|exactly|equally|every bit) as (?:big|large|small|tall|huge|tiny)(?! as)\b": "the same size",
+    r"\bat least as many\b": "may be as many",
     r"\bneither(?: \w+)? (?:outnumbers?|exceeds?)(?: the other)?": "same number",
     rf"\banother ({_KIND})\b": r"different \1",
     r",? in favou?r of\b": " more",
@@ -89,18 +108,25 @@ _REWORDED = {
     r", (?:which|that|located|sitting|placed|positioned|standing|seen|the one|in|to|on|behind|next|near"
     r"|beside|between|just)\b[^.;:\n]{1,80}?,(?= (?:is|are|has|have|appears|looks|seems)\b)": " ",
     # Quantity
+    r"\b(?:along|together) with\b": "and",
+    r"\bno ([\w ]{1,30}?),? but (?=the\b)": r"no \1 except ",
+    rf",? (?:al)?though (?=(?:only )?{_N}\b(?! of\b))": ", but ",
     rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|except(?: for)?) ({_N})"
     r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",
     rf"\b((?:minus|plus) [\w ]{{1,40}}?) (?:is|equals|makes|gives|leaves)(?= {_N}\b)": r"\1 =",
     r"\b(?:an? )?(?:pair|couple|duo)(?: of)?\b": "two",
     r"\ba trio(?: of)?\b": "three",
     r"\bhalf a dozen\b": "six",
+    r"\b(?:no|not) more (?:and|or|nor) (?:no |not )?(?:less|fewer) than\b": "exactly",
     rf"\bno more than(?= {_N}\b)": "at most",
+    rf"\b(?:every|each)(?: (?:single )?{_THING})? (?:but|except(?: for)?)(?= {_N}\b)": "allbut",
     r"\ball (?:but|except(?:ing)?(?: for)?)\b": "allbut",
     rf"\b(?:except(?:ing)?|apart|aside|save|barring|excluding)(?: for| from)?(?= {_N}\b)": "except",
     rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",
     rf"\b({_N}) (?:in total|in all|altogether|overall)\b": r", total: \1 ",
     # Values
+    rf"(?<!the )\b({_VALUE}) is the {_KIND} of ([\w ]+?)(?=[,.;\n]|$| (?:and|while|but)\b)": r"\2 is \1",
+    rf"\b({_VALUE}) (?:is )?that of (?=the\b)([\w ]+?)(?=[,.;\n]|$)": r"\2 is \1",
     rf"\b(?:{'|'.join(SHADES)})ish (?={_COLOR})": "",
     rf"\b(?:(?:one|some) of )?the (?:larger|bigger|largest|biggest){_OF_SIZE}": "the large",
     rf"\b(?:(?:one|some) of )?the (?:smaller|smallest|tinier|tiniest){_OF_SIZE}": "the small",

@@ -69,7 +69,8 @@ _WITHDRAWN = re.compile(
 _NO = re.compile(r"[,.:;!?\n\u2026]\s*no[,.]\s+(?=[a-z\d])")
 _SIZES = re.compile(r", (?:\w+ )?(?:smaller|larger|bigger|taller|shorter) than [^.;\n]*")
 """A comparison with another object, which says nothing of its own."""
-_UNLIKE = re.compile(r"\bunlike\b")
+_CONTRAST = re.compile(r",? (?:whereas|while)(?= (?:the|that|\w+ (?:is|are))\b)")
+_UNLIKE = re.compile(r"\bunlike\b(?![^.;\n]*(?:\bnot\b|n't))")
 _HEDGED = re.compile(r"\b(?:might|may|could(?! not)|maybe|perhaps|possibly)\b")
 _REFUSED = re.compile(
     r"\b(?:can(?:no|')t|can not|could(?:n't| not)|unable|impossible|not possible|hard|difficult|not able"
@@ -85,6 +86,8 @@ _REFUSED = re.compile(
     r"|\bnot (?:clearly visible|clear enough)\b"
     r"|\b(?:depends|hinges|depending) on\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
+    r"|\bnot (?:sure|certain) (?:whether|if|that)\b|\bm(?:ay|ight) or m(?:ay|ight) not\b"
+    r"|\b(?:perhaps|maybe|possibly|could|may|might) [^.;\n]*\b(?:perhaps|maybe|possibly|or) not\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
 _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
@@ -96,11 +99,14 @@ _REASON = re.compile(
 )
 _OPTION = re.compile(r"(?:^|(?<=\s))\(?([a-e])[.):] ?(\w+)(?=[.,;\s]|$)")
 """An option to choose from, such as "B. No", and the letter that stands for it."""
-_LETTER = re.compile(r"(\b(?:answer|option|choice)(?: is)?:? )\(?([a-e])\)?(?=[.!\s]*$)", re.MULTILINE)
+_LETTER = re.compile(
+    r"(\b(?:answer|option|choice)(?: is)?:? |\b\w+ is:? (?=\())\(?([a-e])\)?(?=[.!\s]*$|,? because\b)",
+    re.MULTILINE,
+)
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(
     r"^(?:let me know|just let me|feel free|please|if you (?:have|need|want|would|like))\b"
-    r"|\b(?:thought|at first|initially|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
+    r"|\b(?:thought|at first|initially|first counted|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
     r"|\b(?:an?|the|and|or|of|to|in|that|with)$"
 )
 """A statement that the reply has given up, or that breaks off."""
@@ -125,7 +131,10 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     text, ends = _after_thoughts(plain(reply))
     text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
-    text = _SIZES.sub("", _NO.split(text)[-1]) if no_withdraws else _UNLIKE.sub("which differs from", text)
+    if no_withdraws:
+        text = _CONTRAST.sub(".", _SIZES.sub("", _NO.split(text)[-1]))
+    else:
+        text = _UNLIKE.sub("which differs from", text)
     return [each for each in _split(text) if ends or each.mark >= ANSWER]
 
 
@@ -167,7 +176,9 @@ def _without_markup(text: str) -> str:
     text = _RESULT.sub(", so ", text) if len(_ARROW.findall(text)) == 1 else text
     text = _single_spaced(_MARKUP.sub(" ", _ARROW.sub(": ", text)))
     options = dict(_OPTION.findall(text))
-    text = _LETTER.sub(lambda answer: f"{answer[1]}{options.get(answer[2], answer[2])}", text)
+    text = _LETTER.sub(
+        lambda answer: f"answer: {options[answer[2]]}" if answer[2] in options else answer[0], text
+    )
     is_list = [item[1] for item in _NUMBER.finditer(text)][:2] in (["1", "2"], ["a", "b"])
     return _NUMBER.sub("\n", text) if is_list else text
 
@@ -177,8 +188,9 @@ def _split(text: str) -> Iterator[Statement]:
     text = re.sub(r"\b(answer)\s*[:\-]*\s*\n\s*", r"\1: ", _YES_OR_NO.sub(" ", text))
     parts = [part.replace(", however,", "").strip() for part in _END.split(text)]
     parts = [part for part in parts if part.strip(" .!;")]
+    guesses = [each for each in parts if each.endswith("?") and not _ASKS.match(each)]
     for k, part in enumerate(parts):
-        is_guess = k + 1 == len(parts) and not _ASKS.match(part)
+        is_guess = k + 1 == len(parts) and guesses == [part]
         if not part.endswith("?") or is_guess:
             yield from _clauses(part)
         elif k == 1 and _ASKS.match(part) and not _ANSWER_IS.search(" ".join(parts[k:])):

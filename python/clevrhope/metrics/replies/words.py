@@ -38,6 +38,11 @@ class Phrase:
         """The values of attributes other than `kind`."""
         return frozenset(value for value in self.values if value[0] != kind)
 
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether it has several values of one attribute, as what "the red cube is a sphere" says has."""
+        return len({kind for kind, _ in self.values}) < len(self.values)
+
     def contradicts(self, other: "Phrase", but: str | None) -> bool:
         """Whether the two cannot describe the same object, judging by attributes other than `but`."""
         if self.noun and other.noun and self.noun != other.noun:

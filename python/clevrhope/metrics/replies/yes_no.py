@@ -7,8 +7,9 @@ from itertools import takewhile
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.comparisons import compared
-from clevrhope.metrics.replies.given import EXACT, FITS, Given, denies, is_landmark, with_denial
-from clevrhope.metrics.replies.words import Phrase, Question, Words
+from clevrhope.metrics.replies.denials import denies, is_explained, with_denial, with_one_denial
+from clevrhope.metrics.replies.given import EXACT, FITS, Given, is_landmark
+from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
 
 _ONE_THERE = re.compile(
     r"(?:there is|there's|i (?:can )?see|i found) (?:\w+ly )?one (?:on|in|at|near|behind|next)\b"
@@ -20,10 +21,13 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
     if lexicon.ALONE.get(" ".join(tokens)) == "no":
         return {"no": EXACT}
     given: dict[str, int] = {}
+    tokens = with_one_denial(tokens)
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
         is_alone = token in lexicon.ALWAYS_ALONE or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
         if token in (*lexicon.YES, *lexicon.NO) and is_alone:
-            is_denied = any(map(denies, tokens[max(0, k - 2) : k]))
+            if {"would", "be", "to"} <= {*tokens[max(0, k - 8) : k]}:
+                return {}  # "it would be wrong to say yes"
+            is_denied = any(each != "no" and denies(each) for each in tokens[max(0, k - 2) : k])
             given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
     if not tokens or (given and not (tokens[0] in lexicon.AGREEING and len(tokens) > 1)):
         return given
@@ -63,8 +67,11 @@ def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str 
         return "yes"  # "there is one on the right", "one object matches that description"
     if is_hedged:
         return None
+    tokens = with_denial(tokens)
+    if not {*tokens}.isdisjoint(lexicon.DENYING):
+        return OTHER
     read = _existence if asks_for_existence else compared
-    return read(with_denial(tokens), question, words)
+    return read(tokens, question, words)
 
 
 def _without_opening(tokens: Sequence[str], words: Words) -> Sequence[str]:
@@ -133,7 +140,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         own = [each.values for each in (question.target, *question.landmarks)]
         if subject and tokens[0] not in ("it", "it's") and subject not in own:
             return "yes" if tokens[0] == "only" and denial is None else None
-        return "no" if denial is None else "yes"
+        return "no" if denial is None or tokens[denial - 1] == "," else "yes"
     if not {"only", "unique", "all", "every"}.isdisjoint(tokens):
         opposite = {lexicon.OPPOSITE_SIDES.get(each, each) for each in wanted}
         its = [value for each in question.landmarks for _, value in each.values] if "it" in tokens else ()
@@ -143,13 +150,26 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
     if denial is not None:
         if "other" not in wanted and ("except" in tokens or "than" in tokens):
             return None  # "nothing other than the cube"
+        after = tokens[denial + 1 : denial + 2 + (tokens[denial + 1 : denial + 2] in (["a"], ["any"]))]
+        is_more = any(each in lexicon.ORDINALS or words.count(each) not in (None, "0", "1") for each in after)
+        is_more &= "same" not in wanted  # "no two objects have the same shape"
+        if is_more and tokens[denial - 1 : denial + 1] != [",", "not"]:
+            return None  # "there is no second red cube"
+        rest = {*tokens[denial + 1 :]}
+        if any(map(denies, rest)) and {"nor", ",", "which"}.isdisjoint(rest) and tokens[denial] != "neither":
+            return None  # "it is not without red cubes"
         if "nor" in tokens[denial:]:
             tokens = tokens[: tokens.index("nor", denial)]  # one of the two suffices
-        if _is_denied(tokens, denial, question, words):
+        if not is_more and _is_denied(tokens, denial, question, words):
             return "no"
         if tokens[denial - 1 : denial + 1] != [",", "not"]:
             return None
+        excluded = next(iter(words.phrases(tokens[denial:])), None)
         tokens = tokens[: denial - 1]  # "there is a red cube, not a sphere"
+        if excluded and excluded.values and excluded.values <= question.target.values:
+            said = [whole for _, whole in _with_predicates(tokens, question, words)]
+            is_other = any(each.contradicts(question.target, None) for each in said)
+            return "no" if said and is_other else None  # "it is a red sphere, not a cube"
     phrases = list(_with_predicates(tokens, question, words))
     target = question.target
     is_of_all = not {"all", "every", "each", "only", "both", "everything", "rest"}.isdisjoint(tokens)
@@ -184,7 +204,10 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         content |= {value for each in landmarks for _, value in each}
         content |= lexicon.SIDES if tokens[-1] == "there" else set()
     content |= {value for each in named for _, value in each.values}
-    return "yes" if is_said and is_found and wanted <= content else None
+    if not (is_said and is_found and wanted <= content):
+        return None
+    is_plain = is_explained(tokens, words) and not any(each.is_contradictory for _, each in phrases)
+    return "yes" if is_plain else OTHER
 
 
 def _is_likened(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> bool:
@@ -211,7 +234,7 @@ def _with_predicates(
         values, end = phrase.values, phrase.end
         values |= shapes if tokens[end - 1] in ("one", "ones") else set()
         for after in phrases[k + 1 :] if phrase.noun else ():
-            verbs = tokens[end : after.begin]
+            verbs = [token for token in tokens[end : after.begin] if not _is_adverb(token)]
             is_said = end > phrase.end or not {"is", "are", "which", "them", "made"}.isdisjoint(verbs)
             is_further = end > phrase.end and (after.noun or "and" not in verbs)
             if not is_said or is_further or not {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS, "and"}:
