@@ -26,6 +26,10 @@ def test_commands_take_published_files(dataset: Path, tmp_path: Path, cli: Cli) 
     assert "published files" not in again.err
     scores = json.loads(cli("score", source, predictions, "--json", "--bootstrap", "0").out)
     assert "rubber_cylinder" in json.dumps(scores)
+    assert (
+        "no objects (the files do not say scenes)"
+        in cli("score", source, predictions, "--bootstrap", "0").out
+    )
     asked = cli("ask", source, "--out", tmp_path / "requests.jsonl", "--hop", "rubber_cylinder").out
     assert "168 requests" in asked
     cli("stats", source, "--hop", "rubber_cylinder")

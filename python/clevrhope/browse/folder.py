@@ -167,10 +167,6 @@ class SiteFolder(Folder):
 
     # Scenes and images
 
-    def has_scenes(self, pool: str) -> bool:
-        """Whether a pool should have scenes; those of an imported one may not be published."""
-        return not self.manifest.source or self.layout.scenes(pool).is_dir()
-
     def scene(self, pool: str, index: int) -> dict[str, Any]:
         """A scene, as stored in its file; raises DatasetError if it is missing, broken or elsewhere."""
         path = self.checked(self.layout.scene_shard(pool, index // SCENES_A_SHARD))

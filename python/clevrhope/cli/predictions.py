@@ -198,11 +198,12 @@ def score(
         if tier is not None:
             raise click.UsageError("--tier needs --suite, which names the paired tests")
         from clevrhope.metrics import score as run
-        from clevrhope.metrics.answer_key import BREAKDOWNS
+        from clevrhope.metrics.answer_key import AnswerKey
 
         if by is None:
             with_families = families or choices["as_json"]
-            breakdowns = [name for name in BREAKDOWNS if name != "family" or with_families]
+            known = AnswerKey(folder).breakdowns
+            breakdowns = [name for name in known if name != "family" or with_families]
         else:
             breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
         results = run(folder, predictions, by=breakdowns, partial=partial, **options)

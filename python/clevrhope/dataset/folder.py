@@ -78,6 +78,10 @@ class Folder:
         """A HOP by its name; raises a ConfigError if the name means nothing with the dataset's values."""
         return parse_hop(name, self.attribute_types)
 
+    def has_scenes(self, pool: str) -> bool:
+        """Whether a pool should have scenes; those of an imported one may not be published."""
+        return not self.manifest.source or self.layout.scenes(pool).is_dir()
+
     def world(self, properties: Path | None = None) -> World:
         """The world of the scenes, without palettes.
 

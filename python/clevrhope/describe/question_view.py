@@ -13,7 +13,7 @@ from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.detokenizer import Detokenizer, ProgramNodes
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import find_images
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.question_table import QuestionTable, open_split
@@ -59,7 +59,8 @@ class QuestionView:
         mention: whether it mentions the held-out pair, as a clause.
         group: its group of images, as a clause; "" if images are not grouped.
         images: one image, or up to five.
-        steps: the program with the result of each step.
+        steps: the program with the result of each step; none if published files lack program or scene.
+        program: the program's functions in prefix order; "" if published files lack it.
     """
 
     hop: str
@@ -73,6 +74,7 @@ class QuestionView:
     group: str
     images: tuple[ShownImage, ...]
     steps: tuple[TracedStep, ...]
+    program: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """The whole view, for `--json`."""
@@ -96,6 +98,8 @@ class QuestionView:
             head = f"Image {number}" if len(self.images) > 1 else "Image"
             lines += ["", f"{head:<9} {image.path or image.name}"]
             lines += [f"  {k:>2}  {words}" for k, words in enumerate(image.objects)]
+        if not self.steps:
+            return [*lines, "", f"Program   {self.program or 'not published'}"]
         of_sets = "; object 1.2 is object 2 of image 1" if len(self.images) > 1 else ""
         lines += ["", f"Program   each step by number, and what it returns{of_sets}"]
         calls = [step.call for step in self.steps]
@@ -135,17 +139,29 @@ def view_question(folder: Path, hop: str, split: str, number: int | None) -> Que
     questions, programs = reader.tokens(number)
     texts = Detokenizer(vocab).texts(questions[0], programs[0], int(reader.answers[number]))
     indices, of_sets = reader.images_of(number), reader.kind.of_sets
-    by_index = {scene["image_index"]: scene for scene in scenes_of(layout, reader.pool, _sorted(indices))}
-    scenes = [by_index[index] for index in indices]
-    asked = SceneSet(scenes, vocabulary=vocabulary) if of_sets else Scene(scenes[0], vocabulary=vocabulary)
-    (nodes,) = ProgramNodes(vocab, dataset.attributes).nodes(programs)
+    steps: Sequence[TracedStep] = ()
+    if dataset.has_scenes(reader.pool):
+        by_index = {scene["image_index"]: scene for scene in scenes_of(layout, reader.pool, _sorted(indices))}
+        scenes = [by_index[index] for index in indices]
+    else:
+        scenes = [
+            {"image_index": index, "image_filename": image_filename(reader.pool, index), "objects": []}
+            for index in indices
+        ]
+    if texts["program_text"] and dataset.has_scenes(reader.pool):
+        asked = (
+            SceneSet(scenes, vocabulary=vocabulary) if of_sets else Scene(scenes[0], vocabulary=vocabulary)
+        )
+        (nodes,) = ProgramNodes(vocab, dataset.attributes).nodes(programs)
+        steps = trace(nodes, asked, vocabulary=vocabulary)
     return QuestionView(
         *(hop, split, number, len(reader), texts["question_text"], texts["answer_text"]),
         _family(dataset.manifest, vocabulary, reader, number),
         _mention(held_out, programs, vocab, vocabulary, of_sets=of_sets),
-        _group(held_out, split, reader.pool, indices[0]),
+        "" if dataset.manifest.source else _group(held_out, split, reader.pool, indices[0]),
         tuple(_image(layout, reader.pool, scene) for scene in scenes),
-        tuple(trace(nodes, asked, vocabulary=vocabulary)),
+        tuple(steps),
+        texts["program_text"],
     )
 
 
@@ -191,6 +207,10 @@ def _family(manifest: Manifest, vocabulary: Vocabulary, reader: QuestionTable, n
     if names := reader.kind.columns["question_families"].names:
         structure = reader.said(reader.kind.fields, number).get("structure")
         return f"{reader.attributes[names][family]}" + (f" ({structure})" if structure else "")
+    if family < 0:
+        return "not published"
+    if manifest.source:
+        return f"number {family}"
     templates = read_templates(vocabulary)
     if templates.fingerprint != manifest.templates["fingerprint"]:
         return f"number {family} of the dataset's own templates"

@@ -240,7 +240,31 @@ class AnswerKey:
     @property
     def breakdowns(self) -> tuple[str, ...]:
         """The names of the breakdowns that questions of this kind have."""
-        return tuple(field.name for field in self.kind.breakdowns) or BREAKDOWNS
+        names = tuple(field.name for field in self.kind.breakdowns) or BREAKDOWNS
+        return tuple(name for name in names if name not in self.unknown)
+
+    @cached_property
+    def unknown(self) -> Mapping[str, str]:
+        """Breakdowns and group scores for which published files lack columns -> what is missing."""
+        if not self._manifest.source or self.kind is not SINGLE:
+            return {}
+        tests = [(hop, split) for hop, splits in self.splits.items() for split in splits]
+        found = {}
+        if not all(self._layout.scene_files(self._entries[hop][split]["pool"]) for hop, split in tests):
+            found["objects"] = "scenes"
+        if any((self.test_set(hop, split).question_families < 0).any() for hop, split in tests):
+            found["family"] = "families"
+        if any(
+            SPLITS[split].drawn == "places" and not self.images_of_a_group(hop, split) for hop, split in tests
+        ):
+            found["group accuracy"] = "places of minimal sets"
+        return found
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What scores of an imported dataset lack."""
+        lacking = [f"no {name} (the files do not say {what})" for name, what in self.unknown.items()]
+        return (f"imported: {', '.join(lacking)}",) if lacking else ()
 
     def breakdown(self, by: str, hop: str) -> Breakdown:
         """A breakdown of a HOP's questions; that by objects raises `DatasetError` without scene files."""

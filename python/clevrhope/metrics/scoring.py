@@ -98,7 +98,7 @@ def score(
         n_left_aside=collector.n_left_aside,
         n_of_suites=collector.n_of_suites,
         hops_missing=missing,
-        notes=notes_of(files),
+        notes=(*notes_of(files), *key.notes),
         kind=kind.name,
     )
 
