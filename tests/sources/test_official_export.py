@@ -11,9 +11,11 @@ from building import Cli
 from official_files import HOPS, PARQUET
 
 import clevrhope
+from clevrhope.errors import PredictionsError
 from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.pipeline.importing import import_source
+from wording import refused
 
 QUESTIONS = {
     "questions": "int32",
@@ -33,11 +35,10 @@ def exported(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_question_files_have_the_official_arrays_and_padding(exported: Path) -> None:
     """CLOSURE's loader: tokens padded with 0 to the file's longest row, programs in prefix order."""
-    paths = sorted(exported.rglob("*questions.h5")) + sorted(exported.rglob("*match_ho*.h5"))
+    paths = sorted(exported.rglob("*_ques*/*.h5"))
     assert len(paths) == 2 * 5
     for path in paths:
-        vocab = json.loads(next(folder / "vocab.json" for folder in path.parents if
-                                (folder / "vocab.json").exists()).read_text())  # fmt: skip
+        vocab = json.loads(path.with_name("vocab.json").read_text())
         arity = {vocab["program_token_to_idx"][name]: n for name, n in vocab["program_token_arity"].items()}
         with h5py.File(path) as file:
             assert {name: str(array.dtype) for name, array in file.items()} == QUESTIONS
@@ -58,7 +59,7 @@ def test_images_are_channels_first_and_each_question_names_its_row(exported: Pat
     ours = clevrhope.load(dataset, "rubber_cylinder", "complex_ood")
     run = exported / "held_out_CLEVR"
     with (
-        h5py.File(next(run.rglob("test_CLEVR_ho_questions.h5"))) as questions,
+        h5py.File(next(run.rglob("test_CLEVR_held_out_questions_test_*.h5"))) as questions,
         h5py.File(run / "hdf5_held_out_CLEVR_ims" / "test_v1.0_img" / "test_ims.h5") as images,
     ):
         features = images["features"]
@@ -66,6 +67,37 @@ def test_images_are_channels_first_and_each_question_names_its_row(exported: Pat
         for k in range(len(ours)):
             image = features[questions["image_idxs"][k]].transpose(1, 2, 0)
             np.testing.assert_array_equal(image, ours[k]["image"])
+
+
+def test_official_predictions_are_scored(exported: Path, dataset: Path, tmp_path: Path) -> None:
+    """JSON by the row of the HDF5 file, with numbers of answers; three of four of each set are right."""
+    import_source(exported, tmp_path / "out", hops=["rubber_cylinder"])
+    names = {
+        "complex_ood": "clevr_ho0_test_predict.json",
+        "complex_iid": "clevr_ho0_val_predict.json",
+        "minimal_ood": "clevr_atom_ho0_exists_match_ho_predict.json",
+        "minimal_iid": "filtered_clevr_atom_ho0_exists_mismatch_ho_predict",
+    }
+    right = {}
+    for split, name in names.items():
+        answers = clevrhope.load(tmp_path / "out", "rubber_cylinder", split).table.answers.tolist()
+        rows = {
+            str(k): {"pred": answer if k % 4 else 0, "target": answer} for k, answer in enumerate(answers)
+        }
+        right[split] = 100 * sum(k % 4 > 0 for k in range(len(answers))) / len(answers)
+        (tmp_path / name).write_text(json.dumps(rows))
+    files = [tmp_path / name for name in names.values()]
+    (condition,) = score(tmp_path / "out", files, seed=1, bootstrap=0).conditions
+    assert {split: round(share, 9) for split, share in condition.accuracies.items()} == {
+        split: round(share, 9) for split, share in right.items()
+    }
+    (tmp_path / "clevr_ho0_val_predict.json").write_text('{"0": {"pred": 77}}')
+    with refused(PredictionsError):
+        score(tmp_path / "out", files, seed=1, bootstrap=0)
+    unfiltered = tmp_path / "clevr_atom_ho0_exists_mismatch_ho_predict.json"
+    unfiltered.write_text("{}")
+    with refused(PredictionsError):
+        score(tmp_path / "out", [unfiltered], seed=1, bootstrap=0)
 
 
 def test_parquet_has_the_four_columns(exported: Path, dataset: Path) -> None:

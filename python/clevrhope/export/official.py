@@ -2,10 +2,11 @@
 
     HOP00/test_complex_ood-00000-of-00001.parquet    idx, query, answer, image
     held_out_CLEVR/                                  pairs 00 to 05 as HDF5; 06 to 28 in held_out_CLEVR_add/
-      hdf5_held_out_CLEVR/vocab.json
-      hdf5_held_out_CLEVR/no_text_no_vis_<values>_v1.0_ques/{train,val,test}_CLEVR_ho_questions.h5
-      hdf5_held_out_CLEVR/val_v1.0_ques_dir/val_atom_ho_exist_{match_ho<n>,mismatch_ho<n>_filtered}.h5
-      hdf5_held_out_CLEVR_ims/{train,val_iid,test,atom}_v1.0_img/<split>_ims.h5
+      hdf5_held_out_CLEVR/no_text_no_vis_<values>_v1.0_ques/{train,val,test}_<question file>.h5, vocab.json
+      hdf5_held_out_CLEVR_ims/{train,val_iid,test}_v1.0_img/{train,val,test}_ims.h5
+      hdf5_atom_ho_exist_CLEVR_val_v1.0/val_v1.0_ques_dir/val_atom_ho_exist_match_ho<n>.h5, vocab.json
+      hdf5_atom_ho_exist_CLEVR_val_v1.0/val_v1.0_ques_dir/val_atom_ho_exist_mismatch_ho<n>_filtered.h5
+      hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5
 
 Images of a file of features, (N, 3, height, width), are numbered from 0, in the order of their scenes. Those
 of minimal sets, whose scenes are in pools of each two attributes, are in one file.
@@ -45,11 +46,16 @@ PARQUET = {
 }
 """Split -> its name in Parquet."""
 
-HDF5 = {"train": ("train", "train"), "complex_iid": ("val", "val_iid"), "complex_ood": ("test", "test")}
-"""Split of whole scenes -> how its question file in HDF5, and its file of images, begin."""
+HDF5 = {
+    "train": ("train", "CLEVR_ho_train_{}_no_text_no_vis_questions", "train_v1.0_img"),
+    "complex_iid": ("val", "CLEVR_ho_val_iid_{}_no_text_no_vis_questions", "val_iid_v1.0_img"),
+    "complex_ood": ("test", "CLEVR_held_out_questions_test_{}", "test_v1.0_img"),
+}
+"""Split of whole scenes -> how the names of its HDF5 files begin, the name of its question file in JSON (with
+the values), and the folder of its images."""
 
-ATOM = "atom"
-"""How the file of the minimal sets' images begins."""
+IMAGES_OF_MINIMAL = "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"
+"""The file of the minimal sets' images."""
 
 ROWS_A_FILE = 45_000
 """Questions of a Parquet file; nine about an image are some 5,000 images, about 500 MB."""
@@ -159,35 +165,39 @@ class _ImageFile:
 
 def _write_run(splits: Sequence[SplitSource], folder: Path) -> None:
     """Writes the HDF5 files of the pairs of a run."""
-    questions = folder / "hdf5_held_out_CLEVR"
-    questions.mkdir(parents=True)
-    (questions / "vocab.json").write_bytes(_vocab_json(splits[0].vocab))
     images: dict[str, _ImageFile] = {}
     for split in splits:
-        begins = HDF5[split.split][1] if split.split in HDF5 else ATOM
-        images.setdefault(begins, _ImageFile()).add(split)
+        images.setdefault(_image_file(split), _ImageFile()).add(split)
     for split in splits:
-        path = questions / _question_file(split)
-        path.parent.mkdir(exist_ok=True)
-        begins = HDF5[split.split][1] if split.split in HDF5 else ATOM
-        _write_questions(path, split, images[begins].numbers(split))
-    for begins, file in images.items():
+        path = folder / _question_file(split)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / "vocab.json").write_bytes(_vocab_json(split.vocab))
+        _write_questions(path, split, images[_image_file(split)].numbers(split))
+    for name, file in images.items():
         if file.n_images:
-            path = folder / "hdf5_held_out_CLEVR_ims" / f"{begins}_v1.0_img" / f"{begins}_ims.h5"
-            path.parent.mkdir(parents=True)
-            _write_features(path, file)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            _write_features(folder / name, file)
 
 
-def _question_file(split: SplitSource) -> Path:
-    """The path of a question file below the folder of its run's questions."""
+def _image_file(split: SplitSource) -> str:
+    """The path of the file with a split's images below the folder of its run."""
+    if split.split not in HDF5:
+        return IMAGES_OF_MINIMAL
+    begin, _, folder = HDF5[split.split]
+    return f"hdf5_held_out_CLEVR_ims/{folder}/{begin}_ims.h5"
+
+
+def _question_file(split: SplitSource) -> str:
+    """The path of a question file below the folder of its run."""
     number = OFFICIAL_NUMBERS[split.hop]
     if split.split in HDF5:
         hop = next(hop for hop in paper_hops() if hop.name == split.hop)
         values = dict(hop.held_out or ())
         named = tuple(values.get(kind) for kind in ("size", "color", "shape", "material"))
-        return Path(f"no_text_no_vis_{named}_v1.0_ques", f"{HDF5[split.split][0]}_CLEVR_ho_questions.h5")
+        begin, name, _ = HDF5[split.split]
+        return f"hdf5_held_out_CLEVR/no_text_no_vis_{named}_v1.0_ques/{begin}_{name.format(named)}.h5"
     name = f"match_ho{number}" if split.split == "minimal_ood" else f"mismatch_ho{number}_filtered"
-    return Path("val_v1.0_ques_dir", f"val_atom_ho_exist_{name}.h5")
+    return f"hdf5_atom_ho_exist_CLEVR_val_v1.0/val_v1.0_ques_dir/val_atom_ho_exist_{name}.h5"
 
 
 def _write_questions(path: Path, split: SplitSource, numbers: Ints) -> None:

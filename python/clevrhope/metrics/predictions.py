@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from clevrhope.errors import DatasetError, PredictionsError
+from clevrhope.metrics.official_predictions import is_official, read_official
 from clevrhope.metrics.rows import OPTIONAL, REQUIRED, Block, Indices, Rows, shortened
 from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import decode, parse_json
@@ -47,7 +48,7 @@ class Origin(NamedTuple):
 
 
 def read_predictions(path: Path) -> Iterator[Block]:
-    """The rows of a JSON lines or Parquet file; the first bytes tell the two formats apart.
+    """The rows of a JSON lines or Parquet file, which the first bytes tell apart, or of official predictions.
 
     Raises:
         PredictionsError: the file or a column is missing, a row is malformed, or pyarrow is not installed
@@ -57,7 +58,9 @@ def read_predictions(path: Path) -> Iterator[Block]:
         check_regular(path, error=PredictionsError)
         with path.open("rb") as file:
             is_parquet = file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
-        if is_parquet:
+        if is_official(path):
+            yield read_official(path)
+        elif is_parquet:
             yield from _read_parquet(path)
         else:
             with open_text(path, error=PredictionsError) as text:

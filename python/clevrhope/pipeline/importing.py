@@ -56,6 +56,7 @@ PUBLISHED_FILES = (
     *(
         "held_out_CLEVR*/",
         "hdf5_held_out_CLEVR/",
+        "hdf5_atom_ho_exist*/",
         "no_text_no_vis_*/",
         "CLEVR_ho_*.json",
         "val_atom_ho_exist_*",

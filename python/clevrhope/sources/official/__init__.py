@@ -22,7 +22,7 @@ from typing import Any
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
-from clevrhope.sources.official.hdf5 import hdf5_split, is_of_images
+from clevrhope.sources.official.hdf5 import SECOND_RUN, hdf5_split, is_of_images
 from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
 from clevrhope.sources.official.names import OfficialFile, official_file
 from clevrhope.sources.official.parquet import parquet_split
@@ -30,9 +30,6 @@ from clevrhope.sources.source import Source, SourceSplit
 
 _FORMS = (".parquet", ".h5", ".json")
 """If a folder has a split in several forms, the last of these is read, which says most."""
-
-_SECOND_RUN = "add"
-"""Part of the names of folders with the second run's files."""
 
 
 def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -120,7 +117,7 @@ def _scenes(
     found = {}
     for path in paths:
         split = scene_file_split(path)
-        run = "06" if _SECOND_RUN in path.parent.as_posix() else "00"
+        run = "06" if SECOND_RUN in path.parent.as_posix() else "00"
         if len(runs) == 1:
             run = next(iter(runs))
         names = ("minimal_iid", "minimal_ood") if split == "minimal" else (split,)

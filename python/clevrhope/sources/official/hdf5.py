@@ -30,6 +30,9 @@ QUESTIONS = Schema(
     remedy="download it again",
 )
 
+SECOND_RUN = "held_out_CLEVR_add"
+"""The folder of the second run's files."""
+
 PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
 """Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
 
@@ -110,13 +113,13 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
 def _images_of(file: OfficialFile, images: Sequence[Path]) -> ImageRecord | None:
     """The file with a split's images: of the same run, named after the split."""
     names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
-    wanted = names.get(file.split, ("atom", "minimal"))
-    is_first = file.number in FIRST_RUN
+    wanted = names.get(file.split, ("val",))
     for path in images:
-        words = str(path.parent / path.stem).lower()
-        if ("add" in words) == is_first and file.split in POOLS:
+        is_minimal = "atom" in str(path)
+        is_of_run = (SECOND_RUN in str(path)) == (file.number not in FIRST_RUN)
+        if is_minimal == (file.split in POOLS) or not is_of_run:
             continue
-        if any(path.stem.lower().startswith(f"{name}_") or f"/{name}_" in words for name in wanted):
+        if any(name.startswith(f"{begin}_") for begin in wanted for name in (path.name, path.parent.name)):
             with reading_hdf5(path, CHANNELS_FIRST) as opened:
                 return ImageRecord("features", (path.absolute(),), (int(opened["features"].shape[0]),))
     return None
