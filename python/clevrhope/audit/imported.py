@@ -24,16 +24,20 @@ from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.scene_files import MISSING, Pools, Rows
 from clevrhope.dataset.source_images import ImageRecord, source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
+from clevrhope.describe.measured import total_variation
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, SplitKind
 
 CHECKS = (
     *("pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers"),
-    *("images of one kind", "equal texts", "objects an image", "order of objects", "CLEVR's images"),
+    *("images of one kind", "equal texts", "answers of sets"),
+    *("objects an image", "order of objects", "CLEVR's images"),
 )
 
-BY_CHAINS, BY_DESCRIPTIONS, IN_WORDS, IN_IMAGES, ANSWERS, APART, TEXTS, NUMBERS, ORDER, CLEVR = CHECKS
+BY_CHAINS, BY_DESCRIPTIONS, IN_WORDS, IN_IMAGES, ANSWERS, APART, TEXTS, BALANCE, NUMBERS, ORDER, CLEVR = (
+    CHECKS
+)
 
 NO_SCENES = "scenes are not published"
 NO_PROGRAMS = "programs are not published; import with --templates reads them from texts"
@@ -69,6 +73,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         for split in splits:
             _read(split, readers[split.hop.name], pools, results)
             advance(len(split.table))
+    for of_hop in _by_hop(splits).values():
+        _compare_answers(of_hop, results[BALANCE])
     _check_images(splits, pools, results)
     _check_apart(splits, results[APART], pixels=pixels, progress=progress)
     have_scenes = any(split.has_scenes for split in splits)
@@ -184,6 +190,19 @@ def _wrong_mentions(split: _Split, mentions: npt.NDArray[np.bool_]) -> npt.NDArr
 def _problem(split: _Split, where_it_is: str) -> str:
     does = "mentions" if split.kind.asked == "never" else "does not mention"
     return f"{does} {split.hop.words} in {where_it_is}"
+
+
+def _compare_answers(splits: list[_Split], check: CheckResult) -> None:
+    """Notes the most frequent answer of each set, and how far its answers are from those of train."""
+    counts = {split.name: Counter(split.table.answers.tolist()) for split in splits}
+    for split in splits:
+        mine, train = counts[split.name], counts.get("train")
+        (answer, n), total = mine.most_common(1)[0], mine.total()
+        note = f"{split.hop.name} {split.name}: {split.folder.vocab.answers()[answer]} {n / total:.1%}"
+        if train is not None and split.name != "train":
+            note += f", {total_variation(mine, train):.3f} from train"
+        check.notes.append(note)
+        check.n_checked += total
 
 
 def _check_images(splits: list[_Split], pools: Pools, results: Results) -> None:
