@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 import pytest
+from building import build_demo
 
 from clevrhope.__main__ import run_command
 from clevrhope.runtime import lock
@@ -88,6 +89,16 @@ def test_a_path_that_is_not_utf8_is_named(
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith(f"clevrhope: {tmp_path}/caf\\udce9/")
     assert said.endswith(f"json: {NOT_UTF8}")
+
+
+def test_pages_of_a_folder_that_is_not_utf8_are_not_begun(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / os.fsdecode(b"caf\xe9")
+    build_demo(folder, render=False)
+    for more in ([], ["--static", str(tmp_path / "pages")]):
+        assert run_command(["browse", str(folder), "--no-browser", *more]) == 1
+        assert capsys.readouterr().err == f"clevrhope: {tmp_path}/caf\\udce9: {NOT_UTF8}\n"
 
 
 def test_text_that_names_such_a_path_is_not_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND
-from clevrhope.runtime.reading import reading
+from clevrhope.runtime.reading import NOT_UTF8, name_not_utf8, reading
 from clevrhope.scenes.sketch import scene_svg
 from clevrhope.splits.hops import Hop
 
@@ -75,6 +75,8 @@ class SiteFolder(Folder):
         Raises:
             DatasetError: the folder does not exist, is not a dataset, or is one machine's part of one.
         """
+        if name_not_utf8(str(root)):
+            raise DatasetError(f"{root}: {NOT_UTF8}")  # pages could not name it
         self.layout = Layout(root)
         self._home = Path(os.path.realpath(root))
         self.checked(self.layout.manifest)

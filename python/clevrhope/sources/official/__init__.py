@@ -22,6 +22,7 @@ from typing import Any
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.hdf5 import SECOND_RUN, hdf5_split, is_of_images
 from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
 from clevrhope.sources.official.names import OfficialFile, official_file
@@ -46,28 +47,30 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     files = sorted(file for path in paths if (file := official_file(path)) is not None)
     if not files:
         return None
-    splits: list[SourceSplit] = []
     vocabs: dict[Path, Vocab] = {}
-    of_images = None
-    for _, group in groupby(files, lambda file: (file.number, file.split)):
-        of_split = list(group)
+    of_images: list[Path] = []
+    if any(file.path.suffix == ".h5" for file in files):
+        of_images += [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
+
+    def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
         chosen = [file for file in of_split if file.path.suffix == form]
         first = chosen[0]
         if form == ".parquet":
-            splits.append(parquet_split(chosen))
-            continue
+            return parquet_split(chosen)
         if len(chosen) > 1:
             raise DatasetError(f"{first.path}: {chosen[1].path} is of the same split; leave one of them out")
         if form == ".json":
-            splits.append(json_split(first, vocabulary, _png_folder(root, first)))
-            continue
+            return json_split(first, vocabulary, _png_folder(root, first))
         path = _vocab_of(first.path, root)
         if path not in vocabs:
             vocabs[path] = read_vocab(path)
-        if of_images is None:
-            of_images = [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
-        splits.append(hdf5_split(first, vocabs[path], of_images))
+        return hdf5_split(first, vocabs[path], of_images)
+
+    groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
+    of_parquet = all(file.path.suffix == ".parquet" for file in files)
+    # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
+    splits = list(map_in_threads(opened, groups) if of_parquet else map(opened, groups))
     kinds = {split.file.suffix == ".h5" for split in splits}
     if len(kinds) > 1:
         raise DatasetError(

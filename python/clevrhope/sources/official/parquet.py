@@ -3,6 +3,7 @@
 Programs and scenes are not there. Which rows share an image is said only if `image.path` is filled.
 """
 
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -73,8 +74,8 @@ class _Shards:
     def __post_init__(self) -> None:
         rows = []
         for file in self.files:
-            opened = _opened(file)
-            schema = opened.schema_arrow
+            about = _metadata(file)
+            schema = about.schema.to_arrow_schema()
             found = {name: str(schema.field(name).type) for name in schema.names}
             self.columns = ", ".join(f"{name} {kind}" for name, kind in found.items())
             for name, kind in NEEDED.items():
@@ -84,9 +85,12 @@ class _Shards:
                         f"has {self.columns}"
                     )
             self.has_images = "image" in found
-            rows.append(opened.metadata.num_rows)
+            rows.append(about.num_rows)
             if file is self.files[0]:
-                self.has_names = _has_names(opened)
+                self.has_names = _has_names(file, about)
+            # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
+            del about, schema
+            gc.collect(0)
         self.rows = tuple(rows)
 
     @property
@@ -162,11 +166,26 @@ def _opened(file: OfficialFile) -> "pq.ParquetFile":
         return pq.ParquetFile(file.path)
 
 
-def _has_names(opened: "pq.ParquetFile") -> bool:
-    """Whether the first row names its image."""
-    if "image.path" not in [opened.schema.column(k).path for k in range(len(opened.schema))]:
+def _metadata(file: OfficialFile) -> "pq.FileMetaData":
+    check_extra("Parquet files need", "pyarrow", "export")
+    import pyarrow.parquet as pq
+
+    with reading(file.path, "a Parquet file"):
+        return pq.read_metadata(file.path)
+
+
+def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
+    """Whether the first rows name their images."""
+    if not about.num_row_groups:
         return False
-    batch = next(opened.iter_batches(1, columns=["image.path"]), None)
+    group = about.row_group(0)
+    columns = [group.column(k) for k in range(group.num_columns)]
+    path = next((column for column in columns if column.path_in_schema == "image.path"), None)
+    if path is None:
+        return False
+    if path.is_stats_set and path.statistics.has_null_count:
+        return bool(path.statistics.null_count == 0)
+    batch = next(_opened(file).iter_batches(1, columns=["image.path"]), None)
     return batch is not None and bool(batch.column("image").field("path")[0].as_py())
 
 
