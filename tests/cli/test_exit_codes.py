@@ -29,6 +29,7 @@ MISSING = {
     "families": "--templates nowhere",
     "features": "nowhere --kind pixels",
     "hops": "nowhere",
+    "import": "nowhere --out out",
     "info": "nowhere",
     "merge": "nowhere --hop none --out out",
     "plan": "--hop none --templates nowhere --out out",

@@ -136,10 +136,10 @@ def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli
 def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(only_h5, tmp_path / "set"))
     cli("features", folder, "--kind", "attributes", "--quiet")
-    for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "official")):
+    for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "webdataset")):
         cli("export", folder, "--format", form, "--no-images", "--quiet", "--out", out)
     (tmp_path / "other").mkdir()
-    (tmp_path / "other/source.json").write_text('{"format": "official", "seed": 1}')
+    (tmp_path / "other/source.json").write_text('{"format": "webdataset", "seed": 1}')
     found = info(cli, folder)
     (store,) = found["features"]
     files = [path for path in (folder / "features").rglob("*") if path.is_file()]
@@ -147,7 +147,7 @@ def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli)
     assert store["pools"] == ["test_ood"]
     assert store["bytes"] == found["bytes"]["features"] == sum(path.stat().st_size for path in files)
     assert {each["format"]: each["folder"] for each in found["exports"]} == {
-        "official": str(folder / "inside"),
+        "webdataset": str(folder / "inside"),
         "clevr": str(tmp_path / "beside"),
     }
 

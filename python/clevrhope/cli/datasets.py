@@ -194,6 +194,8 @@ def questions(scenes: Path, out: Path, seed: int | None, **choices: Any) -> None
     --splits SPLITS...: Only these splits, separated by commas.
     --templates DIR: Question templates that the texts were made with, such as CLEVR's own folder: programs
         are read from texts if the files do not have them.
+    --features: Also copy the official detector features (user_<split>_vg_frcnn.h5), which lxmert reads; they
+        take half of their size.
 """)
 @quiet_option
 @json_option
@@ -208,6 +210,7 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
         hops=choices["hops"],
         splits=read_names(choices["splits"]),
         templates=choices["templates"],
+        features=choices["features"],
         progress=shown_progress(choices),
     )
     described = made.manifest.source or {}

@@ -304,7 +304,7 @@ def world_json(manifest: Manifest) -> dict[str, Any]:
         "dataset": manifest.digest,
         "attributes": manifest.world["attributes"],
         "constraints": manifest.world["constraints"],
-        "strictness": manifest.settings.strictness,
+        "settings": manifest.settings.changed_settings(),
     }
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from clevrhope._core import ProgramTokens, TextReader, Vocabulary, World
 from clevrhope.config.presets import WINDOW
+from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.contents import no_hop, same_hop
@@ -33,6 +34,7 @@ from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.describe.measure import measure_split, read_scene_counts
 from clevrhope.describe.measured import hop_json
 from clevrhope.errors import ConfigError, DatasetError, listed
+from clevrhope.pipeline.import_features import import_features
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.runtime.progress import Progress, Silent
@@ -63,6 +65,9 @@ PUBLISHED_FILES = (
     ),
 )
 """What a folder of published files has near its top, so that no other folder is searched through."""
+
+OFFICIAL = QuestionSettings(strictness="chain")
+"""The settings of questions of files that do not say theirs."""
 
 PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templates", "not published"
 """Where programs come from."""
@@ -117,6 +122,7 @@ def import_source(
     hops: Sequence[str] = (),
     splits: Sequence[str] = (),
     templates: Path | None = None,
+    features: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Imports published files into a folder; one that was imported from the same files gets what it lacks.
@@ -129,6 +135,7 @@ def import_source(
         splits: the splits to import; none for all.
         templates: question templates that the texts were made with, such as CLEVR's folder; programs are read
             from texts by them if the files have no programs.
+        features: whether detector features are copied, too, into a store of kind frcnn.
         progress: shows the progress.
 
     Raises:
@@ -170,6 +177,8 @@ def import_source(
         )
         manifest = manifest.with_files(_measure(layout, manifest))
         write_manifest(layout.manifest, manifest)
+        if features:
+            _import_features(layout, manifest, chosen, path, shown)
     n = {(split.hop, split.split): manifest.splits[split.hop][split.split]["questions"] for split in chosen}
     return Imported(out, source, manifest, n, numbering.n_unread)
 
@@ -229,7 +238,7 @@ def _new_manifest(world: World, source: Source) -> Manifest:
             "attributes": attributes,
         },
         templates={"fingerprint": VERSION, "files": []},
-        questions={"window": WINDOW, "an_image": {}, "strictness": about.get("strictness", "chain")},
+        questions={"window": WINDOW, "an_image": {}, **about.get("settings", OFFICIAL.changed_settings())},
     )
 
 
@@ -338,6 +347,21 @@ def _write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary
                 add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
             files[layout.relative(path)] = record(path)
     return manifest.with_files(files)
+
+
+def _import_features(
+    layout: Layout, manifest: Manifest, chosen: Sequence[SourceSplit], path: Path, progress: Progress
+) -> None:
+    """Copies the detector features of the chosen splits' images."""
+    files = {split.pool: split.features for split in chosen if split.features is not None}
+    if not files:
+        raise ConfigError(f"{path}: no detector features were found there (user_<split>_vg_frcnn.h5)")
+    used: dict[str, Ints] = {}
+    for hop, split, entry in manifest.all_splits():
+        if (pool := entry["pool"]) in files:
+            scenes = read_table(layout.questions_h5(hop, split)).scenes
+            used[pool] = np.union1d(used.get(pool, scenes), scenes)
+    import_features(layout.root, files, used, progress)
 
 
 def _each_once(scenes: Iterator[dict[str, Any]], wanted: frozenset[int]) -> Iterator[dict[str, Any]]:

@@ -125,6 +125,7 @@ class SourceSplit:
         note: what a reader should know, such as another name or a part that is left out; "" for nothing.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
         images: returns where its images are, after `blocks` was read; None if they are not there.
+        features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
     """
 
@@ -138,6 +139,7 @@ class SourceSplit:
     images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
     note: str = ""
     unit: int = 0
+    features: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ class Source:
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
-        about: what the files say of their dataset, as an export's metadata: values, constraints, strictness.
+        about: what the files say of their dataset, as an export's metadata: values, constraints, settings.
     """
 
     form: str

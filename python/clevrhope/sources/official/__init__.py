@@ -23,7 +23,7 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.hdf5 import SECOND_RUN, hdf5_split, is_of_images
+from clevrhope.sources.official.hdf5 import FRCNN, SECOND_RUN, hdf5_split, is_of_images
 from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
 from clevrhope.sources.official.names import OfficialFile, official_file
 from clevrhope.sources.official.parquet import parquet_split
@@ -49,6 +49,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         return None
     vocabs: dict[Path, Vocab] = {}
     of_images: list[Path] = []
+    of_features = [path for path in paths if path.name.endswith(FRCNN)]
     if any(file.path.suffix == ".h5" for file in files):
         of_images += [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
 
@@ -65,7 +66,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         path = _vocab_of(first.path, root)
         if path not in vocabs:
             vocabs[path] = read_vocab(path)
-        return hdf5_split(first, vocabs[path], of_images)
+        return hdf5_split(first, vocabs[path], of_images, of_features)
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     of_parquet = all(file.path.suffix == ".parquet" for file in files)

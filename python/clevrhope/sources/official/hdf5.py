@@ -37,13 +37,16 @@ PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
 """Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
 
 
-def hdf5_split(file: OfficialFile, vocab: Vocab, images: Sequence[Path]) -> SourceSplit:
+def hdf5_split(
+    file: OfficialFile, vocab: Vocab, images: Sequence[Path], features: Sequence[Path]
+) -> SourceSplit:
     """The split in a question file.
 
     Args:
         file: the question file.
         vocab: the numbers of its words, functions and answers.
         images: files with the array `features` that may have its images.
+        features: files of detector features that may be of its images.
 
     Raises:
         DatasetError: the file is not one of the official data; says what was found and expected.
@@ -51,7 +54,11 @@ def hdf5_split(file: OfficialFile, vocab: Vocab, images: Sequence[Path]) -> Sour
     with reading_hdf5(file.path, QUESTIONS) as opened:
         shown = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in opened.items())
         n, note = _plain(file, opened)
-    found = _images_of(file, images)
+    of_images = _of_split(file, images)
+    found = None
+    if of_images is not None:
+        with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
+            found = ImageRecord("features", (of_images.absolute(),), (len(opened["features"]),))
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         opened = open_hdf5(file.path, QUESTIONS)
@@ -66,7 +73,16 @@ def hdf5_split(file: OfficialFile, vocab: Vocab, images: Sequence[Path]) -> Sour
         pool = f"minimal_{file.run}"
     notes = "; ".join(each for each in (file.note, note) if each)
     return SourceSplit(
-        file.hop, file.split, pool, n, file.path, shown, blocks, images=lambda: found, note=notes
+        file.hop,
+        file.split,
+        pool,
+        n,
+        file.path,
+        shown,
+        blocks,
+        images=lambda: found,
+        note=notes,
+        features=_of_split(file, features),
     )
 
 
@@ -110,19 +126,23 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
     return columns
 
 
-def _images_of(file: OfficialFile, images: Sequence[Path]) -> ImageRecord | None:
-    """The file with a split's images: of the same run, named after the split."""
+def _of_split(file: OfficialFile, paths: Sequence[Path]) -> Path | None:
+    """The file about a split's images: of the same run, named after the split, or in a folder that is."""
     names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
-    wanted = names.get(file.split, ("val",))
-    for path in images:
+    begins = names.get(file.split, ("val",))
+    for path in paths:
         is_minimal = "atom" in str(path)
         is_of_run = (SECOND_RUN in str(path)) == (file.number not in FIRST_RUN)
         if is_minimal == (file.split in POOLS) or not is_of_run:
             continue
-        if any(name.startswith(f"{begin}_") for begin in wanted for name in (path.name, path.parent.name)):
-            with reading_hdf5(path, CHANNELS_FIRST) as opened:
-                return ImageRecord("features", (path.absolute(),), (int(opened["features"].shape[0]),))
+        own = path.name.removeprefix("user_")
+        if any(name.startswith(f"{begin}_") for begin in begins for name in (own, path.parent.name)):
+            return path
     return None
+
+
+FRCNN = "_vg_frcnn.h5"
+"""How the names of files of detector features end."""
 
 
 def is_of_images(path: Path) -> bool:
