@@ -6,8 +6,8 @@ use crate::conversion::{self, TokenRows};
 use crate::errors::{TemplateError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::{
-    Agreement, Names, ProgramReader, QuestionColumns, Reading, TextParser, WindowSearch, check_balance, number_words, parse_rows,
-    read_texts,
+    Agreement, Names, ProgramReader, QuestionColumns, Reading, TextParser, WindowSearch, check_balance, number_words,
+    parse_rows, read_texts,
 };
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
