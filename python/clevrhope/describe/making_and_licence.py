@@ -18,6 +18,8 @@ def shares_clevr(manifest: Manifest) -> bool:
 
 def made_from(manifest: Manifest) -> str:
     """A phrase for readers on the dataset's seed, and on its edition if it is one."""
+    if manifest.source:
+        return f"published files (form {manifest.source['form']})"
     if manifest.public_seed is None:
         return f"a seed that its owner keeps, as {manifest.edition_in_words}"
     edition = f", as the edition {manifest.edition_in_words}" if manifest.edition else ""
