@@ -63,7 +63,7 @@ def test_a_question_over_several_images_is_a_sample_with_them(set_dataset: Path,
                 np.testing.assert_array_equal(sample[name], pixels)
 
 
-@pytest.mark.parametrize(("split", "n_shards", "n_questions"), [("train", 3, 162), ("covr_dev", 5, 30)])
+@pytest.mark.parametrize(("split", "n_shards", "n_questions"), [("train", 3, 162), ("covr_dev", 18, 30)])
 def test_many_shards_are_one_split_in_order(
     set_dataset: Path,
     tmp_path: Path,
@@ -73,12 +73,31 @@ def test_many_shards_are_one_split_in_order(
     n_questions: int,
 ) -> None:
     monkeypatch.setattr(webdataset, "IMAGES_A_SHARD", 7)
-    monkeypatch.setattr(webdataset, "SETS_A_SHARD", 7)
     export(set_dataset, tmp_path / "out", format="webdataset", splits=[split], hops=[HOP])
     assert len(list((tmp_path / "out" / HOP).glob(f"{split}-*.tar"))) == n_shards
     contents = [sample["json"] for sample in samples(tmp_path / "out", split)]
     questions = [question for content in contents for question in content.get("questions", [content])]
     assert [question["question_index"] for question in questions] == list(range(n_questions))
+
+
+def test_a_shard_has_as_many_images_as_wanted_and_eight_loaders_have_one_each(
+    set_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
+) -> None:
+    def n_shards(form: str, *options: object) -> int:
+        out = tmp_path / "-".join(map(str, (form, *options)))
+        cli("export", set_dataset, "--format", form, "--splits", "train", "--out", out, *options)
+        return len([*out.rglob("*.tar"), *out.rglob("*.parquet")])
+
+    for form in ("webdataset", "parquet"):
+        assert n_shards(form) == 1  # 18 images
+        assert n_shards(form, "--shard-size", 5) == 4
+        with monkeypatch.context() as patch:
+            patch.setattr("clevrhope.export.source.LEAST_A_SHARD", 2)
+            assert n_shards(form, "--no-images") >= 8
+    told = cli(
+        "export", set_dataset, "--format", "coco", "--out", tmp_path / "x", "--shard-size", 5, code=2
+    ).err
+    assert "--shard-size goes with --format parquet and webdataset, not coco" in told
 
 
 def test_vocabularies_are_those_of_the_splits(set_dataset: Path, tmp_path: Path) -> None:

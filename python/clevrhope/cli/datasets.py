@@ -236,6 +236,8 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
     --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
     --no-images: Export text only.
     --masks: With parquet: also export masks, of a folder built with them.
+    --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
+        loaders have a file each.
     --push USER/NAME: With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a
         token (HF_TOKEN or hf auth login).
     --quiet: Print nothing but errors.
@@ -260,8 +262,16 @@ def export(folder: Path, **choices: Any) -> None:
         train_questions=choices["train_questions"],
         images=not choices["no_images"],
         masks=choices["masks"],
+        shard_size=choices["shard_size"],
         progress=shown_progress(choices),
     )
+    if hub_name is not None and not choices["quiet"]:
+        n_files = sum(1 for path in made.folder.rglob("*") if path.is_file())
+        say(
+            f"Uploading {n_files:,} files of {made.folder} to the dataset {hub_name} of the Hub, whose "
+            "earlier tables they replace",
+            err=True,
+        )
     address = None if hub_name is None else push(made.folder, hub_name, quiet=choices["quiet"])
     from clevrhope.runtime.display import size
     from clevrhope.splits.covr.kinds import is_covr

@@ -33,13 +33,17 @@ class Format:
     """The splits that the format has a place for; others are left out. Empty for all."""
     masks: bool = False
     """Whether the format can include masks of images, which are optional."""
+    shards: bool = False
+    """Whether a split is divided into files of a size that can be chosen."""
     copies: bool = True
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
 
 FORMATS: dict[str, Format] = {
-    "parquet": Format(parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True),
-    "webdataset": Format(webdataset.write, prefer="png", sets=True),
+    "parquet": Format(
+        parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True, shards=True
+    ),
+    "webdataset": Format(webdataset.write, prefer="png", sets=True, shards=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(official.PARQUET)),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),

@@ -86,7 +86,7 @@ def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance
     repeated = [path for column in columns for path in _repeated(column)]
     samples = split.samples(whole=False)
     a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
-    n_files = -(-split.n_copies // IMAGES_A_FILE)
+    n_files = source.n_shards(split.n_copies, IMAGES_A_FILE)
     n_rows = n_bytes = n_bytes_of_files = 0
     for number in range(n_files):
         path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"

@@ -1,7 +1,7 @@
 """Exports a dataset into a new folder, which appears complete or not at all."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +74,7 @@ def export(
     train_questions: int | None = None,
     images: bool = True,
     masks: bool = False,
+    shard_size: int | None = None,
     progress: Progress | None = None,
 ) -> Exported:
     """Writes splits of a finished dataset in a format that other libraries read (see docs/export.md).
@@ -89,6 +90,8 @@ def export(
             paper's smaller sets.
         images: False exports only text, as does a folder without images.
         masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
+        shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
+            loaders have a file each, but at least 100, and at most what the format recommends.
         progress: shows the progress of the export.
 
     Raises:
@@ -111,7 +114,10 @@ def export(
             f"--format {format} holds one HOP, but {len(found)} were chosen ({listed}); name one with --hop"
         )
     dataset = Folder.open(folder, finished=False)
+    if shard_size is not None and not chosen.shards:
+        raise ConfigError(f"--shard-size goes with --format parquet and webdataset, not {format}")
     source = _source(dataset, names, chosen, train_questions, images, masks)
+    source = replace(source, shard_size=shard_size)
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)

@@ -230,6 +230,8 @@ class ExportSource:
     suites: tuple[SplitSource, ...] = ()
     """Suites that have pairs on these splits, grouped by HOP and suite; none if the format does not support
     them."""
+    shard_size: int | None = None
+    """Images of a file; None for a size by which eight loaders have a file each."""
 
     def scene_of(self, pool: str) -> Callable[[int], str]:
         """A function that gives the scene of an image of a pool as JSON, "" if the scenes are not known."""
@@ -249,6 +251,12 @@ class ExportSource:
     def rendered(self) -> bool:
         """Whether images are exported: those of all splits, or none."""
         return any(split.images is not None for split in self.splits)
+
+    def n_shards(self, n_images: int, most: int) -> int:
+        """How many files hold so many images, `most` in each: at least eight if these have 100 or more."""
+        if self.shard_size is not None:
+            return max(1, -(-n_images // self.shard_size))
+        return max(1, -(-n_images // most), min(LOADERS, n_images // LEAST_A_SHARD))
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""
@@ -282,6 +290,12 @@ def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, 
 
     return converted
 
+
+LOADERS = 8
+"""Processes that read an export at once, for which there is a file each."""
+
+LEAST_A_SHARD = 100
+"""The least images of a file, if there are more files than needed for their sizes."""
 
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a WebDataset's source.json, that has `split_json`."""

@@ -19,16 +19,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import METADATA, ExportSource, Sample, SplitSource, split_json
 from clevrhope.runtime.progress import Advance
 
 IMAGES_A_SHARD = 1_000
 """About 100 MB; few enough that the smaller test sets have a shard for each of several workers."""
-
-SETS_A_SHARD = IMAGES_A_SHARD // MAX_IMAGES
-"""Number of samples in a shard of sets of images."""
 
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
@@ -54,15 +50,15 @@ def _write_split(source: ExportSource, split: SplitSource, out: Path, advance: A
     (out / split.hop).mkdir(exist_ok=True)
     name = f"{split.hop}/{split.split}"
     samples, scene_of = split.samples(whole=True), source.scene_of(split.reader.pool)
-    a_shard = SETS_A_SHARD if split.kind.of_sets else IMAGES_A_SHARD
-    n_shards = -(-split.n_samples // a_shard)
+    n_shards = source.n_shards(split.n_copies, IMAGES_A_SHARD)
+    ends = [(number + 1) * split.n_samples // n_shards for number in range(n_shards)]
     for number in range(n_shards):
         path = out / f"{name}-{number:06d}.tar"
         with (
             path.open("wb") as file,
             tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar,
         ):
-            for sample in islice(samples, a_shard):
+            for sample in islice(samples, ends[number] - (ends[number - 1] if number else 0)):
                 for entry, content in _entries(split, sample, scene_of):
                     _add(tar, entry, content)
                 advance(len(sample.questions))
