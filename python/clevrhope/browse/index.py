@@ -247,12 +247,10 @@ class _Reader:
             self._counts[pool] = None
             if not self._folder.has_scenes(pool):
                 return None
-            files = self._folder.layout.scene_files(pool)
             try:
                 with self._progress.stage(f"Counting objects of {pool}", total=0, unit="scenes") as advance:
-                    shards = [self._folder.checked(path) for path in files]
-                    counts = read_scene_counts(shards, self._folder.attributes)
-                    self._counts[pool] = counts
+                    shards = [*map(self._folder.checked, self._folder.layout.scene_files(pool))]
+                    counts = self._counts[pool] = read_scene_counts(shards, self._folder.attributes)
                     advance(len(counts.indices))
             except DatasetError as error:
                 self._note(error, f"so it is not known how many objects the images of {pool} have")

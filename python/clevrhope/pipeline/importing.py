@@ -7,10 +7,8 @@ source is only read.
 import hashlib
 import json
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,39 +17,30 @@ import numpy as np
 from clevrhope._core import ProgramTokens, TextReader, Vocabulary, World
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.clevr_folder import FAMILIES
-from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.contents import no_hop, same_hop
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename, locked_layout
+from clevrhope.dataset.layout import Layout, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
-from clevrhope.dataset.measured import write_measured
 from clevrhope.dataset.native_reader import text_reader, vocabulary_with
 from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
-from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.describe.measure import measure_split, read_scene_counts
-from clevrhope.describe.measured import hop_json
-from clevrhope.errors import ConfigError, DatasetError, listed
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.import_features import import_features
+from clevrhope.pipeline.import_files import measure_files, write_scenes, write_split
 from clevrhope.questions import read_templates, synonyms_path
-from clevrhope.runtime.atomic import FileRecord, record
+from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import read_world
-from clevrhope.scenes.forms import read_batch
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
-from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
 """The dataset version of an imported folder."""
 
 WORLD: Mapping[str, Any] = {"directions": "clevr", "min_pixels": 200}
 """The constraints of the official scenes that differ from the defaults here."""
-
-SCENES_AT_ONCE = 1_000
 
 PUBLISHED_FILES = (
     *("*.parquet", "*/*.parquet", "shards.json", "*-000000.tar"),
@@ -167,15 +156,15 @@ def import_source(
             title = f"Importing {split.hop} {split.split}"
             with shown.stage(title, total=split.n_questions, unit="questions") as advance:
                 counted = (_counted(columns, advance) for columns in split.blocks(numbering))
-                manifest, digest = _write_split(layout, manifest, split, counted, numbering)
+                manifest, digest = write_split(layout, manifest, split, counted, numbering)
                 digests[f"{split.hop}/{split.split}"] = digest
         write_vocab(layout.vocab, numbering.vocab())
         manifest = manifest.with_files({layout.relative(layout.vocab): record(layout.vocab)})
-        manifest = _write_scenes(layout, manifest, source, vocabulary)
+        manifest = write_scenes(layout, manifest, source, vocabulary)
         manifest = _described(
             manifest, source, chosen, digests, numbering, with_templates=templates is not None
         )
-        manifest = manifest.with_files(_measure(layout, manifest))
+        manifest = manifest.with_files(measure_files(layout, manifest))
         write_manifest(layout.manifest, manifest)
         if features:
             _import_features(layout, manifest, chosen, path, shown)
@@ -262,93 +251,6 @@ def _counted(columns: Columns, advance: Any) -> Columns:
     return columns
 
 
-def _write_split(
-    layout: Layout, manifest: Manifest, split: SourceSplit, blocks: Iterator[Columns], numbering: Numbering
-) -> tuple[Manifest, str]:
-    """Writes a split's questions and the record of its images; returns the manifest and a digest."""
-    parts = list(blocks)
-    widths = {
-        name: max((part[name].shape[1] for part in parts), default=2) for name in ("questions", "programs")
-    }
-    path = layout.questions_h5(split.hop, split.split)
-    digest, of_word = hashlib.sha256(), _word_digests(numbering.words)
-    used: list[Ints] = []
-    with QuestionWriter(path, hop=split.hop, split=split.split, pool=split.pool) as writer:
-        for part in parts:
-            columns = {
-                name: np.pad(part[name], ((0, 0), (0, widths[name] - part[name].shape[1])))
-                if name in widths
-                else part[name]
-                for name in _ORDER
-            }
-            for first in range(0, len(part["answers"]), COLUMN_CHUNK_ROWS):
-                writer.append(
-                    {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
-                )
-            used.append(part["image_idxs"])
-            digest.update(of_word[part["questions"][part["questions"] != 0]].tobytes())
-            digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
-    files: dict[str, FileRecord] = {layout.relative(path): record(path)}
-    images, pools = split.images(), dict(manifest.pools)
-    if images is not None:
-        place = layout.image_record(split.pool)
-        if split.pool in manifest.pools and place.is_file():
-            images = ImageRecord.read(place).joined(images)
-        images.write(place)
-        files[layout.relative(place)] = record(place)
-    if images is not None or split.unit:
-        n = 0 if images is None else images.n_images
-        unit = {"unit": split.unit} if split.unit else {}
-        pools[split.pool] = {"images": n, "files": [], **unit}
-    n_questions = sum(len(part["answers"]) for part in parts)
-    entry = {
-        "pool": split.pool,
-        "questions": n_questions,
-        "images": len(np.unique(np.concatenate(used))) if used else 0,
-    }
-    manifest = replace(manifest, pools=pools).with_splits({(split.hop, split.split): entry})
-    return manifest.with_files(files), digest.hexdigest()
-
-
-_ORDER = (
-    *("questions", "question_lengths", "programs", "program_lengths"),
-    *("answers", "image_idxs", "question_families"),
-)
-"""The columns in the order of the file."""
-
-
-def _word_digests(words: Sequence[str]) -> Any:
-    """(W,) eight bytes for each word that do not depend on its number."""
-    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
-
-
-def _write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:
-    """Writes the scenes in use of pools whose scenes are published."""
-    used: dict[str, list[Ints]] = {}
-    for hop, split, entry in manifest.all_splits():
-        if entry["pool"] in source.scenes:
-            used.setdefault(entry["pool"], []).append(read_table(layout.questions_h5(hop, split)).scenes)
-    files = {}
-    for pool, indices in used.items():
-        wanted = np.unique(np.concatenate(indices))
-        rows: dict[int, bytes] = {}
-        scenes = _each_once(source.scenes[pool](), frozenset(wanted.tolist()))
-        while some := list(islice(scenes, SCENES_AT_ONCE)):
-            rows |= _scene_rows(some, pool, vocabulary, source.root)
-        if missing := set(wanted.tolist()) - rows.keys():
-            raise DatasetError(
-                f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "
-                f"{listed(sorted(missing), most=5)}"
-            )
-        for shard in np.unique(wanted // SCENES_A_SHARD).tolist():
-            path = layout.scene_shard(pool, shard)
-            with rows_file(path, key="scenes", info=scene_info(pool)) as add:
-                add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
-            files[layout.relative(path)] = record(path)
-    return manifest.with_files(files)
-
-
 def _import_features(
     layout: Layout, manifest: Manifest, chosen: Sequence[SourceSplit], path: Path, progress: Progress
 ) -> None:
@@ -362,78 +264,6 @@ def _import_features(
             scenes = read_table(layout.questions_h5(hop, split)).scenes
             used[pool] = np.union1d(used.get(pool, scenes), scenes)
     import_features(layout.root, files, used, progress)
-
-
-def _each_once(scenes: Iterator[dict[str, Any]], wanted: frozenset[int]) -> Iterator[dict[str, Any]]:
-    """The scenes with these indices; a file may have one several times."""
-    seen: set[int] = set()
-    for scene in scenes:
-        index = scene["image_index"]
-        if index in wanted and index not in seen:
-            seen.add(index)
-            yield scene
-
-
-def _scene_rows(
-    scenes: Sequence[Mapping[str, Any]], pool: str, vocabulary: Vocabulary, file: Path
-) -> dict[int, bytes]:
-    """Index of each scene -> its row, with the relationships that it may have lost."""
-    named = [
-        {**scene, "split": pool, "image_filename": image_filename(pool, scene["image_index"])}
-        for scene in scenes
-    ]
-    rows = {}
-    for scene, row in zip(
-        named, read_batch(named, vocabulary, file=f"{file}: {pool}").json_rows(), strict=True
-    ):
-        whole = json.loads(row)
-        for thing, given in zip(whole["objects"], scene["objects"], strict=True):
-            if "pixel_coords" not in given:
-                del thing["pixel_coords"]
-        rows[scene["image_index"]] = json.dumps(whole).encode()
-    return rows
-
-
-def _measure(layout: Layout, manifest: Manifest) -> dict[str, FileRecord]:
-    """Measures the sub-datasets; returns the records of the files."""
-    vocab, attributes = read_vocab(layout.vocab), manifest.world["attributes"]
-    files: dict[str, FileRecord] = {}
-    used: dict[str, Counter[int]] = {}
-    tables = {
-        (hop, split): read_table(layout.questions_h5(hop, split)).load()
-        for hop, split, _ in manifest.all_splits()
-    }
-    for table in tables.values():
-        used.setdefault(table.pool, Counter()).update(table.scenes.tolist())
-    scenes = {
-        pool: read_scene_counts(shards, attributes) if (shards := layout.scene_files(pool)) else None
-        for pool in used
-    }
-    families = dict(enumerate(FAMILIES))
-    for name in manifest.splits:
-        of_hop = {split: table for (hop, split), table in tables.items() if hop == name}
-        measured = hop_json(
-            parse_hop(name, list(attributes.items())),
-            {
-                split: measure_split(
-                    table.pool, table, vocab=vocab, scenes=scenes[table.pool], families=families
-                )
-                for split, table in of_hop.items()
-            },
-            images_shared={
-                split: sum(used[table.pool][index] > 1 for index in table.scenes.tolist())
-                for split, table in of_hop.items()
-            },
-            from_clevr={},
-            families=families,
-            never=(),
-            suites={},
-            covr={},
-        )
-        path = layout.hop_measured(name)
-        write_measured(path, measured)
-        files[layout.relative(path)] = record(path)
-    return files
 
 
 def _described(

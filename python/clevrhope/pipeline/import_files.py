@@ -1,0 +1,191 @@
+"""Writes the files of an imported folder: questions, places of images, scenes, and measurements."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import Vocabulary
+from clevrhope.dataset.clevr_folder import FAMILIES
+from clevrhope.dataset.clevr_json import rows_file, scene_info
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.measured import write_measured
+from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
+from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe.measure import measure_split, read_scene_counts
+from clevrhope.describe.measured import hop_json
+from clevrhope.errors import DatasetError, listed
+from clevrhope.runtime.atomic import FileRecord, record
+from clevrhope.scenes.forms import read_batch
+from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.splits.hops import parse_hop
+
+SCENES_AT_ONCE = 1_000
+
+
+def write_split(
+    layout: Layout, manifest: Manifest, split: SourceSplit, blocks: Iterator[Columns], numbering: Numbering
+) -> tuple[Manifest, str]:
+    """Writes a split's questions and the record of its images; returns the manifest and a digest."""
+    parts = list(blocks)
+    widths = {
+        name: max((part[name].shape[1] for part in parts), default=2) for name in ("questions", "programs")
+    }
+    path = layout.questions_h5(split.hop, split.split)
+    digest, of_word = hashlib.sha256(), _word_digests(numbering.words)
+    used: list[Ints] = []
+    with QuestionWriter(path, hop=split.hop, split=split.split, pool=split.pool) as writer:
+        for part in parts:
+            columns = {
+                name: np.pad(part[name], ((0, 0), (0, widths[name] - part[name].shape[1])))
+                if name in widths
+                else part[name]
+                for name in _ORDER
+            }
+            for first in range(0, len(part["answers"]), COLUMN_CHUNK_ROWS):
+                writer.append(
+                    {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
+                )
+            used.append(part["image_idxs"])
+            digest.update(of_word[part["questions"][part["questions"] != 0]].tobytes())
+            digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+    files: dict[str, FileRecord] = {layout.relative(path): record(path)}
+    images, pools = split.images(), dict(manifest.pools)
+    if images is not None:
+        place = layout.image_record(split.pool)
+        if split.pool in manifest.pools and place.is_file():
+            images = ImageRecord.read(place).joined(images)
+        images.write(place)
+        files[layout.relative(place)] = record(place)
+    if images is not None or split.unit:
+        n = 0 if images is None else images.n_images
+        unit = {"unit": split.unit} if split.unit else {}
+        pools[split.pool] = {"images": n, "files": [], **unit}
+    n_questions = sum(len(part["answers"]) for part in parts)
+    entry = {
+        "pool": split.pool,
+        "questions": n_questions,
+        "images": len(np.unique(np.concatenate(used))) if used else 0,
+    }
+    manifest = replace(manifest, pools=pools).with_splits({(split.hop, split.split): entry})
+    return manifest.with_files(files), digest.hexdigest()
+
+
+_ORDER = (
+    *("questions", "question_lengths", "programs", "program_lengths"),
+    *("answers", "image_idxs", "question_families"),
+)
+"""The columns in the order of the file."""
+
+
+def _word_digests(words: Sequence[str]) -> Any:
+    """(W,) eight bytes for each word that do not depend on its number."""
+    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
+    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+
+
+def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:
+    """Writes the scenes in use of pools whose scenes are published."""
+    used: dict[str, list[Ints]] = {}
+    for hop, split, entry in manifest.all_splits():
+        if entry["pool"] in source.scenes:
+            used.setdefault(entry["pool"], []).append(read_table(layout.questions_h5(hop, split)).scenes)
+    files = {}
+    for pool, indices in used.items():
+        wanted = np.unique(np.concatenate(indices))
+        rows: dict[int, bytes] = {}
+        scenes = _each_once(source.scenes[pool](), frozenset(wanted.tolist()))
+        while some := list(islice(scenes, SCENES_AT_ONCE)):
+            rows |= _scene_rows(some, pool, vocabulary, source.root)
+        if missing := set(wanted.tolist()) - rows.keys():
+            raise DatasetError(
+                f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "
+                f"{listed(sorted(missing), most=5)}"
+            )
+        for shard in np.unique(wanted // SCENES_A_SHARD).tolist():
+            path = layout.scene_shard(pool, shard)
+            with rows_file(path, key="scenes", info=scene_info(pool)) as add:
+                add([rows[index] for index in wanted[wanted // SCENES_A_SHARD == shard].tolist()])
+            files[layout.relative(path)] = record(path)
+    return manifest.with_files(files)
+
+
+def _each_once(scenes: Iterator[dict[str, Any]], wanted: frozenset[int]) -> Iterator[dict[str, Any]]:
+    """The scenes with these indices; a file may have one several times."""
+    seen: set[int] = set()
+    for scene in scenes:
+        index = scene["image_index"]
+        if index in wanted and index not in seen:
+            seen.add(index)
+            yield scene
+
+
+def _scene_rows(
+    scenes: Sequence[Mapping[str, Any]], pool: str, vocabulary: Vocabulary, file: Path
+) -> dict[int, bytes]:
+    """Index of each scene -> its row, with the relationships that it may have lost."""
+    named = [
+        {**scene, "split": pool, "image_filename": image_filename(pool, scene["image_index"])}
+        for scene in scenes
+    ]
+    rows = {}
+    for scene, row in zip(
+        named, read_batch(named, vocabulary, file=f"{file}: {pool}").json_rows(), strict=True
+    ):
+        whole = json.loads(row)
+        for thing, given in zip(whole["objects"], scene["objects"], strict=True):
+            if "pixel_coords" not in given:
+                del thing["pixel_coords"]
+        rows[scene["image_index"]] = json.dumps(whole).encode()
+    return rows
+
+
+def measure_files(layout: Layout, manifest: Manifest) -> dict[str, FileRecord]:
+    """Measures the sub-datasets; returns the records of the files."""
+    vocab, attributes = read_vocab(layout.vocab), manifest.world["attributes"]
+    files: dict[str, FileRecord] = {}
+    used: dict[str, Counter[int]] = {}
+    tables = {
+        (hop, split): read_table(layout.questions_h5(hop, split)).load()
+        for hop, split, _ in manifest.all_splits()
+    }
+    for table in tables.values():
+        used.setdefault(table.pool, Counter()).update(table.scenes.tolist())
+    scenes = {
+        pool: read_scene_counts(shards, attributes) if (shards := layout.scene_files(pool)) else None
+        for pool in used
+    }
+    families = dict(enumerate(FAMILIES))
+    for name in manifest.splits:
+        of_hop = {split: table for (hop, split), table in tables.items() if hop == name}
+        measured = hop_json(
+            parse_hop(name, list(attributes.items())),
+            {
+                split: measure_split(
+                    table.pool, table, vocab=vocab, scenes=scenes[table.pool], families=families
+                )
+                for split, table in of_hop.items()
+            },
+            images_shared={
+                split: sum(used[table.pool][index] > 1 for index in table.scenes.tolist())
+                for split, table in of_hop.items()
+            },
+            from_clevr={},
+            families=families,
+            never=(),
+            suites={},
+            covr={},
+        )
+        path = layout.hop_measured(name)
+        write_measured(path, measured)
+        files[layout.relative(path)] = record(path)
+    return files
