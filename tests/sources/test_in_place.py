@@ -7,6 +7,8 @@ import pytest
 from building import Cli
 from official_files import write_parquet
 
+import clevrhope
+from clevrhope.errors import DatasetError
 from clevrhope.export import export
 
 
@@ -45,6 +47,12 @@ def test_one_file_and_a_folder_of_another_kind(dataset: Path, tmp_path: Path, cl
     assert "no faults were found" in cli("audit", path).out
     (tmp_path / "notes").mkdir()
     assert "not a dataset of clevrhope" in cli("audit", tmp_path / "notes", code=2).err
+
+
+def test_python_is_told_to_import_them(dataset: Path, tmp_path: Path) -> None:
+    source = write_parquet(dataset, tmp_path / "official")
+    with pytest.raises(DatasetError, match="published files, not a dataset of clevrhope; import them first"):
+        clevrhope.load(source, "rubber_cylinder", "train")
 
 
 def test_a_model_is_trained_on_published_files(dataset: Path, tmp_path: Path, cli: Cli) -> None:

@@ -14,6 +14,10 @@ MAX_NAMED = 6
 """The most folders that a message names."""
 
 
+_PUBLISHED = ("*.parquet", "*/*.parquet", "*.tar", "*/*.tar")
+"""Where a folder that was downloaded has its tables or archives."""
+
+
 def is_dataset(folder: Path) -> bool:
     """Whether a folder is a dataset, finished or not."""
     return (folder / MANIFEST).is_file() and (folder / "vocab.json").is_file()
@@ -50,6 +54,10 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
         return WrongFolderError(
             f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
             + (f", and its datasets are {listed(its, most=MAX_NAMED)}" if its else "")
+        )
+    if any(next(folder.glob(pattern), None) for pattern in _PUBLISHED):
+        return WrongFolderError(
+            f"{folder}: published files, not {what}; import them first: clevrhope import {folder} --out DIR"
         )
     if inside := datasets_below(folder):
         return WrongFolderError(
