@@ -11,7 +11,7 @@ from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
 from clevrhope.metrics.replies.counts import given_numbers
 from clevrhope.metrics.replies.denials import without_doubt
-from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, without_others
+from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, names_two, without_others
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
@@ -55,6 +55,9 @@ class ReplyReader:
         answer = meanings.get(plain(reply).strip(" .!*\n")) or self._single_word(statements, read)
         if answer is None:
             given = [self._given(each, read) for each in statements]
+            tokens = self._words.tokens(" , ".join(each.text for each in statements))
+            if not any(each.mark for each in statements) and names_two(tokens, read, self._words):
+                return None
             answer = _decided(statements, given, read.kind)
             if answer is None and not any(given) and not any(each.is_refusal for each in statements):
                 answer = self._compared(statements, read)

@@ -112,7 +112,7 @@ def _is_one_of(phrase: Phrase, tokens: Sequence[str], named: Sequence[Phrase], k
 def _is_same(phrase: Phrase, tokens: Sequence[str], named: Phrase, kind: str) -> bool:
     """Whether a phrase names an object that the question names, whatever its value of one attribute."""
     found, wanted = phrase.but(kind), named.but(kind)
-    if tokens[phrase.end - 1].endswith("s"):
+    if tokens[phrase.end - 1].removesuffix("'s").endswith("s"):
         return False
     return bool(phrase.noun and found) and (found <= wanted or wanted <= found)
 

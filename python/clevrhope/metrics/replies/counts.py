@@ -60,8 +60,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     for part, whole in zip(named, phrases, strict=True):
         is_of_all = tokens[:1] in (["all"], ["every"], ["each"]) and not question.landmarks
         is_of_all = is_of_all and "except" not in tokens
-        is_own = part.noun == "object" and part.values <= question.target.values
-        if is_of_all and is_own and whole.contradicts(question.target, None):
+        is_own = is_of_all and part.noun == "object" and part.values <= question.target.values
+        if is_own and (question.excluded & whole.values or whole.contradicts(question.target, None)):
             return {"0": FITS}  # "all cubes are blue" if red ones are asked about
     parts = _parts(tokens, question, words)
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))

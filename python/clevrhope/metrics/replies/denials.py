@@ -65,7 +65,7 @@ def with_one_denial(tokens: Sequence[str]) -> Sequence[str]:
         or not said <= {*lexicon.TURNING, *lexicon.OF_OPENING}
     ):
         return tokens
-    if n_denials > 1 and not said.isdisjoint(lexicon.EXCLUDING):
+    if n_denials > 1 and not {*opening}.isdisjoint(lexicon.EXCLUDING):
         return []  # "I cannot rule out a red cube"
     clause = [token for token in rest if not denies(token)]
     while clause and clause[0] in (*lexicon.DETERMINERS, *lexicon.BEFORE_CLAIM):

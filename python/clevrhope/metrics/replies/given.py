@@ -61,6 +61,21 @@ def without_others(tokens: Sequence[str], question: Question, words: Words) -> S
     return tokens[: max(0, k - 1)] if k < 2 or any(map(words.single, tokens[:k])) else tokens
 
 
+def names_two(tokens: Sequence[str], question: Question, words: Words) -> bool:
+    """Whether one of two objects that fit has one value and the other another: "one red, the other not"."""
+    before, end = {*lexicon.BEFORE_ONE, *filter(words.value, tokens)}, len(tokens)
+    begin = next((k for k in range(end) if tokens[k] == "one" and before.isdisjoint(tokens[:k][-1:])), end)
+    middle = next((k for k in range(begin, end) if tokens[k] in ("other", "others")), end)
+    phrases = [each for each in words.phrases(tokens) if each.begin >= begin]
+    parts = [[x for x in phrases if x.begin < middle], [x for x in phrases if x.begin > middle][:2]]
+    is_asked = question.kind in lexicon.KINDS and "other" not in question.tokens
+    return is_asked and all(
+        any(each.but(question.kind) != each.values for each in part)
+        and not any(each.contradicts(question.target, question.kind) for each in part)
+        for part in parts
+    )
+
+
 def without_elsewhere(tokens: Sequence[str], question: Question) -> Sequence[str]:
     """A statement without what it says is right of an object, if the question asks what is left of it."""
     sides = lexicon.SIDES.intersection(question.tokens)

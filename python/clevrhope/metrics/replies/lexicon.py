@@ -56,10 +56,11 @@ DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
 DENYING = _list(
     "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
     " scarcity lacking fail fails failed misses omit omits exclude excludes rule rules reject dispute forgot"
-    " forgets refute denying disagree mistake mistaken absence hardly barely scarcely"
+    " forgets refute denying disagree mistake mistaken absence hardly barely scarcely unlikely improbable"
+    " implausible"
 )
 """Words that deny what follows them, like "not"."""
-EXCLUDING = _list("rule rules exclude excludes")
+EXCLUDING = _list("rule rules exclude excludes unlikely improbable implausible")
 """Such words whose own denial asserts nothing: "I cannot rule out a red cube"."""
 TURNING = (*DENYING, *_list("true case say claim correct accurate"))
 """Words after which a statement begins that is asserted or denied, such as "it is not the case that"."""
@@ -96,6 +97,8 @@ NOUNS = _meanings(
 
 ORDINALS = _list("second third fourth fifth")
 DETERMINERS = _list("the a an another other this that only any two three")
+BEFORE_ONE = _list("the this that other another which see is there's only just than each every")
+"""Words before a "one" that is not one of two."""
 BEFORE_LANDMARK = _list(
     "except matching sharing resembling behind than to in from near beside by between with"
 )
@@ -187,6 +190,7 @@ PLAIN = (
         " above below alongside adjacent amongst against touching resting rests floor ground table area"
         " part frame group row half first just containing including depicts features displays detect"
         " observe spotted closest nearest closer farther further your my whose facing single number"
+        " nice lovely beautiful cute neat cool gorgeous"
     ),
 )
 """Words that leave a statement that something exists as it is; with any other, it is not read as yes."""

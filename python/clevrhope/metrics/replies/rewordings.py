@@ -15,13 +15,16 @@ _THING = r"(?:things?|objects?|items?|ones?|cubes?|spheres?|cylinders?|blocks?|b
 _IMAGE = r"(?:(?:the|any|an|your|this) )?(?:image|picture|photo|scene|view)"
 _THE_IMAGE = r"(?:the|this|your) (?:image|picture|photo|scene)"
 _OF_SIZE = r"(?= (?:size|ones|objects|things|items|(?:one )?of the two sizes)\b)"
+_PARTLY = r"(?:partially|partly|mostly|half|slightly|somewhat|almost|a bit|a little)"
+_HIDDEN = r"(?:hidden|occluded|obscured|blocked|covered|cut off|hard to see)"
+_SEE = r"(?:see|find|spot|notice|make out|count)"
 _KIND = r"(?:colou?rs?|sizes?|shapes?|materials?)"
 
 _REWORDED = {
     # Spelling
     r"\b(do|does|did|is|are|was|were|has|have|ca|could|would)nt\b": r"\1n't",
     r"\b(there|they)(s|re)\b": r"\1'\2",
-    r"\bits (?=(?:an?|the|made) )": "it's",
+    r"\bits(?= (?:an?|the|made) )": "it's",
     r"\b3-?d\b": "rendered",
     r"\by(?:e+s{2,}|a+s{2,})\b": "yes",
     r"\bnil\b": "zero",
@@ -33,6 +36,13 @@ _REWORDED = {
     r"\bain'?t\b(?: no\b)?": "isn't",
     r"\b(?:gr[ae]y|light|neutral|plain|white) (?=floor|background)|(?<=floor|round) is \w+": "",
     r"\bleft out\b": "missing",
+    rf"\bi (?:can |could )?only (?:can |could )?{_SEE}(?= \w)": "there are only",
+    r"((?:^|[.\n] ?))(?:since|because|as) ([^.,;\n]{1,40}? (?:is|are) [^.,;\n]{1,40}?),?"
+    r" (?=there (?:is|are|isn't|aren't)\b)": r"\1since \2, ",
+    r"((?:in front|behind|left|right)\b[\w ]{1,40}): ?[^.:\n]{1,120}[.\n]+ ?([^.:;\n]{1,60}) among"
+    r" (?:them|these|those)\b": r"\2 \1",
+    r"\b(?:(?:in|common to) both(?: lists| sets| groups)?|in common|intersection|overlap) ?[:=] ?"
+    r"(?:([a-z])\b[.,;\s]*\1(?= is)|(?=(?:the |an? )?\w+(?: \w+)?(?:[.\n]|$)))": "so it is ",
     # What only seems to be so
     r"(?<![^.;,\n])[^.;,\n]*\b(?:looks?|seems?|appears?)\b[^.;,\n]{1,60},? (?:but|yet|however,?)"
     r"(?= (?:it|there|they|is|are|in fact|actually|really)\b)": "",
@@ -47,7 +57,7 @@ _REWORDED = {
     # Agreement that begins with "no", and opinions
     r"\b(?:that|this|which)(?:'s| is) (?:right|correct|true)(?= *(?:[.,!;:\n]|$))": "yes",
     r"\bthat(?:'s| is) the case(?= *(?:[.,!;:\n]|$))": "yes",
-    r"\bi (?:\w+ly )?doubt (?:it|that|so)(?= *(?:[.,!;:\n]|$))": "no",
+    r"\b(?:i (?:\w+ly )?doubt (?:it|that|so)|it(?:'| i)s (?:\w+ly )?unlikely)(?= *(?:[.,!;:\n]|$))": "no",
     r"\b(?:it )?(?:looks|seems) (?:that way|like it)(?= *(?:[.,!;:\n]|$))": "it is",
     r"\b(?:any|some)thing else\b": "any other thing",
     r"\beverything(?! else)\b": "all things",
@@ -55,14 +65,19 @@ _REWORDED = {
     r"\b(?:(?:do|does|would) )?(?:seems?|appears?) to be\b": "is",
     r"\b(?:does|would) (seem|appear)\b": r"\1s",
     r"\b(?:no (?:doubt|question)(?: about (?:it|that))?|without (?:an?y? )?(?:doubt|question)"
-    r"|beyond (?:an?y? )?doubt|doubtless|undoubtedly|unquestionably)\b": "certainly",
+    r"|beyond (?:an?y? )?doubt|doubtless|undoubtedly|unquestionably|unlikely as it may seem)\b": "certainly",
     r"\bno (?:worries|problem|need to worry)\b": "certainly ",
     r"\b(?:i(?:'d| would)? (?:think|believe|guess|suppose|imagine|say) so"
     r"|it (?:seems|appears|looks) so|(?:it )?looks? like it)\b(?= *(?:[.!,:;\u2014-]|$))": "it is",
-    r"\b(?:opposite|reverse) is (?:true|correct)\b|(?:^|(?<=no[,.] ))(?:it's |it is )?the other way a?round\b"
+    r"\b(?:opposite|reverse) is (?:true|correct)\b|(?:^|(?<=no[,.] )|(?<=ly ))(?:it's |it is )?"
+    r"the (?:other way a?round\b|(?:opposite|reverse)(?=\W*$))"
     r"|\bon the contrary\b": "opposite",
     r"\bthere (?:exists?|happens? to be)\b": "there is",
     # Denial and absence
+    rf"\bnowhere ((?:[\w ]{{1,60}}? )??)(?:can|is|are|do)(?: (?:i|you|we|there))?(?: {_SEE})? (?:an?|any)"
+    r" ([\w ]{1,40}?)(?: (?:to )?be (?:seen|found)| visible| present)?(?=[.,;\n]|$)": r"there is no \2 \1",
+    rf"\b(?:there (?:is|are)|i (?:can )?{_SEE}) no ([\w ]{{1,40}}?),? (?:that|which) (?:is|are)(?: not|n't)"
+    r" (?=(?:made of )?\w+(?:[.,;\n]|$))": r"all \1 are ",
     r"(?<=\w),? (?:rather than|instead of|and not)(?= (?:an? )?\w+\b)": ", not",
     r"\b(?:there (?:is|are|'s)|there's|i (?:can )?see) ([\w ]{1,40}),? (?:but|however),?"
     r" (?:it's|it is|they are|they're|(?:that|this) one is|both are|all are)\b": r"the only \1 is",
@@ -108,6 +123,11 @@ _REWORDED = {
     r", (?:which|that|located|sitting|placed|positioned|standing|seen|the one|in|to|on|behind|next|near"
     r"|beside|between|just)\b[^.;:\n]{1,80}?,(?= (?:is|are|has|have|appears|looks|seems)\b)": " ",
     # Quantity
+    r"(?:,| and| but)+ (?:no|not|nothing|not any) more(?: than (?:that|this))?(?:(?:,| and|,? or)? no less)?"
+    r"(?=[.,;!\n]|$)": "",
+    rf",? (?:al)?though {_N}(?: of (?:them|these))? is (?:{_PARTLY} )?{_HIDDEN}[^.,;\n]*"
+    rf"|,? (?:but|and|with) {_N}(?: of (?:them|these))?(?: (?:is|are))? {_PARTLY} {_HIDDEN}"
+    r"(?: by (?:the )?[\w ]+?)?(?=[.,;!\n]|$)": "",
     r"\b(?:along|together) with\b": "and",
     r"\bno ([\w ]{1,30}?),? but (?=the\b)": r"no \1 except ",
     rf",? (?:al)?though (?=(?:only )?{_N}\b(?! of\b))": ", but ",
@@ -125,6 +145,7 @@ _REWORDED = {
     rf"\b(?<!most )(?<!nearly )(?<!not )(?:every (?:single )?one|each|all) of the(?= {_N}\b)": "all",
     rf"\b({_N}) (?:in total|in all|altogether|overall)\b": r", total: \1 ",
     # Values
+    r"\b(?:has|have) an? (\w+) (?:finish|surface|texture|appearance|look)(?=[.,;!\n]|$)": r"are \1",
     rf"(?<!the )\b({_VALUE}) is the {_KIND} of ([\w ]+?)(?=[,.;\n]|$| (?:and|while|but)\b)": r"\2 is \1",
     rf"\b({_VALUE}) (?:is )?that of (?=the\b)([\w ]+?)(?=[,.;\n]|$)": r"\2 is \1",
     rf"\b(?:{'|'.join(SHADES)})ish (?={_COLOR})": "",

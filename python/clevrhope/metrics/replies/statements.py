@@ -35,6 +35,9 @@ _RESULT = re.compile(r"(?:[\u2192\u21d2]|[-=]>)(?= *[\w ]{1,12}[.!]? ?(?:\n|$))"
 _ARROW = re.compile(r"[\u2192\u21d2]|[-=]>")
 
 _TABLE_ROW = re.compile(r"^ ?\|.*$", re.MULTILINE)
+_TOTAL_ROW = re.compile(r"^ ?\|[* ]*(?:grand |overall )?total[*: ]*\|[* ]*(\d+)[* ]*\|?$", re.MULTILINE)
+_ASKS_FOR_ALL = re.compile(r"how many (?:object|thing)s(?: are| there| in (?:total|all))*\W*$")
+"""A question to which the total of a table is the answer."""
 _NUMBER = re.compile(r"(?:^|(?<=[\s:,])(?<!is ))\(?(\d+|[a-h])[.)]\s+(?=[a-z])", re.MULTILINE)
 _END = re.compile(r"(?:(?<=[.!?;])(?=\s|$)|(?<=\u3002))(?!\s*or\b)|\n")
 _ASKS = re.compile(r"(?:what|which|how|where|is|are|do|does|did|can|could|would|should|shall|will)\b")
@@ -62,7 +65,7 @@ _CLAUSE = re.compile(
 )
 _WITHDRAWN = re.compile(
     r"(?:^|[,.;:!?\n\u2014\u2026-])\s*(?:no,?\s+|oh,\s+|hmm,\s+|oops,\s+)?"
-    r"(?:wait|actually(?! ?[.!]?$)|correction|sorry(?! (?:to|about|for)\b)|hold on|scratch that"
+    r"(?:wait|actually(?! ?[.!]?$)|correction|sorry(?! (?:to|about|for|if)\b)|hold on|scratch that"
     r"|on second \w+|on closer|i mean|i meant|let me (?:re-?check|double|correct|look again)|my mistake|oops"
     r"|or rather)\b[,:.!\u2026]*"
 )
@@ -105,7 +108,7 @@ _LETTER = re.compile(
 )
 _YES_OR_NO = re.compile(r"\byes\s*(?:or|/)\s*no\b")
 _VOID = re.compile(
-    r"^(?:let me know|just let me|feel free|please|if you (?:have|need|want|would|like))\b"
+    r"^(?:let me know|just let me|feel free|please|(?:i'm )?sorry if|if you (?:have|need|want|would|like))\b"
     r"|\b(?:thought|at first|initially|first counted|first read)\b|\bmiss(?:ing|ed) (?:one|some|any)\w*$"
     r"|\b(?:an?|the|and|or|of|to|in|that|with)$"
 )
@@ -129,6 +132,8 @@ def read_statements(question: str, reply: str, *, no_withdraws: bool) -> list[St
     With `no_withdraws`, the word "no" retracts what precedes it, as in "red, no, blue".
     """
     text, ends = _after_thoughts(plain(reply))
+    if _ASKS_FOR_ALL.match(plain(question)):
+        text = _TOTAL_ROW.sub(r"\ntotal: \1\n", text)
     text = reworded(_without_markup(_own_turn(plain(question), text)))
     text = _WITHDRAWN.split(text)[-1]
     if no_withdraws:

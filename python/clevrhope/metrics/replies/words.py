@@ -170,6 +170,7 @@ _KINDS = re.compile(
     r"(?P<size>size|(?<=how )(?:big|large|small))|(?P<color>colou?r)|(?P<shape>shape)"
     r"|(?P<material>material|made of)"
 )
+_BEFORE_PREDICATE = re.compile(r"are(?: not)?|(?:that|which) (?:is|are)(?: made of| a)?")
 _ASKS_FOR_EXISTENCE = re.compile(
     r"\bany\b|\banything\b|^(?:is|are) there (?!more|fewer|exactly|an equal|as many|same|the|at)|\bvisible$"
 )
@@ -246,8 +247,8 @@ def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -
     ]
     target = next(iter(named if kind == COUNT else objects), Phrase(0, 0, frozenset(), ""))
     clause_tokens = words.tokens(clause)
-    predicate, is_negated = _predicate(clause_tokens, words) if kind == COUNT else (frozenset(), False)
-    objects = [each for each in objects if not predicate or each.values != predicate]
+    predicate, is_negated = _predicate(clause_tokens if kind in (COUNT, YES_NO) else (), words)
+    objects = [each for each in objects if not predicate or each.values not in (predicate, target.values)]
     if not is_negated:
         target = replace(target, values=target.values | predicate)
     is_other = (
@@ -266,7 +267,7 @@ def _predicate(tokens: Sequence[str], words: Words) -> tuple[frozenset[tuple[str
     phrases = list(words.phrases(tokens))
     for counted, said in pairwise(phrases):
         between = tokens[counted.end : said.begin]
-        if counted.noun and "or" not in tokens and between in (["are"], ["are", "not"]):
+        if counted.noun == "object" and "or" not in tokens and _BEFORE_PREDICATE.fullmatch(" ".join(between)):
             return said.values, "not" in between
     return frozenset(), False
 

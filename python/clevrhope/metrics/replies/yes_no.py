@@ -14,6 +14,8 @@ from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
 _ONE_THERE = re.compile(
     r"(?:there is|there's|i (?:can )?see|i found) (?:\w+ly )?one (?:on|in|at|near|behind|next)\b"
 )
+_REST = re.compile(r"^(?:the (?:others|rest)(?: of (?:the \w+ts|them))?|everything else)(?: all)? (?=is|are)")
+"""A subject that stands for all other objects."""
 
 
 def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Given:
@@ -71,7 +73,10 @@ def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str 
     if not {*tokens}.isdisjoint(lexicon.DENYING):
         return OTHER
     read = _existence if asks_for_existence else compared
-    return read(tokens, question, words)
+    answer = read(tokens, question, words)
+    is_of_place = first and first[0] in ("to", "on", "in", "looking", *lexicon.SIDES)
+    is_elsewhere = is_of_place and lexicon.SIDES.intersection(first[:4]).difference(question.clause_tokens)
+    return None if asks_for_existence and answer == "no" and is_elsewhere else answer
 
 
 def _without_opening(tokens: Sequence[str], words: Words) -> Sequence[str]:
@@ -132,7 +137,10 @@ def _negates(token: str) -> bool:
 
 def _existence(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """The answer that "there are two red cubes" or "none of the cubes is red" gives about red cubes."""
-    wanted, content = {*words.content(question.clause_tokens)}, {*words.content(tokens)}
+    wanted = {*words.content(question.clause_tokens)}
+    if "other" in wanted:
+        tokens = _REST.sub("all other objects ", " ".join(tokens)).split()
+    content = {*words.content(tokens)}
     denial = next((k for k, token in enumerate(tokens) if _negates(token)), None)
     is_only = not {"only", "unique"}.isdisjoint(tokens) and "other" in wanted and "other" not in content
     if is_only and not _is_plural(tokens):
@@ -237,7 +245,9 @@ def _with_predicates(
             verbs = [token for token in tokens[end : after.begin] if not _is_adverb(token)]
             is_said = end > phrase.end or not {"is", "are", "which", "them", "made"}.isdisjoint(verbs)
             is_further = end > phrase.end and (after.noun or "and" not in verbs)
-            if not is_said or is_further or not {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS, "and"}:
+            is_identity = verbs == ["is", "the"] and {*tokens[: phrase.begin]} <= {"the", "only"}
+            is_known = is_identity or {*verbs} <= {*lexicon.OF_PREDICATE, *lexicon.NUMBERS, "and"}
+            if not is_said or is_further or not is_known:
                 break
             values, end = values | after.values, after.end
         yield phrase, replace(phrase, values=values)
