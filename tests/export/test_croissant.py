@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from truth import HOP, Truth, prefix
 
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
 from clevrhope.export import export
 
 # mlcroissant leaves it to the garbage collector to close the files that it has read.
@@ -49,7 +49,7 @@ def test_it_is_valid_and_its_records_are_the_questions(
     assert f"{HOP}: by design, train and the iid splits have no rubber cylinder" in " ".join(
         dataset.metadata.data_biases
     )
-    answers = read_vocab(png_dataset / "vocab.json").answers()
+    answers = read_vocab(png_dataset / "vocab.json").answers()[len(SPECIAL_TOKENS) :]
     for split in ("train", "complex_ood"):
         wanted, begin = truth.questions(split), f"{HOP}/{split}/"
         rows = [
@@ -59,7 +59,7 @@ def test_it_is_valid_and_its_records_are_the_questions(
         assert len(rows) == len(wanted)
         for row, question in zip(rows, wanted, strict=True):
             assert row["question"].decode() == question["question"]
-            assert answers[row["answer"]] == question["answer"]
+            assert answers[row["answer_label"]] == row["answer"].decode() == question["answer"]
             assert [each.decode() for each in row["program"]] == prefix(question["program"])
             assert row["image_index"] == question["image_index"]
             np.testing.assert_array_equal(np.asarray(row["image"]), truth.pixels(question["image_filename"]))

@@ -27,7 +27,7 @@ from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.describe.measured import total_variation
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS, SplitKind
+from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 
 CHECKS = (
     *("pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers"),
@@ -196,10 +196,10 @@ def _compare_answers(splits: list[_Split], check: CheckResult) -> None:
     """Notes the most frequent answer of each set, and how far its answers are from those of train."""
     counts = {split.name: Counter(split.table.answers.tolist()) for split in splits}
     for split in splits:
-        mine, train = counts[split.name], counts.get("train")
+        mine, train = counts[split.name], counts.get(TRAIN.name)
         (answer, n), total = mine.most_common(1)[0], mine.total()
         note = f"{split.hop.name} {split.name}: {split.folder.vocab.answers()[answer]} {n / total:.1%}"
-        if train is not None and split.name != "train":
+        if train is not None and split.name != TRAIN.name:
             note += f", {total_variation(mine, train):.3f} from train"
         check.notes.append(note)
         check.n_checked += total

@@ -7,6 +7,7 @@ from pathlib import Path
 from clevrhope.export import clevr, coco, covr, official, parquet, webdataset
 from clevrhope.export.source import ExportSource
 from clevrhope.runtime.progress import Advance
+from clevrhope.sources.official.names import PARQUET
 
 Write = Callable[[ExportSource, Path, Advance], None]
 """Writes into an empty folder, and reports the number of questions done since its last report."""
@@ -45,7 +46,7 @@ FORMATS: dict[str, Format] = {
     ),
     "webdataset": Format(webdataset.write, prefer="png", sets=True, shards=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
-    "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(official.PARQUET)),
+    "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(PARQUET)),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),
     "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
 }

@@ -35,24 +35,9 @@ from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
+from clevrhope.sources.official.names import FIRST_RUN, HDF5, PARQUET
 from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
-
-PARQUET = {
-    "train": "train",
-    "complex_iid": "test_complex_iid",
-    "complex_ood": "test_complex_ood",
-    "minimal_iid": "test_minimal_iid",
-    "minimal_ood": "test_minimal_ood",
-}
-"""Split -> its name in Parquet."""
-
-HDF5 = {
-    "train": ("train", "CLEVR_ho_train_{}_no_text_no_vis_questions", "train_v1.0_img"),
-    "complex_iid": ("val", "CLEVR_ho_val_iid_{}_no_text_no_vis_questions", "val_iid_v1.0_img"),
-    "complex_ood": ("test", "CLEVR_held_out_questions_test_{}", "test_v1.0_img"),
-}
-"""Split of whole scenes -> how the names of its HDF5 files begin, the name of its question file in JSON (with
-the values), and the folder of its images."""
+from clevrhope.splits.kinds import MINIMAL_OOD
 
 IMAGES_OF_MINIMAL = "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"
 """The file of the minimal sets' images."""
@@ -62,8 +47,6 @@ ROWS_A_FILE = 45_000
 
 IMAGES_A_GROUP = 32
 """As in our own Parquet export."""
-
-FIRST_RUN = range(6)
 
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
@@ -196,7 +179,7 @@ def _question_file(split: SplitSource) -> str:
         named = tuple(values.get(kind) for kind in ("size", "color", "shape", "material"))
         begin, name, _ = HDF5[split.split]
         return f"hdf5_held_out_CLEVR/no_text_no_vis_{named}_v1.0_ques/{begin}_{name.format(named)}.h5"
-    name = f"match_ho{number}" if split.split == "minimal_ood" else f"mismatch_ho{number}_filtered"
+    name = f"match_ho{number}" if split.split == MINIMAL_OOD else f"mismatch_ho{number}_filtered"
     return f"hdf5_atom_ho_exist_CLEVR_val_v1.0/val_v1.0_ques_dir/val_atom_ho_exist_{name}.h5"
 
 

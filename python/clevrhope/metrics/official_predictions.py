@@ -14,7 +14,9 @@ from clevrhope.errors import PredictionsError, shown
 from clevrhope.metrics.rows import Block, Rows
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes.vocabulary import default_vocabulary
+from clevrhope.sources.official.names import SPLITS
 from clevrhope.splits.hops import OFFICIAL_NUMBERS
+from clevrhope.splits.kinds import MINIMAL_IID, MINIMAL_OOD
 
 _NAME = re.compile(
     r"clevr_ho(?P<whole>\d+)_(?P<split>test|val)_predict(?:\.json)?"
@@ -42,11 +44,9 @@ def read_official(path: Path) -> Block:
     hop = next((hop for hop, n in OFFICIAL_NUMBERS.items() if n == number), None)
     if hop is None:
         raise PredictionsError(f"{path}: its name has pair {number}; the official data have 0 to 28")
-    if found["whole"]:
-        split = "complex_ood" if found["split"] == "test" else "complex_iid"
-    else:
-        split = "minimal_iid" if found["mis"] else "minimal_ood"
-    if split == "minimal_iid" and not path.name.startswith("filtered_"):
+    of_minimal = MINIMAL_IID if found["mis"] else MINIMAL_OOD
+    split = SPLITS[found["split"]] if found["whole"] else of_minimal
+    if split == MINIMAL_IID and not path.name.startswith("filtered_"):
         raise PredictionsError(
             f"{path}: predictions of the set before it was filtered; give the file whose name begins with "
             "filtered_"

@@ -282,6 +282,9 @@ The gaps of `none` are between palettes, such as those of CoGenT's two condition
 SYSTEMATICITY_GAPS: Mapping[str, SplitKind] = {name: kind for name, kind in GAPS.items() if "pair" in kind.of}
 """The gaps of a held-out pair: on whole scenes ("complex") and on single objects ("minimal")."""
 
+MINIMAL_IID, MINIMAL_OOD = GAPS["minimal"].baseline, GAPS["minimal"].name
+"""The test sets of single objects."""
+
 IID, OOD = GAPS["complex"].baseline, GAPS["complex"].name
 """The test sets of whole scenes: the main gap is between the two, and runs are judged on the first."""
 

@@ -25,9 +25,10 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.hdf5 import FRCNN, SECOND_RUN, hdf5_split, is_of_images
 from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
-from clevrhope.sources.official.names import OfficialFile, official_file
+from clevrhope.sources.official.names import BEGINS, OfficialFile, official_file
 from clevrhope.sources.official.parquet import parquet_split
 from clevrhope.sources.source import Source, SourceSplit
+from clevrhope.splits.kinds import MINIMAL_IID, MINIMAL_OOD
 
 _FORMS = (".parquet", ".h5", ".json")
 """If a folder has a split in several forms, the last of these is read, which says most."""
@@ -103,8 +104,7 @@ def _vocab_of(path: Path, root: Path) -> Path:
 
 def _png_folder(root: Path, file: OfficialFile) -> Path | None:
     """The folder with a split's PNG files; None if there is none."""
-    names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
-    for name in names.get(file.split, ("atom", "minimal")):
+    for name in BEGINS.get(file.split, ("atom", "minimal")):
         for above in (file.path.parent, file.path.parent.parent, root):
             folder = above / "images" / name
             if folder.is_dir() and any(folder.glob("*.png")):
@@ -124,7 +124,7 @@ def _scenes(
         run = "06" if SECOND_RUN in path.parent.as_posix() else "00"
         if len(runs) == 1:
             run = next(iter(runs))
-        names = ("minimal_iid", "minimal_ood") if split == "minimal" else (split,)
+        names = (MINIMAL_IID, MINIMAL_OOD) if split == "minimal" else (split,)
         for name in names:
             if name is not None and (name, run) in pools:
                 found[pools[name, run]] = scenes_of(path)

@@ -15,7 +15,7 @@ from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
 from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.sources.official.names import FIRST_RUN, POOLS, OfficialFile
+from clevrhope.sources.official.names import BEGINS, FIRST_RUN, PLAIN, POOLS, OfficialFile
 from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
 
 ROWS_AT_ONCE = 65_536
@@ -32,9 +32,6 @@ QUESTIONS = Schema(
 
 SECOND_RUN = "held_out_CLEVR_add"
 """The folder of the second run's files."""
-
-PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
-"""Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
 
 
 def hdf5_split(
@@ -128,8 +125,7 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
 
 def _of_split(file: OfficialFile, paths: Sequence[Path]) -> Path | None:
     """The file about a split's images: of the same run, named after the split, or in a folder that is."""
-    names = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
-    begins = names.get(file.split, ("val",))
+    begins = BEGINS.get(file.split, ("val",))
     for path in paths:
         is_minimal = "atom" in str(path)
         is_of_run = (SECOND_RUN in str(path)) == (file.number not in FIRST_RUN)

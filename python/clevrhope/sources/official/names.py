@@ -29,6 +29,29 @@ SPLITS = {
 POOLS = {"train": "train", "complex_iid": "test_iid", "complex_ood": "test_ood"}
 """Split -> the begin of the names of its pools; those of minimal splits begin with the split's name."""
 
+PARQUET = {
+    "train": "train",
+    "complex_iid": "test_complex_iid",
+    "complex_ood": "test_complex_ood",
+    "minimal_iid": "test_minimal_iid",
+    "minimal_ood": "test_minimal_ood",
+}
+"""Split -> its name in Parquet."""
+
+HDF5 = {
+    "train": ("train", "CLEVR_ho_train_{}_no_text_no_vis_questions", "train_v1.0_img"),
+    "complex_iid": ("val", "CLEVR_ho_val_iid_{}_no_text_no_vis_questions", "val_iid_v1.0_img"),
+    "complex_ood": ("test", "CLEVR_held_out_questions_test_{}", "test_v1.0_img"),
+}
+"""Split of whole scenes -> how the names of its HDF5 files begin, the name of its question file in JSON (with
+the values), and the folder of its images."""
+
+PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
+"""Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
+
+BEGINS = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood": ("test",)}
+"""Split of whole scenes -> how the names of files about its images, or of their folders, begin."""
+
 RENAMED = "the official {name} is the in-distribution test set, complex_iid here; val_iid here is another set"
 
 _TUPLE = re.compile(r"\((?:None|'\w+')(?:, ?(?:None|'\w+')){3}\)")

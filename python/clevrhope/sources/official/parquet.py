@@ -17,6 +17,7 @@ from clevrhope.runtime.reading import reading
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
 from clevrhope.sources.source import Columns, Numbering, SourceSplit
 from clevrhope.splits.hops import paper_hops
+from clevrhope.splits.kinds import MINIMAL_OOD
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -41,7 +42,7 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
     n = sum(shards.rows)
     unit = 0
-    if first.split == "minimal_ood" and not shards.has_names and n % shards.n_places == 0:
+    if first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0:
         unit = n // shards.n_places
     notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
     return SourceSplit(
@@ -120,7 +121,7 @@ class _Shards:
     def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
         rows = np.arange(first, first + n, dtype=np.int32)
         if names is None:
-            return rows if self.files[0].split != "minimal_ood" else self._by_place(rows)
+            return rows if self.files[0].split != MINIMAL_OOD else self._by_place(rows)
         found = []
         for row, name in zip(rows.tolist(), names, strict=True):
             if name not in self._numbers:
@@ -148,7 +149,7 @@ class _Shards:
             first, names = np.asarray(self._first_rows, dtype=np.int64), list(self._numbers)
         else:
             first, names = np.arange(sum(rows)), None
-            if self.files[0].split == "minimal_ood":
+            if self.files[0].split == MINIMAL_OOD:
                 first = np.argsort(self._by_place(first))
             if (np.diff(first) == 1).all():
                 return ImageRecord("parquet", paths, rows)
