@@ -227,19 +227,24 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
 @click.command(cls=Command, short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=DATASET, metavar="DIR")
 @options("""
+Format
     --format NAME -> format_name!: parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0),
         official (Parquet and HDF5 of the official CLEVR-HOPE), coco (masks and boxes) or covr (COVR's JSON
         lines, of questions over several images).
     --out PATH!: A new folder, which appears once it is complete.
+What is exported
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
     --train-questions N: Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.
     --no-images: Export text only.
     --masks: With parquet: also export masks, of a folder built with them.
+Files
     --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
         loaders have a file each.
     --push USER/NAME: With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a
         token (HF_TOKEN or hf auth login).
+""")
+@options("""
     --quiet: Print nothing but errors.
     --json -> as_json: Print one JSON object instead of text.
 """)
