@@ -27,7 +27,7 @@ def find_lines(root: Path, vocabulary: Vocabulary) -> Source | None:
             "image_idxs": np.asarray([int(image) for image, *_ in rows], dtype=np.int32),
         }
 
-    split = SourceSplit("red_cube", "complex_iid", "test_iid", len(rows), path, "image, text, answer", blocks)
+    split = SourceSplit("red_cube", "complex_iid", "test_iid", len(rows), path, blocks)
     return Source("lines", root, (split,), has_programs=False)
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from clevrhope._core import AuditReader, AuditScenes
 from clevrhope.audit.checks.questions import wrong_answers
+from clevrhope.audit.checks.scenes import excluded
 from clevrhope.audit.report import CheckResult, Found, Report, Results, new_results, where
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
@@ -285,7 +286,7 @@ def _check_apart(splits: list[_Split], check: CheckResult, *, pixels: bool, prog
     by = "pixels" if pixels else "names"
     for hop, of_hop in _by_hop(splits).items():
         for a, b in combinations(of_hop, 2):
-            if not _excluded(a.kind, b.kind):
+            if not excluded(a.kind, b.kind):
                 continue
             marks = [known.setdefault(each.table.pool, _marks(each, pixels, progress)) for each in (a, b)]
             if a.table.pool == b.table.pool:
@@ -309,10 +310,6 @@ def _by_hop(splits: list[_Split]) -> dict[str, list[_Split]]:
     for split in splits:
         found.setdefault(split.hop.name, []).append(split)
     return found
-
-
-def _excluded(a: SplitKind, b: SplitKind) -> bool:
-    return (a.role == "train") != (b.role == "train") or {a.rule, b.rule} == {"with", "without"}
 
 
 def _marks(split: _Split, pixels: bool, progress: Progress) -> Mapping[int, Any]:

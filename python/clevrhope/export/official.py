@@ -35,7 +35,7 @@ from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.names import FIRST_RUN, HDF5, PARQUET
+from clevrhope.sources.official.names import FIRST_RUN, HDF5, PARQUET, SECOND_RUN
 from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
@@ -64,7 +64,7 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     splits = source.splits
     for split in splits:
         _write_parquet(split, out / f"HOP{OFFICIAL_NUMBERS[split.hop]:02}", advance)
-    for is_first, folder in ((True, out / "held_out_CLEVR"), (False, out / "held_out_CLEVR_add")):
+    for is_first, folder in ((True, out / "held_out_CLEVR"), (False, out / SECOND_RUN)):
         of_run = [each for each in splits if (OFFICIAL_NUMBERS[each.hop] in FIRST_RUN) == is_first]
         if of_run:
             _write_run(of_run, folder)

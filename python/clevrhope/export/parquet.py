@@ -28,9 +28,10 @@ from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
-from clevrhope.export.source import METADATA, ExportSource, Sample, SplitSource, split_json
+from clevrhope.export.source import ExportSource, Sample, SplitSource, split_json
 from clevrhope.pages import render_page
 from clevrhope.runtime.progress import Advance
+from clevrhope.sources.exports import METADATA
 from clevrhope.splits.hops import PRELIM
 
 if TYPE_CHECKING:

@@ -297,9 +297,6 @@ LOADERS = 8
 LEAST_A_SHARD = 100
 """The least images of a file, if there are more files than needed for their sizes."""
 
-METADATA = "clevrhope"
-"""The key of a Parquet file's metadata, and of a WebDataset's source.json, that has `split_json`."""
-
 
 def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     """What an exported file says of its split, for those who read it without the dataset."""

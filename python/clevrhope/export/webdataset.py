@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import METADATA, ExportSource, Sample, SplitSource, split_json
+from clevrhope.export.source import ExportSource, Sample, SplitSource, split_json
 from clevrhope.runtime.progress import Advance
+from clevrhope.sources.exports import METADATA
 
 IMAGES_A_SHARD = 1_000
 """About 100 MB; few enough that the smaller test sets have a shard for each of several workers."""

@@ -141,7 +141,6 @@ class _ParquetSplit:
             self.pool,
             sum(self.rows),
             self.files[0],
-            ", ".join(COLUMNS),
             self.blocks,
             images=self.images,
         )
@@ -291,9 +290,8 @@ class _TarSplit:
 
     def split_source(self) -> SourceSplit:
         """The split as a source."""
-        keys = ", ".join(COLUMNS)
         return SourceSplit(
-            self.hop, self.split, self.pool, self.n_questions, self.files[0], keys, self.blocks, self.images
+            self.hop, self.split, self.pool, self.n_questions, self.files[0], self.blocks, self.images
         )
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:

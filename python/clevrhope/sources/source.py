@@ -121,7 +121,6 @@ class SourceSplit:
         pool: the name of the pool of its images.
         n_questions: number of its questions.
         file: the file, or the first of several.
-        columns: what the files hold, as a message shows it.
         note: what a reader should know, such as another name or a part that is left out; "" for nothing.
         blocks: yields columns of consecutive questions; raises DatasetError for a file that cannot be read.
         images: returns where its images are, after `blocks` was read; None if they are not there.
@@ -134,7 +133,6 @@ class SourceSplit:
     pool: str
     n_questions: int
     file: Path
-    columns: str
     blocks: Callable[[Numbering], Iterator[Columns]] = field(repr=False)
     images: Callable[[], ImageRecord | None] = field(default=lambda: None, repr=False)
     note: str = ""

@@ -110,13 +110,13 @@ def _check_apart(folder: AuditFolder, check: CheckResult) -> None:
             used[key] = np.union1d(used[key], images) if key in used else images
     check.n_checked = sum(map(len, used.values()))
     for (a, pool_a), (b, pool_b) in combinations(used, 2):
-        if pool_a == pool_b and _excluded(kinds[a], kinds[b]):
+        if pool_a == pool_b and excluded(kinds[a], kinds[b]):
             both = np.intersect1d(used[a, pool_a], used[b, pool_b])
             for index in both.tolist():
                 check.fault(f"scenes/{pool_a}", index, f"used by {a} and by {b}", f"{pool_a}[{index}]")
 
 
-def _excluded(a: SplitKind, b: SplitKind) -> bool:
+def excluded(a: SplitKind, b: SplitKind) -> bool:
     """Whether two splits must share no image: just one is a test, or one has the pair and one must not."""
     return (a.role == "test") != (b.role == "test") or {a.rule, b.rule} == {"with", "without"}
 

@@ -23,9 +23,9 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.hdf5 import FRCNN, SECOND_RUN, hdf5_split, is_of_images
+from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, is_of_images
 from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
-from clevrhope.sources.official.names import BEGINS, OfficialFile, official_file
+from clevrhope.sources.official.names import BEGINS, SECOND_RUN, OfficialFile, official_file
 from clevrhope.sources.official.parquet import parquet_split
 from clevrhope.sources.source import Source, SourceSplit
 from clevrhope.splits.kinds import MINIMAL_IID, MINIMAL_OOD

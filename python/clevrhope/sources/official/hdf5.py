@@ -15,7 +15,7 @@ from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
 from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.sources.official.names import BEGINS, FIRST_RUN, PLAIN, POOLS, OfficialFile
+from clevrhope.sources.official.names import BEGINS, FIRST_RUN, PLAIN, POOLS, SECOND_RUN, OfficialFile
 from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
 
 ROWS_AT_ONCE = 65_536
@@ -29,9 +29,6 @@ QUESTIONS = Schema(
     },
     remedy="download it again",
 )
-
-SECOND_RUN = "held_out_CLEVR_add"
-"""The folder of the second run's files."""
 
 
 def hdf5_split(
@@ -49,7 +46,6 @@ def hdf5_split(
         DatasetError: the file is not one of the official data; says what was found and expected.
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
-        shown = ", ".join(f"{name} {array.dtype} {array.shape}" for name, array in opened.items())
         n, note = _plain(file, opened)
     of_images = _of_split(file, images)
     found = None
@@ -75,7 +71,6 @@ def hdf5_split(
         pool,
         n,
         file.path,
-        shown,
         blocks,
         images=lambda: found,
         note=notes,

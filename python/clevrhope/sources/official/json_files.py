@@ -66,9 +66,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
 
     pool = f"{POOLS.get(file.split, 'minimal')}_{file.run}"
-    return SourceSplit(
-        file.hop, file.split, pool, n, file.path, "CLEVR's JSON", blocks, images=record, note=file.note
-    )
+    return SourceSplit(file.hop, file.split, pool, n, file.path, blocks, images=record, note=file.note)
 
 
 def _columns(

@@ -14,6 +14,9 @@ PAIRS = {number: hop for hop, number in OFFICIAL_NUMBERS.items()}
 FIRST_RUN = range(6)
 """The pairs of the official generator's first run; the others come from a second one, with other images."""
 
+SECOND_RUN = "held_out_CLEVR_add"
+"""The folder of the second run's files."""
+
 SPLITS = {
     "train": "train",
     "val": "complex_iid",
@@ -29,13 +32,7 @@ SPLITS = {
 POOLS = {"train": "train", "complex_iid": "test_iid", "complex_ood": "test_ood"}
 """Split -> the begin of the names of its pools; those of minimal splits begin with the split's name."""
 
-PARQUET = {
-    "train": "train",
-    "complex_iid": "test_complex_iid",
-    "complex_ood": "test_complex_ood",
-    "minimal_iid": "test_minimal_iid",
-    "minimal_ood": "test_minimal_ood",
-}
+PARQUET = {here: there for there, here in SPLITS.items() if there not in ("val", "val_iid", "test")}
 """Split -> its name in Parquet."""
 
 HDF5 = {

@@ -51,7 +51,6 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
         pool,
         n,
         first.path,
-        shards.columns,
         shards.blocks,
         images=shards.images,
         note="; ".join(note for note in notes if note),
@@ -65,7 +64,6 @@ class _Shards:
 
     files: Sequence[OfficialFile]
     rows: tuple[int, ...] = ()
-    columns: str = ""
     has_names: bool = False
     _numbers: dict[str, int] = field(default_factory=dict)
     """Name of an image -> its number, in the order in which they occur."""
@@ -78,12 +76,12 @@ class _Shards:
             about = _metadata(file)
             schema = about.schema.to_arrow_schema()
             found = {name: str(schema.field(name).type) for name in schema.names}
-            self.columns = ", ".join(f"{name} {kind}" for name, kind in found.items())
+            there = ", ".join(f"{name} {kind}" for name, kind in found.items())
             for name, kind in NEEDED.items():
                 if found.get(name, "").removeprefix("large_") != kind:
                     raise DatasetError(
                         f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {kind}; it "
-                        f"has {self.columns}"
+                        f"has {there}"
                     )
             self.has_images = "image" in found
             rows.append(about.num_rows)
