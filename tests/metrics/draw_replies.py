@@ -21,7 +21,8 @@ SHARES = {"right": 0.57, "other": 0.36, "none": 0.07}
 
 def answers_like(answer: str) -> list[str]:
     """The other answers of the same kind."""
-    kinds = [["yes", "no"], [str(i) for i in range(11)], *default_vocabulary().attribute_types.values()]
+    attributes = [values for _, values in default_vocabulary().attribute_types]
+    kinds = [["yes", "no"], [str(i) for i in range(11)], *attributes]
     return [value for kind in kinds if answer in kind for value in kind if value != answer]
 
 
