@@ -13,7 +13,7 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Measure, Scores
 from clevrhope.metrics.measures import GROUPS
-from clevrhope.metrics.pairs import Relation, coverage, pair_flags, score_groups, score_pairs
+from clevrhope.metrics.pairs import Relation, pair_flags, score_groups, score_pairs
 from clevrhope.metrics.suite_groups import value_flags
 from wording import refused
 
@@ -293,17 +293,7 @@ def test_pairs_need_yes_and_no() -> None:
         type(ANSWERS).from_numbers({"no": 4})
 
 
-# Coverage, and groups of questions
-
-
-def test_coverage_by_hand() -> None:
-    """Model 0 has questions 0 to 3 right, model 1 has 2 to 7, model 2 none."""
-    right = np.zeros((3, 10), dtype=bool)
-    right[0, :4] = right[1, 2:8] = True
-    found = coverage(right)
-    assert found[:2, :2].tolist() == [[1.0, 2 / 6], [2 / 4, 1.0]]
-    assert found[2, :2].tolist() == [0.0, 0.0]
-    assert np.isnan(found[:, 2]).all()
+# Groups of questions
 
 
 def test_one_yes_and_the_one_that_is_named() -> None:

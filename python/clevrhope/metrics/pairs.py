@@ -16,7 +16,6 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
@@ -227,19 +226,3 @@ def score_groups(
         counts={f"n_{name}": answered, "n_missing": ~answered, "n_unread": flags["unread"]},
     )
     return {by: {number: group.scored() for number, group in of.items()} for by, of in figures.items()}
-
-
-def coverage(right: Booleans) -> Floats:
-    """(J, J) matrix: [i, j] is the share of the questions answered correctly by j that i also has right.
-
-    The column of a model without any right answer is NaN; the rest of the diagonal is 1.
-
-    Source: Jimenez et al., "CARETS", tables 13 to 17, which print it in per cent.
-
-    Args:
-        right: (J, N) whether each of J models answers each of N questions correctly.
-    """
-    # Sums of integers in float64 are exact, and a float matrix product is far faster than an integer one.
-    numbers = right.astype(float)
-    both: Floats = numbers @ numbers.T
-    return ratio(both, np.broadcast_to(both.diagonal(), both.shape))

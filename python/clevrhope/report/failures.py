@@ -75,8 +75,7 @@ def draw_failures(results: Sequence[Result]) -> list[Failure]:
 def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[Failure]:
     layout = Layout(result.source.dataset)
     key = AnswerKey(layout.root)
-    test_set, given = key.test_set(result.hop, OOD), result.ood_answers
-    assert given is not None
+    test_set, given = key.test_set(result.hop, OOD), result.answers[OOD]
     wrong = np.flatnonzero((given != NOT_GIVEN) & (given != test_set.answers))
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()

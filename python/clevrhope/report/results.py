@@ -68,7 +68,8 @@ class Result:
         suites: Suite that the file also has predictions about -> these, with those of all of its runs, or why
             the suite cannot be read.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
-        ood_answers: (N,) the answers on complex_ood; None if there are none.
+        answers: Test set -> (N,) the answers to it.
+        as_in_rows: Run and train size as the rows of predictions say them; None for what they do not say.
     """
 
     source: Source
@@ -90,7 +91,8 @@ class Result:
     blind: QuestionOnly | None = None
     suites: Mapping[str, Collector | ClevrhopeError] = field(default_factory=dict, repr=False, compare=False)
     trained_diversity: int = 0
-    ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
+    answers: Mapping[str, AnswerNumbers] = field(default_factory=dict, repr=False, compare=False)
+    as_in_rows: tuple[str | None, int | None] = (None, None)
 
     @property
     def floor(self) -> float | None:
@@ -252,7 +254,8 @@ def _results(
             blind=floor_of(key, hop, size),
             suites=of_suites,
             trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
-            ood_answers=given.get(OOD),
+            answers=given,
+            as_in_rows=(run, train_size),
         )
 
 

@@ -186,7 +186,7 @@ def _page(
         slopes=slopes(sections, draws=draws),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
         covr=[covr_tables(scores) for scores in covr],
-        suites=suite_tables([each for each in paired if each.result in shown], instances),
+        suites=suite_tables([each for each in paired if each.result in shown]),
         regressions=regressions(instances, draws=draws),
         failures=failures_table([] if draws_wrong else wrong),
         failures_figure=[failures_figure(wrong)] if draws_wrong else [],
