@@ -145,8 +145,6 @@ Which questions
     {_HOPS}
     --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
         and RAD.
-    --tier in|beyond|both: With --suite, only pairs in the dataset's own words and functions, or the others.
-        [default: both]
     --covr: Score the answers to questions about sets of images (COVR) instead.
     --covr-split PREDICATE... -> predicates: With --covr, also score questions with and without properties,
         such as has-quant; repeatable.
@@ -173,14 +171,14 @@ def score(
         "hops": choices["hops"] or None,
         "progress": shown_progress(choices),
     }
-    suite, tier, predicates = (choices[name] for name in ("suite", "tier", "predicates"))
+    suite, predicates = choices["suite"], choices["predicates"]
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
     if choices["covr"]:
-        if by is not None or families or suite is not None or tier is not None:
+        if by is not None or families or suite is not None:
             raise click.UsageError(
-                "--covr does not go with --by, --families, --suite or --tier: questions about sets of images "
-                "have breakdowns of their own"
+                "--covr does not go with --by, --families or --suite: questions about sets of images have "
+                "breakdowns of their own"
             )
         from clevrhope.metrics.covr import score_covr
 
@@ -193,10 +191,8 @@ def score(
             )
         from clevrhope.metrics.suites import score_suite
 
-        results = score_suite(folder, suite, predictions, tier=tier or "both", **options)
+        results = score_suite(folder, suite, predictions, **options)
     else:
-        if tier is not None:
-            raise click.UsageError("--tier needs --suite, which names the paired tests")
         from clevrhope.metrics import score as run
         from clevrhope.metrics.answer_key import AnswerKey
 

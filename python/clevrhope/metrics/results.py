@@ -273,7 +273,6 @@ class Results:
         kind: the name of the kind of questions, as in `question_kinds.KINDS`.
         predicates: the table of splits by predicates, for questions about sets of images.
         suite: the suite that was scored; "" for the splits' own questions.
-        tier: "in" or "beyond" if only a suite's pairs of one tier are scored, else "both".
     """
 
     folder: Path
@@ -289,7 +288,6 @@ class Results:
     kind: str = "single"
     predicates: tuple[PredicateScores, ...] = ()
     suite: str = ""
-    tier: str = "both"
 
     @property
     def n_missing(self) -> int:

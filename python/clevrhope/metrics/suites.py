@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import no_suite
-from clevrhope.dataset.question_kinds import PAIRS, TIERS
+from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.measures import REPLIES
@@ -31,9 +31,6 @@ from clevrhope.metrics.suite_groups import constants, crossings, groupings, grou
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.settings import suggestion
 
-TIER_CHOICES = (*TIERS, "both")
-"""The tiers whose pairs can be scored."""
-
 YES_NO = Part("replies", "yes or no")
 """The answers to all questions for yes or no, on both sides of the pairs."""
 
@@ -45,7 +42,6 @@ def score_suite(
     *,
     seed: int,
     bootstrap: int = DEFAULT_BOOTSTRAP,
-    tier: str = "both",
     hops: Iterable[str] | None = None,
     progress: Progress | None = None,
     collected: Collector | None = None,
@@ -69,20 +65,17 @@ def score_suite(
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
         seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
         bootstrap: number of bootstrap samples; 0 for no intervals.
-        tier: one of `TIER_CHOICES`.
         hops: the HOPs to score, by default all that have the suite; predictions about others are ignored.
         progress: shows the progress of the scoring.
         collected: what the files hold about the suite, if they were read already.
 
     Raises:
-        ConfigError: no HOP has the suite, a named HOP lacks it, or there is no such tier.
+        ConfigError: no HOP has the suite, or a named HOP lacks it.
         PredictionsError: predictions cannot be read or are repeated, or have an unknown question, HOP, split
             or answer, counted by kind; or no pair has both answers.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
-    if tier not in TIER_CHOICES:
-        raise ConfigError(f'--tier: no tier "{tier}"; there are: {", ".join(TIER_CHOICES)}')
     key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
     wanted = checked_hops(key, hops)
     made = _hops_with(key, suite, wanted)
@@ -93,9 +86,9 @@ def score_suite(
     else:
         collected.finish(partial=True, what=what)
     answered = [hop for hop in made if any(target.hop == hop for target in collected.given)]
-    scorer = _Scorer(key, suite, tier, collected.given, bootstrap=bootstrap, seed=seed)
+    scorer = _Scorer(key, suite, collected.given, bootstrap=bootstrap, seed=seed)
     conditions = conditions_of(key, collected, answered, scorer.condition, progress)
-    _check_scored(conditions, suite, tier, scorer.missing, what, collected.other_suites)
+    _check_scored(conditions, suite, scorer.missing, what, collected.other_suites)
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(
         folder=key.folder,
@@ -111,7 +104,6 @@ def score_suite(
         notes=tuple(dict.fromkeys(part for note in notes for part in note.split("; "))),
         kind=PAIRS.name,
         suite=suite,
-        tier=tier,
     )
 
 
@@ -132,9 +124,9 @@ class _Scorer:
     """Scores conditions of one suite, and names the first pairs that lack an answer in `missing`."""
 
     def __init__(
-        self, key: AnswerKey, suite: str, tier: str, given: Mapping[Target, AnswerNumbers], **draws: int
+        self, key: AnswerKey, suite: str, given: Mapping[Target, AnswerNumbers], **draws: int
     ) -> None:
-        self._key, self._suite, self._tier, self._given = key, suite, tier, given
+        self._key, self._suite, self._given = key, suite, given
         self._answers = AnswerSet.from_numbers(key.answers, key.functions)
         self._draws: dict[str, Any] = draws
         self.missing: list[str] = []
@@ -146,9 +138,6 @@ class _Scorer:
             pairs = self._key.pairs(hop, self._suite, split)
             targets = [Target(hop, split, run, size, self._suite) for run in runs]
             given = np.stack([answers_to_pairs(self._given, target, pairs) for target in targets])  # (R, 2K)
-            if self._tier != "both":
-                rows = np.flatnonzero(pairs.tier == TIERS.index(self._tier))
-                pairs, given = pairs.take(rows), given[:, rows]
             if len(pairs):
                 for target, of_run in zip(targets, given, strict=True):
                     self._note_missing(target, pairs, of_run)
@@ -225,22 +214,14 @@ def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
 
 
 def _check_scored(
-    conditions: Sequence[Condition],
-    suite: str,
-    tier: str,
-    missing: Sequence[str],
-    what: str,
-    others: Iterable[str],
+    conditions: Sequence[Condition], suite: str, missing: Sequence[str], what: str, others: Iterable[str]
 ) -> None:
     """Checks that there is something to score; `others` are the other suites that the predictions mention.
 
     Raises:
-        ConfigError: the suite has no pair of the tier.
         PredictionsError: no pair has answers to both questions.
     """
     splits = [split for condition in conditions for split in condition.splits.values()]
-    if conditions and not splits:
-        raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
     if not any(split.mean.counts["n_pairs"] for split in splits):
         named = f" ({'; '.join(missing)})" if missing else ""
         if others:
