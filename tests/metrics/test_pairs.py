@@ -12,12 +12,23 @@ from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, 
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Measure, Scores
-from clevrhope.metrics.measures import GROUPS
-from clevrhope.metrics.pairs import Relation, pair_flags, score_groups, score_pairs
+from clevrhope.metrics.measures import GROUPS, PAIRS
+from clevrhope.metrics.pairs import Answers, AnswerSet, Relation, pair_flags, score_groups
+from clevrhope.metrics.results import Scored
 from clevrhope.metrics.suite_groups import value_flags
 from wording import refused
 
 Given = npt.NDArray[np.int32]
+
+
+def score_pairs(
+    pairs: QuestionTable,
+    given: Answers,
+    answers: AnswerSet,
+    parts: dict[str, Answers] | None = None,
+    **draws: int,
+) -> dict[str, dict[int, Scored]]:
+    return score_groups(pair_flags(pairs, given, answers), PAIRS, pairs.image_idxs[::2], parts, **draws)
 
 
 def score_run(pairs: QuestionTable, original: Given, partner: Given) -> Scores:

@@ -19,8 +19,8 @@ _JSON = "--json -> as_json: Print one JSON object instead of text."
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
-    --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a
-        suite's own pairs), or symbolic, which executes the true programs.
+    --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
+        executes the true programs.
     {_HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
     {_SUITE}

@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.metrics.scoring import draw_seed
-from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 
 Flags = npt.NDArray[np.bool_]
@@ -139,7 +138,8 @@ class Matcher:
             DatasetError: a file of the folder is missing or incomplete.
             PredictionsError: the numbers of answers and questions differ.
         """
-        types = self._types(hop)
+        parsed = self._key.parsed(hop)
+        types = tuple(kind for kind, _ in (parsed and parsed.held_out) or ())
         if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
             return None
         ood, iid = (self._questions(hop, split, given[split]) for split in (OOD, IID))
@@ -159,13 +159,6 @@ class Matcher:
             images=test_set.image_idxs,
             seed=draw_seed(hop, test_set.pool),
         )
-
-    def _types(self, hop: str) -> tuple[str, ...]:
-        try:
-            pair = parse_hop(hop, list(self._key.attributes.items())).held_out
-        except ConfigError:
-            return ()
-        return tuple(kind for kind, _ in pair or ())
 
     def _cells(self, hop: str, split: str) -> Ints:
         """(N, 2) family and number of objects of each question."""

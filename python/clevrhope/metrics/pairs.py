@@ -17,7 +17,6 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.shares import Flags, Measures, score_flags
 from clevrhope.runtime.digits import read_digits
@@ -175,32 +174,6 @@ def _relation_holds(
     return holds
 
 
-def score_pairs(
-    pairs: QuestionTable,
-    given: Answers,
-    answers: AnswerSet,
-    parts: Mapping[str, Answers] | None = None,
-    *,
-    seed: int,
-    bootstrap: int = 0,
-) -> dict[str, dict[int, Scored]]:
-    """The scores of R runs on K pairs: breakdown -> part that has a pair -> scores; "" -> 0 -> all pairs.
-
-    Intervals are percentiles of a bootstrap that draws images with replacement, each with all of its pairs.
-    All groups and runs share the draws.
-
-    Args:
-        pairs: the 2K questions of the pairs: each original is followed by its partner.
-        given: (R, 2K) the runs' answers, NOT_GIVEN where one is missing.
-        answers: the vocabulary.
-        parts: breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each pair, from 0.
-        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
-        bootstrap: number of bootstrap samples; 0 for no intervals.
-    """
-    flags = pair_flags(pairs, given, answers)
-    return score_groups(flags, PAIRS, pairs.image_idxs[::2], parts, seed=seed, bootstrap=bootstrap)
-
-
 def score_groups(
     flags: dict[str, Flags],
     measures: Measures,
@@ -210,10 +183,20 @@ def score_groups(
     seed: int,
     bootstrap: int = 0,
 ) -> dict[str, dict[int, Scored]]:
-    """The scores of flags, each (R, K): breakdown -> part -> scores, and "" -> 0 -> all K.
+    """The scores of R runs on K pairs, originals or groups: breakdown -> part -> scores; "" -> 0 -> all.
 
-    The counts are those of what was answered, named by the first flag (n_pairs, n_originals, n_groups), of
-    what was not (n_missing), and of answers that cannot be read (n_unread, from the flag "unread").
+    Intervals are percentiles of a bootstrap that draws images with replacement, each with all of its pairs.
+    All parts and runs share the draws. The counts are those of what was answered, named by the first flag
+    (n_pairs, n_originals, n_groups), of what was not (n_missing), and of answers that cannot be read
+    (n_unread, from the flag "unread").
+
+    Args:
+        flags: name -> (R, K) flags, such as those of `pair_flags`.
+        measures: a table of `clevrhope.metrics.measures`.
+        images: (K,) the image of each.
+        parts: breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each, from 0.
+        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
     """
     name, answered = next(iter(flags.items()))
     figures = score_flags(

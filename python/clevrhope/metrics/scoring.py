@@ -240,15 +240,12 @@ def question_condition(
         if part is not None:
             parts[by, number] = part
     return Condition(
-        hop=model.hop,
-        train_size=model.train_size,
+        *(model.hop, model.train_size, model.model, model.training),
         runs=tuple(runs_of(given, model.hop, model.train_size)),
         splits={split: _split_scores(of_split, parts, key.answers) for split, of_split in figures.items()},
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
-        model=model.model,
-        training=model.training,
     )
 
 

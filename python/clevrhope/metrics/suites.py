@@ -12,10 +12,10 @@ from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
+from clevrhope.metrics import measures
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
-from clevrhope.metrics.measures import REPLIES
-from clevrhope.metrics.pairs import AnswerKind, AnswerSet, score_pairs
+from clevrhope.metrics.pairs import AnswerKind, AnswerSet, pair_flags, score_groups
 from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
@@ -149,7 +149,8 @@ class _Scorer:
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
         by_name = groupings(pairs, self._answers, functions)
         part_of = {by: numbers for by, (numbers, _) in by_name.items()}
-        scored = score_pairs(pairs, given, self._answers, part_of, **self._draws)
+        flags = pair_flags(pairs, given, self._answers)
+        scored = score_groups(flags, measures.PAIRS, pairs.image_idxs[::2], part_of, **self._draws)
         parts = {Part(): scored[""][0]}
         for by, (_, part_named) in by_name.items():
             for number, scores in scored[by].items():
@@ -210,7 +211,7 @@ def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
         "right_yes": asked & (right == answers.yes),
     }
     whole = np.zeros(len(right), dtype=np.int32)
-    return score_flags(flags, REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()
+    return score_flags(flags, measures.REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()
 
 
 def _check_scored(

@@ -13,7 +13,6 @@ from clevrhope.report.page import Table
 from clevrhope.report.results import BY_FAMILY, QUESTION_ONLY, Result, grouped
 from clevrhope.report.runs import LAST, Source
 from clevrhope.report.setups import differences
-from clevrhope.splits.kinds import IID
 
 DIGEST_LETTERS = 12
 """Letters of a digest that are shown."""
@@ -51,18 +50,6 @@ def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
         rows = list(zip(named, differences(setups), strict=True))
         tables[model] = Table(["name in this report", "settings that differ"], rows)
     return tables
-
-
-def collapsed_table(results: Sequence[Result]) -> Table:
-    """A table of the collapsed runs."""
-    return Table(
-        ["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
-        [
-            [r.model, r.hop, r.size, r.run, f"{r.accuracies[IID].value:.1f}", f"{r.floor:.1f}", r.blind.name]
-            for r in results
-            if r.collapsed and r.blind
-        ],
-    )
 
 
 def unanswered_table(results: Sequence[Result]) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.vocab import NO_ANSWER
-from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
@@ -22,7 +22,6 @@ from clevrhope.metrics.published import size_name
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD, SPLITS, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
@@ -279,9 +278,7 @@ def _counts(
 def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     """The pair's name, types and diversity, and the mode of controlled diversity."""
     base, _, palette = hop.partition(MARK)
-    try:
-        parsed = parse_hop(hop, list(key.attributes.items()))
-    except ConfigError:
+    if (parsed := key.parsed(hop)) is None:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.held_out or ())
     if limit := parse_diversity(palette):

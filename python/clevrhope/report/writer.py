@@ -20,7 +20,6 @@ from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
     DIGEST_LETTERS,
-    collapsed_table,
     datasets_table,
     files_table,
     remarks,
@@ -202,7 +201,6 @@ def _page(
         tables={
             **of_groups,
             "setups": setup_tables(results),
-            "collapsed": collapsed_table([result for result in results if result.source.checkpoint == LAST]),
             "unanswered": unanswered_table(results),
             "datasets": datasets_table(sources),
             "files": files_table(sources),
