@@ -111,22 +111,16 @@ def answers(
         properties=properties,
         partial=partial,
     )
-    counts = {
-        "replies": found.n_replies,
-        "unreadable": found.n_unreadable,
-        "missing": found.n_missing,
-        "yes_no": found.n_yes_no,
-        "unreadable_yes_no": found.n_unreadable_yes_no,
-    }
-    lines = [f'{out}: {found.n_replies:,} predictions, all marked "{NOT_TRAINED}"']
-    if found.n_missing:
-        n = found.n_replies + found.n_missing
-        lines.append(f"{found.n_missing:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+    counts = found.counts
+    lines = [f'{out}: {counts["replies"]:,} predictions, all marked "{NOT_TRAINED}"']
+    if found.missing:
+        n = counts["replies"] + counts["missing"]
+        lines.append(f"{counts['missing']:,} of {n:,} requests lack a reply (first {found.missing[0]})")
     if found.unreadable:
         lines += [
-            f"Replies that cannot be read: {_of(found.n_unreadable, found.n_replies)} "
+            f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "
             f"(first {found.unreadable[0]}); to questions for yes or no: "
-            f"{_of(found.n_unreadable_yes_no, found.n_yes_no)}.",
+            f"{_of(counts['unreadable_yes_no'], counts['yes_no'])}.",
             "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
         ]
     show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
