@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
@@ -136,7 +135,6 @@ class Matcher:
 
         Raises:
             DatasetError: a file of the folder is missing or incomplete.
-            PredictionsError: the numbers of answers and questions differ.
         """
         parsed = self._key.parsed(hop)
         types = tuple(kind for kind, _ in (parsed and parsed.held_out) or ())
@@ -148,10 +146,6 @@ class Matcher:
 
     def _questions(self, hop: str, split: str, given: AnswerNumbers) -> Questions:
         test_set = self._key.test_set(hop, split)
-        if len(test_set) != len(given):
-            raise PredictionsError(
-                f"{len(given):,} answers to {hop} {split}, which has {len(test_set):,} questions"
-            )
         return Questions(
             right=given == test_set.answers,
             counts=given != NOT_GIVEN,

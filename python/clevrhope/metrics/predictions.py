@@ -110,15 +110,6 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
     try:
         row = decode(line)
     except (ValueError, RecursionError) as error:
-        if number == 1 and line.lstrip().startswith("["):
-            raise PredictionsError(
-                f"{where}: a JSON list; write one object per line, such as {example}"
-            ) from error
-        if number == 1 and "question_index" in line and "{" not in line:
-            raise PredictionsError(
-                f"{where}: a table with columns; write it as JSON lines, as pandas does with "
-                'to_json(FILE, orient="records", lines=True), or as Parquet'
-            ) from error
         what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise PredictionsError(
             f"{where}: the line is not one JSON object ({what}); expected {example}"

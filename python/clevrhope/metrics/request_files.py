@@ -283,12 +283,9 @@ def write_answers(
     for row in _lines(replies, _REPLY):
         name = str(row["id"])
         if name not in by_id:
-            _, mark, of_dataset = name.rpartition("@")
-            of_another = mark and not any(each.endswith(mark + of_dataset) for each in by_id)
-            about = "; it is a reply to another dataset's request" if of_another else ""
             raise PredictionsError(
-                f"{replies}: {shown(name)} is not a request of {requests}{about}; give --requests the file "
-                "that these replies answer"
+                f"{replies}: {shown(name)} is not a request of {requests}; give --requests the file that "
+                "these replies answer"
             )
         if name in texts:
             raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")

@@ -29,7 +29,6 @@ from clevrhope.metrics.scoring import (
 from clevrhope.metrics.shares import score_flags
 from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits, words
 from clevrhope.runtime.progress import Progress
-from clevrhope.runtime.settings import suggestion
 
 YES_NO = Part("replies", "yes or no")
 """The answers to all questions for yes or no, on both sides of the pairs."""
@@ -78,7 +77,10 @@ def score_suite(
     check_draws(bootstrap, seed)
     key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
     wanted = checked_hops(key, hops)
-    made = _hops_with(key, suite, wanted)
+    made = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
+    lacking = [hop for hop in wanted or () if hop not in made]
+    if lacking or not made:
+        raise no_suite(key.folder, suite, lacking[0] if lacking else None)
     files = files_of(predictions)
     what = ", ".join(map(str, files))
     if collected is None:
@@ -88,7 +90,15 @@ def score_suite(
     answered = [hop for hop in made if any(target.hop == hop for target in collected.given)]
     scorer = _Scorer(key, suite, collected.given, bootstrap=bootstrap, seed=seed)
     conditions = conditions_of(key, collected, answered, scorer.condition, progress)
-    _check_scored(conditions, suite, scorer.missing, what, collected.other_suites)
+    splits = [split for condition in conditions for split in condition.splits.values()]
+    if not any(split.mean.counts["n_pairs"] for split in splits):
+        named = f" ({'; '.join(scorer.missing)})" if scorer.missing else ""
+        if collected.other_suites:
+            named += f", while there are predictions about {', '.join(sorted(collected.other_suites))}"
+        raise PredictionsError(
+            f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
+            f"answers them with clevrhope evaluate RUN --suite {suite}"
+        )
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(
         folder=key.folder,
@@ -105,19 +115,6 @@ def score_suite(
         kind=PAIRS.name,
         suite=suite,
     )
-
-
-def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
-    """The wanted HOPs that have a suite.
-
-    Raises:
-        ConfigError: a wanted HOP does not have it, or no HOP does.
-    """
-    having = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
-    without = [hop for hop in wanted or () if hop not in having]
-    if without or not having:
-        raise no_suite(key.folder, suite, without[0] if without else None)
-    return having
 
 
 class _Scorer:
@@ -212,23 +209,3 @@ def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
     }
     whole = np.zeros(len(right), dtype=np.int32)
     return score_flags(flags, measures.REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()
-
-
-def _check_scored(
-    conditions: Sequence[Condition], suite: str, missing: Sequence[str], what: str, others: Iterable[str]
-) -> None:
-    """Checks that there is something to score; `others` are the other suites that the predictions mention.
-
-    Raises:
-        PredictionsError: no pair has answers to both questions.
-    """
-    splits = [split for condition in conditions for split in condition.splits.values()]
-    if not any(split.mean.counts["n_pairs"] for split in splits):
-        named = f" ({'; '.join(missing)})" if missing else ""
-        if others:
-            names = sorted(others)
-            named += f", while there are predictions about {', '.join(names)}{suggestion(suite, names)}"
-        raise PredictionsError(
-            f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
-            f"answers them with clevrhope evaluate RUN --suite {suite}"
-        )

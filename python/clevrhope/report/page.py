@@ -16,13 +16,6 @@ FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
 
 
-class Grey(str):
-    """The text of a cell whose model does not beat the question-only baseline."""
-
-    __slots__ = ()
-    is_grey = True
-
-
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A heading; level 1 is that of the document, 2 that of a section."""
@@ -54,11 +47,6 @@ class Table:
         """Whether a column whose heading begins with this has something in it."""
         columns = [k for k, name in enumerate(self.head) if name.startswith(heading)]
         return any(row[k] for row in self.rows for k in columns)
-
-    @property
-    def has_grey(self) -> bool:
-        """Whether a cell is grey."""
-        return any(isinstance(cell, Grey) for row in self.rows for cell in row)
 
     def without_empty(self) -> "Table":
         """The table without columns that are empty in all rows."""
@@ -143,5 +131,5 @@ def html(blocks: Sequence[Block]) -> str:
 
 
 def markdown(blocks: Sequence[Block]) -> str:
-    """The document as Markdown; grey cells are in brackets and italics."""
+    """The document as Markdown."""
     return render_page("report/report.md", blocks=blocks)

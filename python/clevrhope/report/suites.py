@@ -19,7 +19,7 @@ from clevrhope.metrics.text_tables import constant_text
 from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
-from clevrhope.report.tables import Columns, greyed, models_of, spread, table_of, with_uncollapsed
+from clevrhope.report.tables import Columns, models_of, spread, table_of, with_uncollapsed
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.kinds import SPLITS
 
@@ -128,8 +128,7 @@ class _Row(NamedTuple):
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)
-        text = with_uncollapsed(values, collapsed, spread)
-        return greyed(text, [each.result for each in self.group])
+        return with_uncollapsed(values, collapsed, spread)
 
 
 def _measured(measures: Measures, names: Iterable[str] = ()) -> Columns[_Row]:

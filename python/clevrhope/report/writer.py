@@ -194,7 +194,6 @@ def _page(
             "Left out": "; ".join(skipped),
             "Without figures and tests of slopes": missing,
         },
-        has_grey=any(table.has_grey for table in of_groups.values()),
         tables={
             **of_groups,
             "setups": setup_tables(results),
