@@ -218,17 +218,14 @@ class Collector:
 
     def _but_others(self) -> str:
         """The part of the "no predictions" message about the predictions that there are."""
-        if self.n_of_others and self._key.kind.of_sets:
-            return f" about sets of images, but {self.n_of_others:,} about one, scored without --covr"
+        others = []
         if self.n_of_others:
-            return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
-        if not self.other_suites:
-            return ""
-        names = sorted(self.other_suites)
-        others = f"{self.n_of_suites:,} about the suite{'s' * (len(names) > 1)} {', '.join(names)}"
-        if self._suite is None:
-            return f" about test sets, but {others}, which --suite {names[0]} scores"
-        return f" about the suite {self._suite} or its test sets, but {others}"
+            about = "one image" if self._key.kind.of_sets else "sets of images (score them by --covr)"
+            others.append(f"{self.n_of_others:,} about {about}")
+        if self.other_suites:
+            names = ", ".join(sorted(self.other_suites))
+            others.append(f"{self.n_of_suites:,} about paired tests (score them by --suite {names})")
+        return f"; there are {' and '.join(others)}" if others else ""
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""

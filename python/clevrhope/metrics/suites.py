@@ -27,7 +27,7 @@ from clevrhope.metrics.scoring import (
     notes_of,
 )
 from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits, words
+from clevrhope.metrics.suite_groups import crossings, groupings, groups, known_without_images, traits
 from clevrhope.runtime.progress import Progress
 
 YES_NO = Part("replies", "yes or no")
@@ -160,12 +160,13 @@ class _Scorer:
         for name, scores in groups(pairs, given, self._answers, **self._draws):
             parts[Part("groups", name)] = scores
         parts[YES_NO] = _replies(pairs.answers, given, self._answers)
+        constants, words = known_without_images(pairs, self._answers)
         return SplitScores(
             parts=parts,
             n=len(pairs) // 2,
             n_missing=parts[Part()].mean.counts["n_missing"],
-            constants=constants(pairs, self._answers),
-            words=words(pairs, self._answers),
+            constants=constants,
+            words=words,
             traits=traits(pairs, self._answers),
             controls=controls,
         )

@@ -256,26 +256,19 @@ _PRINTED = {
 _TABLES: Mapping[str, Sequence[int]] = {"carets": range(8, 13), "rad": (2,)}
 """Paper -> the tables that are shown."""
 
-_NOTED: Mapping[str, Sequence[int]] = {"carets": (1,), "rad": ()}
-"""Paper -> tables of which only the notes are shown: table 1 of CARETS has nothing but the CONS of others."""
-
 
 def _published(tests: Iterable[str]) -> dict[str, Any]:
-    """What the papers printed for tests of the same kinds as these, the papers, and notes on them."""
+    """What the papers printed for tests of the same kinds as these, and the papers."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
         for place in SAME_KIND.get(test, ()):
             here.setdefault(place, []).append(test)
     printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
-    notes: dict[str, None] = {}
     for row in reference_results():
-        if (row.paper, row.test) in here:
-            shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
-            if row.note and (shown or row.table in _NOTED[row.paper]):
-                notes[row.note] = None
-            if shown:
-                values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
-                values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
+        is_shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
+        if is_shown and (row.paper, row.test) in here:
+            values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
+            values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
     heads = list(_PRINTED.values())
     rows = [
         [test, ", ".join(here[paper, test]), model, f"photographs ({dataset})",
@@ -285,5 +278,4 @@ def _published(tests: Iterable[str]) -> dict[str, Any]:
     return {
         "published": Table(["the paper's test", "tests here", "model", "images", *heads], rows),
         "papers": list(dict.fromkeys(paper for paper, *_ in printed)),
-        "papers_notes": list(notes),
     }

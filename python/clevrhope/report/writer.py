@@ -15,7 +15,7 @@ from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
 from clevrhope.pages import render_page
 from clevrhope.report.covr import covr_tables, measure_covr
-from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
+from clevrhope.report.failures import failure_blocks
 from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
@@ -162,8 +162,6 @@ def _page(
     missing = _why_missing()
     draws = not missing
     sections = sections_of(shown) if draws else []
-    wrong = draw_failures(last)
-    draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
     models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
     page, of_groups = Page(), summary_tables(groups)
     render_page(
@@ -185,9 +183,7 @@ def _page(
         covr=[covr_tables(scores) for scores in covr],
         suites=suite_tables([each for each in paired if each.result in shown]),
         regressions=regressions(instances, draws=draws),
-        failures=failures_table([] if draws_wrong else wrong),
-        failures_figure=[failures_figure(wrong)] if draws_wrong else [],
-        how_failures=HOW,
+        wrong_answers=failure_blocks(last, draws=draws),
         n_dropped=len(results) - len(shown),
         left_out={
             "Runs that failed": "; ".join(failures),
