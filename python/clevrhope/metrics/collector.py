@@ -220,12 +220,12 @@ class Collector:
         """The part of the "no predictions" message about the predictions that there are."""
         others = []
         if self.n_of_others:
-            about = "one image" if self._key.kind.of_sets else "sets of images (score them by --covr)"
+            about = "one image" if self._key.kind.of_sets else "sets of images, which --covr scores"
             others.append(f"{self.n_of_others:,} about {about}")
         if self.other_suites:
             names = ", ".join(sorted(self.other_suites))
-            others.append(f"{self.n_of_suites:,} about paired tests (score them by --suite {names})")
-        return f"; there are {' and '.join(others)}" if others else ""
+            others.append(f"{self.n_of_suites:,} about paired tests, which --suite {names} scores")
+        return f" (but {' and '.join(others)})" if others else ""
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""

@@ -110,7 +110,9 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
     try:
         row = decode(line)
     except (ValueError, RecursionError) as error:
-        what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        what = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        if isinstance(error, json.JSONDecodeError):
+            what = f"column {error.colno}: {error.msg}"
         raise PredictionsError(
             f"{where}: the line is not one JSON object ({what}); expected {example}"
         ) from error

@@ -17,20 +17,12 @@ FIGURES = "figures"
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading; level 1 is that of the document, 2 that of a section."""
-
-    kind: ClassVar = "heading"
-    text: str
-    level: int = 2
-
-
-@dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph."""
+    """A paragraph, or a heading: level 1 is that of the document, 2 that of a section."""
 
     kind: ClassVar = "text"
     text: str
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,7 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
-Block = Heading | Text | Table | Figure
+Block = Text | Table | Figure
 
 
 @dataclass
@@ -95,7 +87,7 @@ class Page:
 
     def heading(self, text: str, level: int = 2) -> str:
         """Adds a heading."""
-        return self.add([Heading(text, level)])
+        return self.add([Text(text, level)])
 
     def text(self, words: str = "", caller: Callable[[], str] | None = None) -> str:
         """Adds a paragraph, whose lines a template may break anywhere; nothing if it is empty."""
@@ -126,7 +118,7 @@ def _joined(text: str) -> str:
 
 def html(blocks: Sequence[Block]) -> str:
     """The document as one HTML file."""
-    title = next((block.text for block in blocks if isinstance(block, Heading)), "Report")
+    title = next(block.text for block in blocks if isinstance(block, Text))
     return render_page("report/report.html", blocks=blocks, title=title)
 
 
