@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated import HOP, made_result, write_run, write_suite_predictions
+from simulated import HOP, exactly, made_result, write_run, write_suite_predictions
 
 from clevrhope.dataset.question_kinds import PAIRS, SINGLE, TIERS
 from clevrhope.dataset.question_table import QuestionTable
@@ -36,15 +36,15 @@ def instance(
     """A run with these shares right in both halves: of splits, of originals, of pairs and of partners."""
     setup = {"dropped color": 0.5} if drops else {}
     source = Source(Path(f"{k}.jsonl"), Path("data"), "film", Path(f"{k}"), setup=setup)
-    result = made_result(source=source, train_size=100, run=str(k))
+    accuracies = {OOD: exactly(100 * ood)}
+    result = made_result(source=source, train_size=100, run=str(k), accuracies=accuracies)
     images = np.arange(N) * 2
     flags = share(original)
     partners = share(both) | (~flags & (np.arange(N) < round(original * N) + round((partner - both) * N)))
     tests = np.arange(len(TESTS)).repeat(N)
 
-    def own(right: float) -> Rights:
-        table = QuestionTable(SINGLE, {"image_idxs": np.concatenate([images, images + 1])})
-        return Rights(table, np.ones(2 * N, dtype=bool), np.tile(share(right), 2))
+    table = QuestionTable(SINGLE, {"image_idxs": np.concatenate([images, images + 1])})
+    own = Rights(table, np.ones(2 * N, dtype=bool), np.tile(share(iid), 2))
 
     of_half = np.tile(images, len(TESTS))
     columns = {
@@ -55,7 +55,7 @@ def instance(
     right = np.stack([np.tile(side, 2 * len(TESTS)) for side in (flags, partners)], axis=1).reshape(-1)
     table = QuestionTable(PAIRS, columns, tests=TESTS)
     pairs = Rights(table, np.ones(len(right), dtype=bool), right)
-    return Instance(result, {IID: own(iid), OOD: own(ood)}, [pairs])
+    return Instance(result, own, [pairs])
 
 
 def simulated(n: int = 45, *, drops: bool = False, seed: int = 1) -> list[Instance]:
@@ -189,10 +189,10 @@ def test_a_run_that_has_nothing_right_is_left_out() -> None:
 
 def test_features_and_targets_are_of_different_images() -> None:
     one = simulated(1)[0]
-    own = one.splits[IID]
+    own = one.own
     own.right[own.questions.image_idxs % 2 == 1] = False
-    assert one.accuracy(IID, half=HALVES[0]) == pytest.approx(200 * (one.accuracy(IID) or 0) / 100, abs=0.1)
-    assert one.accuracy(IID, half=HALVES[1]) == 0
+    assert one.accuracy(HALVES[0]) == pytest.approx(200 * own.right.mean(), abs=0.1)
+    assert one.accuracy(HALVES[1]) == 0
 
 
 @pytest.fixture
@@ -213,9 +213,7 @@ def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) ->
     sources, _ = find_sources([written(tmp_path, dataset, {1: 0.3})])
     (condition,) = score_suite(dataset, "rad", sources[0].path, seed=1, bootstrap=0).conditions
     (one,) = measure_instances(measure(sources)[0], keys=AnswerKey)
-    assert one.splits.keys() == {IID, OOD}
-    for each in one.splits.values():
-        assert each.right.mean() == pytest.approx(0.7, abs=0.01)
+    assert one.own.right.mean() == pytest.approx(0.7, abs=0.01)
     (pairs,), mean = one.pairs, condition.splits[IID].mean
     original, partner = pairs.right.reshape(-1, 2).T
     assert 100 * (original & partner).mean() == pytest.approx(mean["both_right"].value)
@@ -235,4 +233,4 @@ def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, t
     assert sum(original.sum() for original, _ in found) == pairs.right[::2][is_in].sum()
     assert sum(partner.sum() for _, partner in found) == pairs.right[1::2][is_in].sum()
     assert len(one.pairs_of(["Reph"], half=0)[0]) == 0
-    assert one.accuracy(IID) == results[0].accuracies[IID].value
+    assert 100 * one.own.right.mean() == pytest.approx(results[0].accuracies[IID].value)

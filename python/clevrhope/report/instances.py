@@ -13,7 +13,6 @@ import numpy as np
 
 from clevrhope.dataset.question_kinds import PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
@@ -77,10 +76,10 @@ class Instance:
     """A run, the questions that it has right, and the pairs of which it has either question right."""
 
     result: Result
-    splits: Mapping[str, Rights]
-    """Split -> its own questions."""
+    own: Rights
+    """The questions of complex_iid."""
     pairs: Sequence[Rights]
-    """The pairs of each suite in distribution."""
+    """The pairs of each suite on it."""
 
     @property
     def model(self) -> str:
@@ -93,13 +92,10 @@ class Instance:
         """The types of train questions of which it left out some."""
         return dropped(self.result.source.setup)
 
-    def accuracy(self, split: str, *, half: int | None = None) -> float:
-        """Accuracy on a split in per cent, or on one of its halves; not a number without answers."""
-        own = self.splits.get(split)
-        if own is None:
-            return float("nan")
-        chosen = own.answered & _in_half(own.questions.image_idxs, half)
-        return 100 * float(own.right[chosen].mean()) if chosen.any() else float("nan")
+    def accuracy(self, half: int) -> float:
+        """Accuracy on a half of complex_iid in per cent; not a number without answers."""
+        chosen = self.own.answered & (self.own.questions.image_idxs % 2 == half)
+        return 100 * float(self.own.right[chosen].mean()) if chosen.any() else float("nan")
 
     def pairs_of(self, kinds: Container[str], *, half: int) -> tuple[Booleans, Booleans]:
         """(P,) whether the originals and the partners of P answered pairs are right.
@@ -112,7 +108,7 @@ class Instance:
             pairs = rows.questions
             tests = [number for number, test in enumerate(pairs.tests) if KINDS.get(test) in kinds]
             chosen = rows.answered & (pairs.tier == TIERS.index("in"))
-            chosen &= _in_half(pairs.image_idxs, half) & np.isin(pairs.test, tests)
+            chosen &= (pairs.image_idxs % 2 == half) & np.isin(pairs.test, tests)
             original.append(rows.right[::2][chosen[::2]])
             partner.append(rows.right[1::2][chosen[1::2]])
         return np.concatenate(original), np.concatenate(partner)
@@ -122,9 +118,10 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
     found = []
     for each in results:
-        pairs = []
-        for suite, collected in each.suites.items() if each.source.is_last else ():
-            key = keys(each.source.dataset)
+        if not (each.suites and each.source.is_last and IID in each.answers):
+            continue
+        key, pairs = keys(each.source.dataset), []
+        for suite, collected in each.suites.items():
             with suppress(ClevrhopeError):  # measure_suites says why
                 if isinstance(collected, Collector) and IID in key.suite_splits(each.hop, suite):
                     collected.finish(partial=True, what=suite)
@@ -132,18 +129,8 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
                     target = Target(each.hop, IID, *each.as_in_rows, suite)
                     pairs.append(Rights.of(questions, answers_to_pairs(collected.given, target, questions)))
         if pairs:
-            splits = {
-                split: Rights.of(key.test_set(each.hop, split), each.answers[split])
-                for split in (IID, OOD)
-                if split in each.answers
-            }
-            found.append(Instance(each, splits, pairs))
+            found.append(Instance(each, Rights.of(key.test_set(each.hop, IID), each.answers[IID]), pairs))
     return found
-
-
-def _in_half(images: Ints, half: int | None) -> Booleans:
-    chosen: Booleans = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
-    return chosen
 
 
 def regressions(instances: Sequence[Instance], *, draws: bool = False) -> list[dict[str, Any]]:
@@ -207,13 +194,10 @@ def _held_out_points(group: Sequence[Instance]) -> dict[Instance, Sequence[float
     kinds = _kinds(group)
     found: dict[Instance, Sequence[float]] = {}
     for each in group if kinds else ():
-        ood = each.accuracy(OOD)
-        point = (
-            each.accuracy(IID, half=_FROM),
-            *_features(each, kinds)[1:],
-            ood,
-            ood - each.accuracy(IID, half=_ON),
-        )
+        if OOD not in each.result.accuracies:
+            continue
+        ood = each.result.accuracies[OOD].value
+        point = (each.accuracy(_FROM), *_features(each, kinds)[1:], ood, ood - each.accuracy(_ON))
         if np.isfinite(point).all():
             found[each] = point
     return found
