@@ -158,7 +158,7 @@ def datasheet(
         suites={},
         covr={},
     )
-    return hop_datasheet(Layout(Path("nowhere")), manifest(), as_json_values(measured))
+    return hop_datasheet(manifest(), as_json_values(measured))
 
 
 def check_page(text: str) -> None:

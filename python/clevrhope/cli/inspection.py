@@ -106,48 +106,31 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     --splits SPLITS...: Only these splits, separated by commas.
     --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
-    --datasheet: Draw the plots into DIR's datasheets; print no tables.
     --full: Also list every question family and every pair of values.
     --json -> as_json: Print one JSON object instead of text.
 """)
-def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> None:
+def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
-    from clevrhope.describe.stats.plots import (
-        check_outside,
-        check_plots,
-        draw_into_datasheets,
-        kinds_of,
-        write_plots,
-    )
+    from clevrhope.runtime.extras import check_extra
 
     progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
     other_root, full = choices["other_root"], choices["full"]
-    if datasheet:
-        if splits or other_root or plots or full:
-            raise click.UsageError(
-                "--datasheet draws all splits of DIR and nothing else; leave out --splits, --against, "
-                "--plots and --full"
-            )
-        written = draw_into_datasheets(folder, hops=hops, progress=progress)
-        n_sheets = len({path.parent for path in written})
-        drawn = f"{len(written)} plot{'s' * (len(written) != 1)}"
-        line = f"{drawn} in {n_sheets} datasheet{'s' * (n_sheets != 1)}: {folder}/hops/<pair>/DATASHEET.md"
-        show_result(choices, {"folder": str(folder), "plots": list(map(str, written))}, [line])
-        return
     if plots is not None:
-        check_plots()
+        check_extra("plots need", "matplotlib", "plots")
+        from clevrhope.describe.stats.plots import KINDS, check_outside, write_plots
+
         check_outside(plots, folder)
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     written = []
     if plots is not None:
         check_links(plots, (each.group for each in sheets), deep=False)
-        n_plots = sum(len(kinds_of(each)) for each in sheets)
+        n_plots = len(KINDS) * len(sheets)
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)

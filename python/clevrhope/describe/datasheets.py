@@ -16,7 +16,6 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
-from clevrhope.describe.plot_files import listed_plots
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
@@ -40,13 +39,13 @@ def write_datasheet(layout: Layout, manifest: Manifest, hop: str) -> dict[str, F
         DatasetError: the measurements are missing or not those of this sub-dataset.
     """
     measured = layout.hop_measured(hop)
-    text = hop_datasheet(layout, manifest, read_measured(measured))
+    text = hop_datasheet(manifest, read_measured(measured))
     path = layout.hop_datasheet(hop)
     write_whole(path, text.encode())
     return {layout.relative(each): record(each) for each in (measured, path)}
 
 
-def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any]) -> str:
+def hop_datasheet(manifest: Manifest, measured: Mapping[str, Any]) -> str:
     """The datasheet of one sub-dataset, in Markdown."""
     attributes = manifest.world["attributes"]
     hop = parse_hop(measured["hop"], [(kind, list(values)) for kind, values in attributes.items()])
@@ -59,7 +58,6 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
             (f"{kind} {value}", value) for kind, of_kind in attributes.items() for value in of_kind
         ],
         "checked": manifest.checked.get(hop.name, ()),
-        "plots": listed_plots(layout, manifest, hop.name),
         **making_and_licence(manifest),
     }
     if hop.value is not None:

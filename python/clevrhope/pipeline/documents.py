@@ -39,7 +39,6 @@ from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
-from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
 from clevrhope.errors import DatasetError, ProgramError, SceneError
 from clevrhope.images.png import read_png
@@ -97,7 +96,6 @@ def write_documents(
         files: dict[str, FileRecord] = {}
         for hop, measured in zip(hops, map_in_threads(measure, hops), strict=True):
             write_measured(layout.hop_measured(hop.name), measured)
-            sweep_plots(layout, hop.name, keep=listed_plots(layout, manifest, hop.name))
             files |= write_datasheet(layout, manifest, hop.name)
             advance(1)
     with progress.stage("Writing pages", total=2, unit="pages") as advance:
