@@ -157,11 +157,9 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
         8765]
     --no-browser: Do not open a browser; only print the address.
-    --static OUT -> out: Write the pages into a new folder, for any web server.
-    --limit N: With --static, the first N questions of each split, and pairs of each suite.  [default: 100]
     --quiet: Show no progress.
 """)
-def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) -> None:
+def browse(folder: Path, **choices: Any) -> None:
     """Shows a dataset's questions, images, programs and tests in a browser on this machine.
 
     Nothing is written into DIR. Only those who have the printed address can open the pages.
@@ -170,21 +168,13 @@ def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) ->
 
     for module in ("jinja2", "starlette", "uvicorn"):
         check_extra("browse needs", module, "browse")
-    given = {
-        "predictions": choices["predictions"],
-        "progress": shown_progress(choices),
-        "say": partial(say, err=True),
-    }
-    if out is not None:
-        from clevrhope.browse.static import write_static
-
-        n = write_static(folder, out, limit=limit or 100, **given)
-        say(f"{out / 'index.html'}: {n:,} questions")
-        return
-    if limit is not None:
-        raise click.UsageError(
-            "--limit is for --static, which it keeps small; without it all questions are there"
-        )
     from clevrhope.browse.serving import serve
 
-    serve(folder, port=choices["port"], open_browser=not choices["no_browser"], **given)
+    serve(
+        folder,
+        predictions=choices["predictions"],
+        port=choices["port"],
+        open_browser=not choices["no_browser"],
+        progress=shown_progress(choices),
+        say=partial(say, err=True),
+    )

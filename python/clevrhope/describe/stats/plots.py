@@ -140,8 +140,8 @@ def _lines(axes: Axes, panel: _Panel, columns: Sequence[SplitColumn]) -> None:
     for column in columns:
         numbers = [int(number) for number in column.measured[panel.histogram]]
         span = range(min(numbers, default=0), max(numbers, default=0) + 1)
-        line = {"linestyle": "--" if column.other else "-", "linewidth": 2}
-        axes.plot(span, _shares(column, panel, [str(number) for number in span]), **line, **_look(column))
+        shares = _shares(column, panel, [str(number) for number in span])
+        axes.plot(span, shares, linestyle="--" if column.other else "-", linewidth=2, **_look(column))
     axes.set_ylim(bottom=0)
     axes.set_ylabel(f"share of the {panel.of}, %")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
