@@ -251,11 +251,11 @@ class _Page(HTMLParser):
                 self.marked.append(data)
 
 
-def page(question: str, *, sketch: bool = True) -> _Page:
+def page(question: str) -> _Page:
     card = Card(
         "HOPE_train_000003.png",
         sketch_url(SCENES[0], {"red": (173, 35, 35)}, SIZE_PX),
-        sketch,
+        True,
         pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX),
         [CardQuestion(question, "<yes>", "zero_hop.json")],
     )
@@ -264,7 +264,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         HOP, words, frozenset({"red", "shiny"}.union(*words)), [SplitCards("complex_ood", 4, 2, [card])]
     )
     parser = _Page()
-    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
+    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop])))
     parser.close()
     return parser
 
@@ -277,11 +277,6 @@ def test_a_page_is_well_formed_escaped_and_offline() -> None:
     assert seen.addresses
     for address in seen.addresses:
         assert address.startswith(("data:", "#", "DATASHEET.md", "manifest.json", "hops/")), address
-
-
-def test_a_legend_says_what_materials_look_like_in_sketches_where_there_are_some() -> None:
-    assert "Materials in sketches:  rubber: dull;  <metal>: dull" in page("Is it?").text
-    assert "Materials in sketches" not in page("Is it?", sketch=False).text
 
 
 def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:

@@ -19,7 +19,7 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
 from clevrhope.programs import TracedStep
-from clevrhope.scenes.sketch import SIZE_PX, box_px, materials_html, scene_svg
+from clevrhope.scenes.sketch import SIZE_PX, box_px, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
@@ -139,21 +139,16 @@ class ContactSheet:
     """The renderer of the images; "" if there are none."""
     n_published: int = 0
     """Number of images of CLEVR, or of its scenes if nothing is rendered."""
-    materials: Sequence[str] = ()
-    """The world's materials, for the legend of sketches."""
 
 
 def contact_sheet(sheet: ContactSheet) -> str:
     """The page as HTML."""
-    cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
-    has_sketch = any(card.sketch for card in cards)
     return render_page(
         "contact_sheet.html",
         sheet=sheet,
         title=_title(sheet),
         kinds=SPLITS,
         covr_kinds=COVR_KINDS,
-        materials=Markup(materials_html(sheet.materials)) if has_sketch and sheet.materials else "",
         marked=_marked,
     )
 

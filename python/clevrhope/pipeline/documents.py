@@ -158,7 +158,6 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
-        materials=dict(resolved.engine.world.attribute_types).get("material", ()),
     )
 
 
