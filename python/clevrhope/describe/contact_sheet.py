@@ -6,7 +6,7 @@ escaped.
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Generic, TypeVar
@@ -18,16 +18,12 @@ from PIL import Image
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
-from clevrhope.programs import TracedStep
 from clevrhope.scenes.sketch import SIZE_PX, box_px, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 C = TypeVar("C")
-
-Objects = frozenset[tuple[int, int]]
-"""Objects of a set, each as the index of its image and its own index there."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +46,6 @@ class SetImage:
     sketch: bool
     is_source: bool
     """Whether the question was made on it."""
-    asked: Sequence[Box]
-    """The boxes of the objects at which the program ends."""
-    mentioned: Sequence[Box]
-    """The boxes of the objects to which these are related."""
 
 
 @dataclass(frozen=True)
@@ -199,34 +191,6 @@ def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
     return described
 
 
-_WITH_CONDITION = ("all", "some", "none", "choose_relation")
-"""Functions whose last input says what is asked about the objects of the first input."""
-
-
-def shown_objects(steps: Sequence[TracedStep]) -> tuple[Objects, Objects]:
-    """The objects at which a program ends, and others that it mentions because these are related to them."""
-    asked: set[tuple[int, int]] = set()
-    for step in _ends(steps, len(steps) - 1):
-        asked.update([step.output] if step.type == "Object" else step.output)  # type: ignore[list-item,arg-type]
-    mentioned: set[tuple[int, int]] = set()
-    for step in steps:
-        if step.function.startswith("with_") or step.function == "choose_relation":
-            described = [steps[number] for number in step.inputs if steps[number].function != "scene"]
-            if described[-1].type == "ObjectSet":
-                mentioned.update(described[-1].output)  # type: ignore[arg-type]
-    return frozenset(asked), frozenset(mentioned - asked)
-
-
-def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
-    """The last steps whose output is objects, from step `number` backwards."""
-    step = steps[number]
-    if step.type in ("ObjectSet", "Object", "Groups"):
-        yield step
-        return
-    for each in step.inputs[:1] if step.function in _WITH_CONDITION else step.inputs:
-        yield from _ends(steps, each)
-
-
 def thumbnail_url(pixels: ImageArray, *, width_px: int = SIZE_PX[0]) -> str:
     """A small JPEG of an image (height, width, 3), at most `width_px` wide, as a data URL."""
     memory = io.BytesIO()
@@ -246,18 +210,12 @@ def sketch_url(
 def pair_boxes(
     scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]], size_px: tuple[int, int]
 ) -> list[Box]:
-    """The boxes of the objects that have all values of a pair."""
-    return [
-        object_box(item, size_px)
-        for item in scene["objects"]
-        if all(item[kind] == value for kind, value in held_out)
-    ]
-
-
-def object_box(item: Mapping[str, Any], size_px: tuple[int, int]) -> Box:
-    """The box of an object; `size_px` are width and height of its scene's raster."""
-    left, top, right, bottom = box_px(item, size_px)
+    """The boxes of the objects that have all values of a pair; `size_px` is that of the scene's raster."""
     width, height = size_px
-    return Box(
-        100 * left / width, 100 * top / height, 100 * (right - left) / width, 100 * (bottom - top) / height
-    )
+    boxes = []
+    for item in scene["objects"]:
+        if all(item[kind] == value for kind, value in held_out):
+            left, top, right, bottom = box_px(item, size_px)
+            size = (100 * (right - left) / width, 100 * (bottom - top) / height)
+            boxes.append(Box(100 * left / width, 100 * top / height, *size))
+    return boxes
