@@ -4,7 +4,6 @@ Their questions follow Gebru et al., "Datasheets for Datasets" (2021), in our ow
 templates of `clevrhope.pages`; here is what they choose from, such as which splits are compared.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
@@ -24,9 +23,6 @@ from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import parse_pool_name
-
-ENOUGH_TO_TELL = 20
-"""Number of a family's questions from which a single answer to all of them is no coincidence."""
 
 Splits = Mapping[str, Mapping[str, Any]]
 """Split -> its measurements."""
@@ -81,7 +77,6 @@ def hop_datasheet(manifest: Manifest, measured: Mapping[str, Any]) -> str:
         combinations=list(_combinations(hop, whole, attributes)),
         distances=list(_distances(measured["distances"])),
         never=list(_never(measured["families"])),
-        one_answer=list(_one_answer(whole, measured["families"])),
         tuning=[code(name) for name in splits if SPLITS[name].role == "tune"],
         cells=CELLS if hop.held_out else (),
     )
@@ -218,20 +213,6 @@ def _never(families: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             places.setdefault(each["file"], []).append(str(each["place"]))
     for file, of_file in places.items():
         yield {"file": file, "places": of_file, "n": len(of_file)}
-
-
-def _one_answer(whole: Splits, families: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Families whose questions all have one answer, of which balancing admits only few."""
-    names = {
-        each["question_family_index"]: f"{code(each['file'] + '.json')} {each['place']}" for each in families
-    }
-    answers: dict[int, Counter[str]] = {}
-    for split in whole.values():
-        for each in split["families"]:
-            answers.setdefault(each["question_family_index"], Counter()).update(each["answers"])
-    for index, found in sorted(answers.items()):
-        if len(found) == 1 and found.total() >= ENOUGH_TO_TELL:
-            yield {"index": index, "name": names.get(index, ""), "answer": next(iter(found))}
 
 
 def folder_datasheet(layout: Layout, manifest: Manifest) -> str:
