@@ -141,7 +141,7 @@ def test_stats_shows_them_and_gives_every_count(
     assert found["covr_test"]["baselines"]["maj"] == pytest.approx(8 / 30, abs=1e-6)
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_train,covr_test"]) == 0
     shown = capsys.readouterr().out
-    assert "pairs that were not found" in shown
+    assert "questions over several images are in" in shown
     assert "Template files" not in shown
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_tset"]) == 2
     assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err

@@ -137,6 +137,7 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     if choices["as_json"]:
         say_json(sheets_as_json(folder, other_root, sheets, written))
         return
+    from clevrhope.dataset.layout import Layout
     from clevrhope.describe.stats.tables import tables
     from clevrhope.runtime.display import Terminal, show_table
 
@@ -145,6 +146,9 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         console.rule(sheet.group, align="left")
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
+        if sheet.suites or sheet.covr:
+            of_group = Layout(folder).hop_datasheet(sheet.group)
+            say(f"Paired tests and questions over several images are in {of_group} and in --json.")
     if plots is not None:
         say(f"{len(written)} plots in {plots}")
 
