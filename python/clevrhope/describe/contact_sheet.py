@@ -8,11 +8,10 @@ import base64
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from PIL import Image
 
 from clevrhope.dataset.images_h5 import ImageArray
@@ -109,8 +108,6 @@ class HopCards:
     hop: Hop
     pair_words: Sequence[frozenset[str]]
     """For each value of the pair, the words that questions use for it."""
-    value_words: frozenset[str]
-    """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards[Card]]
     seen: str = ""
     """The combinations of values in train images; "" if these are all but the pair."""
@@ -161,34 +158,16 @@ def _title(sheet: ContactSheet) -> str:
 
 
 def _marked(text: str, hop: HopCards) -> Markup:
-    """The question with the pair's words marked in each description that has both ("rubber blue cylinder").
-
-    If no description has both, as in "matte things that are either cylinders or cubes", all words for both
-    values are marked.
-    """
-    if not hop.pair_words:
-        return Markup(escape(text))
+    """The question with the pair's words marked, if it has a word for each value of the pair."""
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
-    places = _described(bare, hop)
-    if not places and not any(known.isdisjoint(bare) for known in hop.pair_words):
-        places = {place for known in hop.pair_words for place, word in enumerate(bare) if word in known}
+    known: frozenset[str] = frozenset()
+    if not any(of_value.isdisjoint(bare) for of_value in hop.pair_words):
+        known = known.union(*hop.pair_words)
     return Markup(" ").join(
-        Markup("<mark>{}</mark>").format(word) if place in places else word
-        for place, word in enumerate(words)
+        Markup("<mark>{}</mark>").format(word) if plain in known else word
+        for word, plain in zip(words, bare, strict=True)
     )
-
-
-def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
-    """Indices of the pair's words that have only words for values between them."""
-    of_pair = frozenset().union(*hop.pair_words)
-    of_values = hop.value_words | of_pair
-    described: set[int] = set()
-    for are_values, group in groupby(enumerate(bare), lambda item: item[1] in of_values):
-        stretch = dict(group)
-        if are_values and not any(words.isdisjoint(stretch.values()) for words in hop.pair_words):
-            described |= {place for place, word in stretch.items() if word in of_pair}
-    return described
 
 
 def thumbnail_url(pixels: ImageArray, *, width_px: int = SIZE_PX[0]) -> str:

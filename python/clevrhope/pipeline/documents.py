@@ -160,9 +160,6 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     def words(value: str) -> frozenset[str]:
         return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
 
-    value_words = frozenset().union(
-        *(words(v) for _, values in resolved.engine.world.attribute_types for v in values)
-    )
     splits = [
         SplitCards(
             split, entry["questions"], entry["images"], _cards(hop, split, entry["pool"], resolved, n_shown)
@@ -174,7 +171,6 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     return HopCards(
         hop,
         [words(value) for _, value in hop.held_out or ()],
-        value_words,
         splits,
         listed([" ".join(each) for each in palette.combinations]) if palette else "",
         [
