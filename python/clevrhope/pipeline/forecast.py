@@ -244,7 +244,6 @@ def plan_lines(plan: Plan) -> list[str]:
         rows = [(each["split"], each["questions"], each["images"]) for each in of_hop]
         rows.append(("distinct", sum(each["questions"] for each in of_hop), n_images))
         lines += [f"{hop:<18} {name:<{width}} {n:>11,} {images:>11,}" for name, n, images in rows]
-    lines += resolved.exhausted
     lines += [palette.in_words(name) for name, palette in _palettes(plan).items()]
     of_pairs = () if any(hop.held_out for hop in resolved.hops) else QuestionSettings.names_of_pairs()
     changed = config.changed_settings().items()
