@@ -166,7 +166,7 @@ class Scene:
         return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
 
     def _repr_svg_(self) -> str:
-        return scene_svg(self.content, numbered=True, legend=True)
+        return scene_svg(self.content, numbered=True)
 
     def _repr_html_(self) -> str:
         items = "".join(
