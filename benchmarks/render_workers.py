@@ -28,7 +28,6 @@ class WorkersRun:
         seconds: seconds per image of a worker, without its first ones.
         sync_seconds: how many of these pass before Cycles' first sample, for taking over the scene.
         worker_bytes: memory of the largest worker; 0 if unknown.
-        gpu_bytes: the most GPU memory of a worker; 0 if unknown.
     """
 
     workers: int
@@ -36,7 +35,6 @@ class WorkersRun:
     seconds: float
     sync_seconds: float
     worker_bytes: int
-    gpu_bytes: int
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,6 @@ def measure_workers(
                     seconds=mean_s,
                     sync_seconds=sync_s,
                     worker_bytes=max(map(resident_bytes, renderer.pool.pids), default=0),
-                    gpu_bytes=renderer.pool.gpu_bytes,
                 )
             )
     return DeviceRun(name, compile_seconds, runs)
@@ -128,13 +125,13 @@ def text_lines(run: DeviceRun) -> list[str]:
     """The measurements as a table and two sentences."""
     lines = [
         f"{run.device}, Blender at standard quality",
-        f"{'workers':>7} {'images a s':>10} {'s an image':>10} {'sync s':>7} {'MiB':>7} {'GPU MiB':>7}",
+        f"{'workers':>7} {'images a s':>10} {'s an image':>10} {'sync s':>7} {'MiB':>7}",
     ]
     for each in run.runs:
-        memory, of_gpu = (f"{n / (1 << 20):,.0f}" if n else "-" for n in (each.worker_bytes, each.gpu_bytes))
+        memory = f"{each.worker_bytes / (1 << 20):,.0f}" if each.worker_bytes else "-"
         lines.append(
             f"{each.workers:>7} {each.images_per_second:>10.3g} {each.seconds:>10.3g} "
-            f"{each.sync_seconds:>7.2g} {memory:>7} {of_gpu:>7}"
+            f"{each.sync_seconds:>7.2g} {memory:>7}"
         )
     return [
         *lines,

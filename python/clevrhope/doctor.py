@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -23,7 +22,7 @@ import clevrhope
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import gpus_are_possible
 from clevrhope.runtime.blender import INSTALL_LINE, OWN_ENVIRONMENT_LINE, check_blender, find_blender
-from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores, load_nvml
+from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
 from clevrhope.version import software_version
 
 #: Less free disk space than this is reported as too little: a small dataset needs it.
@@ -81,22 +80,27 @@ def examine() -> list[Finding]:
 
 def _installed(name: str, libraries: list[Requirement], command: str, *, needed: bool) -> Finding:
     """Whether libraries are here, in versions that fit; those that the package needs are imported, too."""
-    there = [each for each in libraries if _version(each.name) is not None]
-    absent = dict.fromkeys(each.name for each in libraries if each not in there)
-    found = ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in there))
-    if absent or not libraries:  # installed libraries of an extra may serve other packages, in other versions
-        missing = f"not here: {', '.join(absent)}" if absent else "no requirements are known"
-        state: State = "broken" if needed and absent else "note"
-        return Finding(name, "; ".join(filter(None, (found, missing))), state, command)
-    problems = [problem for each in libraries for problem in _problems(each)]
+    there = {each.name: _version(each.name) for each in libraries}
+    absent = [library for library, found in there.items() if found is None]
+    value = ", ".join(f"{library} {found}" for library, found in there.items() if found is not None)
+    if absent:  # installed libraries of an extra may serve other packages, in other versions
+        state: State = "broken" if needed else "note"
+        return Finding(
+            name, "; ".join(filter(None, (value, f"not here: {', '.join(absent)}"))), state, command
+        )
+    problems = [
+        f"{each.name} {there[each.name]} does not fit {each.specifier}"
+        for each in libraries
+        if not each.specifier.contains(str(there[each.name]), prereleases=True)
+    ]
     for each in libraries if needed else ():
         try:
             import_module(_MODULES.get(each.name, each.name))
         except Exception as error:  # a library may raise anything
             problems.append(f"{each.name} cannot be imported ({type(error).__name__}: {error})")
     if problems:
-        return Finding(name, "; ".join(dict.fromkeys(problems)), "broken", command)
-    return Finding(name, found)
+        return Finding(name, "; ".join(problems), "broken", command)
+    return Finding(name, value)
 
 
 def _engine() -> Finding:
@@ -132,7 +136,7 @@ def _blender() -> Finding:
 
 
 def _machine() -> Iterator[Finding]:
-    """Cores, memory, disk and GPUs, within the limits of this process's container or job."""
+    """Cores, memory and disk, within the limits of this process's container or job; and GPUs."""
     yield Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}")
     memory = available_bytes()
     yield Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB")
@@ -144,34 +148,8 @@ def _machine() -> Iterator[Finding]:
         yield Finding("disk", f"{free / 1e9:.1f} GB free in {folder}", "ok" if is_fit else "note", remedy)
     except FileNotFoundError:
         yield Finding("disk", "unknown: the current folder is gone", "note", "cd to a folder of yours")
-    yield _gpus()
-
-
-def _gpus() -> Finding:
-    """NVIDIA's GPUs as NVML reports them; for other makers, only whether the system exposes any."""
-    nvml = load_nvml()
-    if nvml is not None:
-        with suppress(nvml.NVMLError):
-            gpus = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
-            if names := [f"{nvml.nvmlDeviceGetName(gpu)}" for gpu in gpus]:
-                return Finding("GPUs", f"{', '.join(names)}; driver {nvml.nvmlSystemGetDriverVersion()}")
-    if not gpus_are_possible():
-        return Finding("GPUs", "none")
-    if nvml is None and find_spec("pynvml") is None:
-        remedy = "pip install nvidia-ml-py; clevrhope devices"
-        return Finding("GPUs", "unknown without NVML's module", "note", remedy)
-    return Finding("GPUs", "none of NVIDIA's; clevrhope devices lists those that Blender finds")
-
-
-def _problems(requirement: Requirement) -> Iterator[str]:
-    """The problems of a library's version, and of the versions of its own dependencies."""
-    found = _version(requirement.name)
-    if found and not requirement.specifier.contains(found, prereleases=True):
-        yield f"{requirement.name} {found} does not fit {requirement.specifier}"
-    for needed in map(Requirement, _requirements(requirement.name)):
-        there = _version(needed.name)
-        if _holds(needed) and there and not needed.specifier.contains(there, prereleases=True):
-            yield f"{requirement.name} {found} needs {needed.name}{needed.specifier}, but {there} is here"
+    gpus = "clevrhope devices lists those that Blender finds" if gpus_are_possible() else "none"
+    yield Finding("GPUs", gpus)
 
 
 def _requirements(name: str) -> list[str]:

@@ -95,7 +95,6 @@ class WorkerPool:
 
     def __post_init__(self) -> None:
         self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
-        self.ended_gpu_bytes = 0  # the most GPU memory of any worker that has ended
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -113,13 +112,6 @@ class WorkerPool:
         """The devices of the workers that have started."""
         processes = (driver.process for driver in self._drivers)
         return {process.device for process in processes if process is not None and process.device}
-
-    @property
-    def gpu_bytes(self) -> int:
-        """The most GPU memory that any worker was seen to use; 0 if unknown."""
-        processes = (driver.process for driver in self._drivers)
-        held = (process.gpu_bytes for process in processes if process is not None)
-        return max(self.ended_gpu_bytes, *held, 0)
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in order of completion.
@@ -295,5 +287,4 @@ class _Driver:
         with self._lock:
             process, self.process = self.process, None
         if process is not None:
-            self._pool.ended_gpu_bytes = max(self._pool.ended_gpu_bytes, process.gpu_bytes)
             process.close()
