@@ -191,7 +191,7 @@ def test_the_time_before_the_first_sample_is_told_apart() -> None:
 
 
 @pytest.mark.slow
-def test_what_a_user_adds_renders(tmp_path: Path) -> None:
+def test_what_is_added_renders() -> None:
     """A colour, a material and a mesh, as entries of the two files."""
     properties = json.loads((blender_assets() / "properties.json").read_text())
     look = deepcopy(LOOK)
@@ -200,9 +200,7 @@ def test_what_a_user_adds_renders(tmp_path: Path) -> None:
     properties["shapes"]["pyramid"] = "pyramid"
     look["materials"]["chalk"] = {"shader": {"node": "diffuse", "color": "object", "roughness": 1.0}}
     look["shapes"]["pyramid"] = PYRAMID
-    (tmp_path / "look.json").write_text(json.dumps(look))
-    (tmp_path / "properties.json").write_text(json.dumps(properties))
-    added: Look = read_look(tmp_path / "look.json", tmp_path / "properties.json")
+    added = Look(look, properties)
     entry = thing(color="orange", material="chalk", shape="pyramid")
     with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
         mask = mask_of(renderer, entry) == 0
