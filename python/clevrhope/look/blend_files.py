@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError, DatasetError, RenderError
+from clevrhope.errors import ConfigError, DatasetError, RenderError, shown
 from clevrhope.look.meshes import build_mesh, problem_of_mesh
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.blender import OR_NATIVE, check_blender, how_ended, last_line, worker_environment
@@ -142,7 +142,7 @@ def named_assets(
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:
     """The resolved path of a regular file, and its modification time in nanoseconds; else a ConfigError."""
-    with naming(place), reading(path, "a Blender file", error=ConfigError):
+    with naming(place), reading(shown(str(path)).strip('"'), "a Blender file", error=ConfigError):
         path = path.resolve()
         check_regular(path, error=ConfigError)
         return path, path.stat().st_mtime_ns
