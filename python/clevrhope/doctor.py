@@ -6,9 +6,7 @@ Nothing heavy is loaded: Blender, torch and other large libraries are examined b
 import os
 import platform
 import re
-import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,13 +18,10 @@ from packaging.requirements import Requirement
 
 import clevrhope
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.blender.devices import gpus_are_possible
 from clevrhope.runtime.blender import INSTALL_LINE, OWN_ENVIRONMENT_LINE, check_blender, find_blender
 from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
 from clevrhope.version import software_version
 
-#: Less free disk space than this is reported as too little: a small dataset needs it.
-LITTLE_DISK_BYTES = 1 << 30
 INSTALL = "pip install --force-reinstall"
 #: The modules of libraries that have another name.
 _MODULES = {"pillow": "PIL"}
@@ -44,7 +39,7 @@ class Finding:
     Attributes:
         name: what was checked.
         value: what was found.
-        state: ok; note if it is optional and missing, or scarce; broken if it is there but does not work.
+        state: ok; note if it is optional and missing; broken if it is there but does not work.
         remedy: what to type or do if it is not ok.
     """
 
@@ -56,6 +51,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, in the order in which they are shown."""
+    memory = available_bytes()
     wanted = [Requirement(each) for each in _requirements("clevrhope")]
     needed = [each for each in wanted if _holds(each)]
     extras = {name for each in wanted for name in re.findall(r"extra == ['\"](\w+)", str(each.marker))}
@@ -74,7 +70,8 @@ def examine() -> list[Finding]:
             for extra in sorted(extras - {"dev"})
         ),
         _blender(),
-        *_machine(),
+        Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}"),
+        Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB"),
     ]
 
 
@@ -133,23 +130,6 @@ def _blender() -> Finding:
         remedy = f"{OWN_ENVIRONMENT_LINE}, or with Python 3.11 {INSTALL_LINE}"
         return Finding("Blender", "none; --renderer native needs none", "note", remedy)
     return Finding("Blender", f"{blender.version or 'built from source'}, in {blender.python}")
-
-
-def _machine() -> Iterator[Finding]:
-    """Cores, memory and disk, within the limits of this process's container or job; and GPUs."""
-    yield Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}")
-    memory = available_bytes()
-    yield Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB")
-    try:
-        folder = Path.cwd()
-        free = shutil.disk_usage(folder).free
-        is_fit = os.access(folder, os.W_OK) and free >= LITTLE_DISK_BYTES
-        remedy = "" if is_fit else "free some space, or cd to a folder where you may write"
-        yield Finding("disk", f"{free / 1e9:.1f} GB free in {folder}", "ok" if is_fit else "note", remedy)
-    except FileNotFoundError:
-        yield Finding("disk", "unknown: the current folder is gone", "note", "cd to a folder of yours")
-    gpus = "clevrhope devices lists those that Blender finds" if gpus_are_possible() else "none"
-    yield Finding("GPUs", gpus)
 
 
 def _requirements(name: str) -> list[str]:
