@@ -104,7 +104,7 @@ def test_bench_measures_workers_on_a_device(monkeypatch: pytest.MonkeyPatch, tmp
     assert [each.workers for each in run.runs] == [1, 2]
     assert run.compile_seconds == pytest.approx(10.0)
     for each in run.runs:
-        assert (each.seconds, each.sync_seconds) == (2.0, 0.5)
+        assert each.seconds == 2.0
         assert each.worker_bytes > 1 << 20
         assert 0.0 < each.images_per_second <= run.best.images_per_second
     assert run.as_json()["best_workers"] == run.best.workers

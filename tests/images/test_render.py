@@ -182,15 +182,6 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_time_before_the_first_sample_is_told_apart() -> None:
-    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
-        list(renderer.render(enumerate(reference_scenes()[:2])))
-        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.pool.timings
-    assert (is_first, is_first_too) == (True, False)
-    assert 0.0 < sync_s < seconds
-
-
-@pytest.mark.slow
 def test_what_is_added_renders() -> None:
     """A colour, a material and a mesh, as entries of the two files."""
     properties = json.loads((blender_assets() / "properties.json").read_text())

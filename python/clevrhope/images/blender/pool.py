@@ -83,7 +83,7 @@ class WorkerPool:
     The other arguments are those of `CyclesRenderer`.
 
     Attributes:
-        timings: for recent images, whether each was its worker's first, and its `WorkerProcess.timing`.
+        timings: for recent images, whether each was its worker's first, and its seconds.
     """
 
     start: Sequence[Mapping[str, Any]]
@@ -94,7 +94,7 @@ class WorkerPool:
     environment: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
+        self.timings: deque[tuple[bool, float]] = deque(maxlen=IMAGES_TIMED)
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -245,7 +245,7 @@ class _Driver:
                 ended = str(error)
                 self._drop()
                 continue
-            pool.timings.append((process.images == 1, *process.timing))
+            pool.timings.append((process.images == 1, process.seconds))
             if process.images >= IMAGES_PER_WORKER or process.growth_bytes > GROWTH_BYTES:
                 self._drop()
             return _Done(key, pixels)

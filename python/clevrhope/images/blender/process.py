@@ -90,7 +90,7 @@ class WorkerProcess:
         device: CPU or the name of a GPU, once it is ready; empty before.
         images: number of images that it has rendered.
         growth_bytes: growth of its memory since its first image.
-        timing: seconds for its last image, and how many of them passed before Cycles' first sample.
+        seconds: for its last image.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class WorkerProcess:
         self.device = ""
         self.images = 0
         self.growth_bytes = 0
-        self.timing = (0.0, 0.0)
+        self.seconds = 0.0
         self._is_on_gpu = False
 
     @property
@@ -153,7 +153,7 @@ class WorkerProcess:
             RenderError: the disk of its folder is full.
         """
         header, payload = self._exchange(task, patience)
-        self.timing = (header["seconds"], header["sync_s"])
+        self.seconds = header["seconds"]
         self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
         self.growth_bytes = header["memory_bytes"] - self._first_bytes
