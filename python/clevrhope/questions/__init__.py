@@ -15,16 +15,6 @@ from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.forms import Scenes, read_batch, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary
 
-__all__ = [
-    "Phrasings",
-    "QuestionBatch",
-    "Templates",
-    "instantiate_questions",
-    "read_phrasings",
-    "read_templates",
-    "synonyms_path",
-]
-
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
 COVR = "covr.json"
