@@ -206,7 +206,7 @@ def test_the_raster_is_no_setting(tmp_path: Path, cli: Cli) -> None:
     said = cli(
         "build", "--hop", "red_cube", "--config", settings, "--seed", 1, "--out", tmp_path / "o", code=2
     )
-    assert "world.width is not a constraint" in said.err
+    assert 'unknown setting "world.width"' in said.err
 
 
 def test_an_export_for_clevr_is_in_the_pixels_of_its_images(tmp_path: Path, cli: Cli) -> None:
