@@ -55,17 +55,26 @@ class Batch:
         rows: (N, 5) the scenes' rows in the pool; -1 for no image, and throughout a row that misses a scene.
         findings: The native reader's findings.
         asked: Those of them that questions about single images have too.
+        numbers: (N,) the rows' own numbers.
+        n_images: (N,) the number of images.
+        n_objects: (N, 5) the number of objects in each image; 0 if the image or its scene is missing.
+        source: (N, 1) the index of each source image; 0 for one that is out of range.
+        sizes: (N, 3) images, objects in them, and objects in the source.
+        is_executed: (N,) whether all scenes are there.
+        matches: (N, 2, 5) how many objects of each image the first and second described set has; -1 for none.
+        describes: (N, 5) whether an image shows what the question describes.
+        by_program: (N,) the template of each program; "" for none.
+        template: (N,) the template that each row names; "" for none.
     """
 
     def __init__(self, file: SetBatches, first: int) -> None:
         self.file = file
-        self.first = first
         arrays = file.arrays
         self.columns: dict[str, npt.NDArray[Any]] = {
             name: arrays.tokens(name, first, ROWS_AT_ONCE) for name in ("questions", "programs")
         }
-        questions = self.columns["questions"]
-        programs = self.columns["programs"]
+        questions, programs = self.columns.values()
+        self.numbers: Rows = np.arange(first, first + len(questions))
         for name, column in arrays.columns.items():
             self.columns[name] = column[first : first + len(questions)]
         images = self.columns["image_idxs"]
@@ -73,6 +82,21 @@ class Batch:
         self.is_set, self.is_missing, self.rows = scene_rows(images, file.pool)
         self.findings = file.reader.read_sets(questions, programs, file.pool.native, self.rows)
         self.asked = self.findings.asked
+        self.n_images: Rows = self.has_image.sum(axis=1)
+        of_scenes = np.append(file.pool.native.n_objects, 0)  # the last entry is for MISSING
+        self.n_objects = of_scenes[self.rows].astype(np.int64)
+        sources = self.columns["sources"].astype(np.int64)
+        self.source: Rows = np.where((sources >= 0) & (sources < MAX_IMAGES), sources, 0)[:, None]
+        of_source = np.take_along_axis(self.n_objects, self.source, axis=1)[:, 0]
+        self.sizes: Rows = np.stack([self.n_images, self.n_objects.sum(axis=1), of_source], axis=1)
+        self.is_executed: Flags = self.rows[:, 0] != MISSING
+        self.matches: Rows = self.findings.matches.reshape(-1, 2, MAX_IMAGES).astype(np.int64)
+        self.describes: Flags = (self.matches > 0).any(axis=1)
+        self.by_program: npt.NDArray[np.str_] = _TEMPLATES[self.findings.templates]
+        names = np.asarray([*arrays.templates, ""])
+        families = self.columns["question_families"]
+        known = (families >= 0) & (families < len(names) - 1)
+        self.template: npt.NDArray[np.str_] = names[np.where(known, families, -1)]
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
@@ -80,62 +104,6 @@ class Batch:
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         """A column of the file."""
         return self.columns[name]
-
-    @cached_property
-    def numbers(self) -> Rows:
-        """(N,) the rows' own numbers."""
-        return np.arange(self.first, self.first + len(self))
-
-    @cached_property
-    def n_images(self) -> Rows:
-        """(N,) the number of images."""
-        return np.asarray(self.has_image.sum(axis=1))
-
-    @cached_property
-    def n_objects(self) -> Rows:
-        """(N, 5) the number of objects in each image; 0 if the image or its scene is missing."""
-        of_scenes = np.append(self.file.pool.native.n_objects, 0)  # the last entry is for MISSING
-        return np.asarray(of_scenes[self.rows], np.int64)
-
-    @cached_property
-    def sizes(self) -> Rows:
-        """(N, 3) images, objects in them, and objects in the source."""
-        of_source = np.take_along_axis(self.n_objects, self.source, axis=1)[:, 0]
-        return np.stack([self.n_images, self.n_objects.sum(axis=1), of_source], axis=1)
-
-    @cached_property
-    def is_executed(self) -> Flags:
-        """(N,) whether all scenes are there."""
-        return np.asarray(self.rows[:, 0] != MISSING)
-
-    @cached_property
-    def matches(self) -> Rows:
-        """(N, 2, 5) how many objects of each image the first and second described set has; -1 for none."""
-        return self.findings.matches.reshape(-1, 2, MAX_IMAGES).astype(np.int64)
-
-    @cached_property
-    def describes(self) -> Flags:
-        """(N, 5) whether an image shows what the question describes."""
-        return np.asarray((self.matches > 0).any(axis=1))
-
-    @cached_property
-    def source(self) -> Rows:
-        """(N, 1) the index of each source image; 0 for one that is out of range."""
-        sources = self.columns["sources"].astype(np.int64)
-        return np.where((sources >= 0) & (sources < MAX_IMAGES), sources, 0)[:, None]
-
-    @cached_property
-    def by_program(self) -> npt.NDArray[np.str_]:
-        """(N,) the template of each program; "" for none."""
-        return np.asarray(_TEMPLATES[self.findings.templates])
-
-    @cached_property
-    def template(self) -> npt.NDArray[np.str_]:
-        """(N,) the template that each row names; "" for none."""
-        names = np.asarray([*self.file.arrays.templates, ""])
-        families = self.columns["question_families"]
-        known = (families >= 0) & (families < len(names) - 1)
-        return np.asarray(names[np.where(known, families, -1)])
 
     @cached_property
     def shows_pair(self) -> Flags:
