@@ -5,9 +5,9 @@ is not done, and says so.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader
-from clevrhope.audit.checks.questions import wrong_answers
+from clevrhope.audit.checks.questions import same_texts, wrong_answers
 from clevrhope.audit.checks.scenes import excluded
-from clevrhope.audit.report import CheckResult, Found, Report, Results, new_results, where
+from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
+from clevrhope.audit.sets.batch import digests
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
@@ -108,7 +109,11 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results) -> None:
     does = "mentions" if split.kind.asked == "never" else "does not mention"
     has_program = table.program_lengths > 2
     pool = pools[table.pool]
-    digests: list[int] = []
+
+    def text(row: int) -> str:
+        return vocab.text(table.tokens(row)[0][0].tolist())
+
+    of_texts = [np.zeros(0, np.uint64)]
     for first, questions, programs in table.blocks():
         numbers = range(first, first + len(questions))
         rows = pool.rows(table.image_idxs[first : numbers.stop])
@@ -126,30 +131,17 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results) -> None:
                 if split.kind.asked in ("never", "always"):
                     wrong = is_read & (mentions == (split.kind.asked == "never"))
                     problem = f"{does} {hop.words} in its {place}"
-                    results[name].add(
-                        split.file, where(wrong, problem, partial(_text, vocab, questions)), numbers
-                    )
+                    found = where(wrong, problem, lambda k, first=first: text(first + k))
+                    results[name].add(split.file, found, numbers)
         can_run = with_program & (rows != MISSING)
         given = np.where(can_run, findings.answers, AuditReader.NO_SCENE)
         faults = wrong_answers(given, table.answers[first : numbers.stop], vocab.answer_names)
         results[ANSWERS].add(split.file, faults, numbers)
         results[ANSWERS].n_checked += int(can_run.sum())
-        digests += [hash(question.tobytes()) for question in questions]
-    results[TEXTS].add(split.file, _equal_texts(table, np.asarray(digests, dtype=np.int64)))
+        of_texts.append(digests(questions))
+    images = table.image_idxs.astype(np.uint64)
+    results[TEXTS].add(split.file, same_texts(images, np.concatenate(of_texts), text))
     results[TEXTS].n_checked += len(table)
-
-
-def _equal_texts(table: QuestionTable, digests: npt.NDArray[np.int64]) -> Iterator[Found]:
-    """Questions whose text an earlier one of their image has."""
-    images = table.image_idxs
-    order = np.lexsort((digests, images))
-    both = (images[order][1:] == images[order][:-1]) & (digests[order][1:] == digests[order][:-1])
-    for first, again in zip(order[:-1][both].tolist(), order[1:][both].tolist(), strict=True):
-        yield again, f"the text of question {first} on its image", f"image {images[again]}"
-
-
-def _text(vocab: Vocab, questions: Any, k: int) -> str:
-    return vocab.text(questions[k].tolist())
 
 
 def _compare_answers(splits: Sequence[_Split], check: CheckResult) -> None:

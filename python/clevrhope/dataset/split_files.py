@@ -95,7 +95,7 @@ class SplitArrays:
         Raises:
             DatasetError: as for `open_hdf5`.
         """
-        self._path = path
+        self.path = path
         self.kind = kind or self.kind
         self._schema = self.kind.schema
         self._file = open_hdf5(path, self._schema, max_rows=max_rows)
@@ -121,7 +121,7 @@ class SplitArrays:
         return len(self.columns["answers"])
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} questions of {self._path}>"
+        return f"<{len(self):,} questions of {self.path}>"
 
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
         """At most `n` rows of `questions`, `programs` or `relation_needed` from `first` on, as (rows, width).
@@ -130,15 +130,15 @@ class SplitArrays:
             DatasetError: a block is damaged, or the file does not have the array.
         """
         if name not in self._wide:
-            raise DatasetError(f"{self._path}: no array {name}")
-        with damage(self._path, self._schema):
+            raise DatasetError(f"{self.path}: no array {name}")
+        with damage(self.path, self._schema):
             return self._numbers(name, self._wide[name][first : first + n])
 
     def _numbers(self, name: str, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Rows in the column's own type, as other programs may write them in a wider one."""
         found = rows.astype(self.kind.columns[name].dtype, copy=False)
         if found is not rows and (wrong := found != rows).any():
-            raise DatasetError(f"{self._path}: {name} holds {rows[wrong][0]}, which is not an {found.dtype}")
+            raise DatasetError(f"{self.path}: {name} holds {rows[wrong][0]}, which is not an {found.dtype}")
         return found
 
     def close(self) -> None:

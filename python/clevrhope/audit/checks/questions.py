@@ -119,9 +119,8 @@ def _read_split(
 
 def _duplicates(vocab: Vocab, split: SplitFile, arrays: SplitArrays, digests: Digests) -> Iterator[Found]:
     """Texts and families that an image has twice, and images whose questions are not consecutive."""
-    images, text = arrays.columns["image_idxs"].astype(np.uint64), _texts(vocab, arrays)
-    for k in _seen_before(digests ^ (images * _MIX)):
-        yield k, f"the same text again on image {images[k]}", partial(text, k)
+    images = arrays.columns["image_idxs"].astype(np.uint64)
+    yield from same_texts(images, digests, _texts(vocab, arrays))
     if split.is_grouped or split.kind is not SINGLE:
         return
     families = arrays.columns["question_families"].astype(np.uint64)
@@ -131,6 +130,12 @@ def _duplicates(vocab: Vocab, split: SplitFile, arrays: SplitArrays, digests: Di
     for place in _seen_before(images[begins]):
         k = int(begins[place])
         yield k, "an image's questions are not consecutive", images[k]
+
+
+def same_texts(images: Digests, digests: Digests, text: Callable[[int], str]) -> Iterator[Found]:
+    """Texts that an image has twice; `digests` (N,) are theirs."""
+    for k in _seen_before(digests ^ (images * _MIX)):
+        yield k, f"the same text again on image {images[k]}", partial(text, k)
 
 
 def _unbalanced(folder: AuditFolder, arrays: SplitArrays, reader: TextReader) -> Iterator[Found]:

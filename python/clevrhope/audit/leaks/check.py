@@ -15,13 +15,7 @@ import numpy as np
 
 from clevrhope._core import AuditFindings, AuditViolation
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.json_agreement import (
-    Compared,
-    compare_json,
-    compare_prefixes,
-    question_encoder,
-    row_keys,
-)
+from clevrhope.audit.json_agreement import compare_json, question_encoder, row_keys
 from clevrhope.audit.leaks.groups import check_groups
 from clevrhope.audit.leaks.palette import PaletteCheck, seen_values
 from clevrhope.audit.leaks.report import (
@@ -250,12 +244,9 @@ class _HopCheck:
             if palette := self.palette.reader(name):
                 add_violations(results, file, palette.violations(questions, programs, MAX_LISTED), describe)
         if has_json:
-            files = Compared(path, self.layout.relative(path), self.layout.relative(h5))
-            if audited is not None:
-                compare_prefixes(files, arrays, results[LeakKind.DISAGREEMENT])
             keys = row_keys(name, arrays, audited.families) if audited is not None else ()
             encode = question_encoder(self.reader, path, arrays, pool)
-            compare_json(files, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
+            compare_json(self.layout, path, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
             results[LeakKind.DISAGREEMENT].n_checked += len(arrays)
         for index, problem, values in self.palette.unseen_images(name, pool, used):
             results[LeakKind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader
 from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary
 from clevrhope.audit.folder import AuditFolder, SetFile
-from clevrhope.audit.json_agreement import Columns, Compared, Encoder, compare_json
+from clevrhope.audit.json_agreement import Columns, Encoder, compare_json
 from clevrhope.audit.report import CheckResult, Found, Results, where
 from clevrhope.audit.sets.balance import LEAST_QUESTIONS, BalanceCheck
 from clevrhope.audit.sets.batch import SetBatches, digests, scene_rows
@@ -90,8 +90,7 @@ def _check_split(folder: AuditFolder, file: SetBatches, results: Results, balanc
         results[FILES].fault(split.file, None, "attribute templates are not COVR's", arrays.templates)
     phrasings: list[Numbers] = []
     if split.json.is_file() and folder.is_readable(split.json):
-        files = Compared(split.json, folder.layout.relative(split.json), split.file)
-        compare_json(files, arrays, _encoder(file, phrasings), (), results[FILES])
+        compare_json(folder.layout, split.json, arrays, _encoder(file, phrasings), (), results[FILES])
     batches = []
     for batch in file.batches():
         for name, rule in RULES.items():

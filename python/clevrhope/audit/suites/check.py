@@ -9,13 +9,7 @@ from pathlib import Path
 from clevrhope._core import TextReader
 from clevrhope.audit.checks.questions import of_vocabulary, several_readings
 from clevrhope.audit.folder import AuditFolder, PairFile
-from clevrhope.audit.json_agreement import (
-    Compared,
-    compare_json,
-    compare_prefixes,
-    question_encoder,
-    row_keys,
-)
+from clevrhope.audit.json_agreement import compare_json, question_encoder, row_keys
 from clevrhope.audit.report import Found, Results
 from clevrhope.audit.suites import answers, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
@@ -112,13 +106,12 @@ class _SuiteChecks:
     def _compare_files(self, pairs: SuitePairs, families: Sequence[tuple[str, int]]) -> None:
         """Compares a question file with the arrays of its file in HDF5, of which each row is its own."""
         place, check, arrays = pairs.place, self._results["pair files"], pairs.arrays
-        files = Compared(place.json, self._folder.layout.relative(place.json), place.file)
         is_added = isinstance(arrays, AddedPairs)
         with closing(SplitArrays(place.h5)) as whole:
             encoder = question_encoder(pairs.reader, place.json, whole, pairs.pool, numbered=is_added)
             more = _keys_of_added(pairs, arrays) if isinstance(arrays, AddedPairs) else _keys_of_pairs(pairs)
-            compare_prefixes(files, whole, check)
-            compare_json(files, whole, encoder, row_keys(place.name, whole, families, more), check)
+            keys = row_keys(place.name, whole, families, more)
+            compare_json(self._folder.layout, place.json, whole, encoder, keys, check)
             check.n_checked += len(whole)
 
     def add_notes(self) -> None:
