@@ -134,6 +134,10 @@ class SplitArrays:
         with damage(self.path, self._schema):
             return self._numbers(name, self._wide[name][first : first + n])
 
+    def text(self, vocab: Vocab, row: int) -> str:
+        """The text of a question."""
+        return vocab.text(self.tokens("questions", row, 1)[0].tolist())
+
     def _numbers(self, name: str, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Rows in the column's own type, as other programs may write them in a wider one."""
         found = rows.astype(self.kind.columns[name].dtype, copy=False)

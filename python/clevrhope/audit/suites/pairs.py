@@ -124,18 +124,9 @@ class SuitePairs:
 
     def text(self, row: int) -> str:
         """The text of a question."""
-        return self.vocab.text(self.arrays.tokens("questions", row, 1)[0].tolist())
+        return self.arrays.text(self.vocab, row)
 
 
 def named(names: tuple[str, ...], number: int, other: str | None = None) -> str:
     """The name with a number; if there is none, `other` or the number."""
     return names[number] if 0 <= number < len(names) else other or str(number)
-
-
-def differing(mine: Ints, theirs: Ints, padding: int) -> Flags:
-    """(N,) whether rows of two arrays differ, (N, W) and (N, V), beside their padding."""
-    width = max(mine.shape[1], theirs.shape[1])
-    padded = [
-        np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding) for rows in (mine, theirs)
-    ]
-    return np.asarray((padded[0] != padded[1]).any(axis=1))
