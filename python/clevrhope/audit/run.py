@@ -42,18 +42,22 @@ class AuditStage:
     """What the progress display calls it."""
     unit: str
     """What is counted while it runs."""
-    total: Callable[[AuditFolder], int]
-    """How many of these there are; 0 means unknown."""
     run: Callable[[AuditFolder, Results, Advance], None]
     """Raises a DatasetError or SceneError that names a file which is missing or cannot be read."""
     checks: tuple[str, ...]
     """The names of its checks."""
     needs: Collection[str] = QUESTIONS
     """The kinds of files without which all its checks are done in part."""
+    total: Callable[[AuditFolder], int] = lambda folder: 0
+    """How many units there are; 0 means unknown."""
 
 
 def _n_images(folder: AuditFolder) -> int:
     return sum(int(pool["images"]) for pool in folder.manifest.pools.values())
+
+
+def _n_annotated(folder: AuditFolder) -> int:
+    return _n_images(folder) if folder.manifest.config.get("passes") else 0
 
 
 def _n_scenes(folder: AuditFolder) -> int:
@@ -64,75 +68,47 @@ def _n_splits(folder: AuditFolder) -> int:
     return len(folder.splits)
 
 
-def _n_annotated(folder: AuditFolder) -> int:
-    return _n_images(folder) if folder.manifest.config.get("passes") else 0
+def _n_questions(folder: AuditFolder) -> int:
+    return sum(file.n_rows for file in folder.all_files if file.kind is not question_kinds.SETS)
 
+
+OF_SCENES = ("twin scenes", "relationships", "train and test")
+OF_QUESTIONS = ("text", "duplicates", "balance", "arrays")
+OF_LEAKS = ("programs", "held-out pair", "palette", "apart", "HDF5 and JSON", "groups")
+OF_SUITES = (
+    *("pairs", "pair programs", "pair answers", "pair mentions", "pair texts", "pair balance"),
+    *("pair foils", "pair files", "added questions", "pair images"),
+)
+OF_SETS = tuple(
+    f"several images: {name}" for name in ("files", "programs", "distractors", "pair", "texts", "balance")
+)
+"""The names of the checks that stages with many of them have."""
 
 CHECKSUMS = AuditStage(
-    "Comparing checksums", "files", lambda folder: len(folder.manifest.files), check_files, ("files",), ()
+    "Comparing checksums", "files", check_files, ("files",), (), lambda folder: len(folder.manifest.files)
 )
 """The one stage that needs no file to be readable."""
 
 STAGES = (
     CHECKSUMS,
-    AuditStage("Counting", "splits", _n_splits, check_counts, ("counts",), PAIRS),
+    AuditStage("Counting", "splits", check_counts, ("counts",), PAIRS, _n_splits),
+    AuditStage("Comparing scenes", "scenes", check_scenes, OF_SCENES),
+    AuditStage("Comparing splits", "splits", check_object_counts, ("numbers of objects",), total=_n_splits),
+    AuditStage("Looking at CLEVR's scenes", "scenes", check_clevr_scenes, ("scenes from CLEVR",)),
     AuditStage(
-        "Comparing scenes",
-        "pools",
-        lambda folder: len(folder.pools),
-        check_scenes,
-        ("twin scenes", "relationships", "train and test"),
+        *("Looking at objects", "scenes", check_visibility, ("visible objects",)),
+        total=lambda folder: MOST_SCENES,
     ),
-    AuditStage("Comparing splits", "splits", _n_splits, check_object_counts, ("numbers of objects",)),
+    AuditStage("Parsing texts into programs", "questions", check_text, OF_QUESTIONS, total=_n_questions),
     AuditStage(
-        "Looking at CLEVR's scenes",
-        "scenes",
-        lambda folder: 0,  # only the scenes tell how many of them are CLEVR's
-        check_clevr_scenes,
-        ("scenes from CLEVR",),
+        *("Executing programs, looking for leaks", "pairs", check_pairs, OF_LEAKS),
+        total=lambda folder: len(folder.hops),
     ),
+    AuditStage("Reading pairs of suites", "files", check_suites, OF_SUITES, PAIRS),
+    AuditStage("Reading questions over several images", "splits", check_sets, OF_SETS, SETS),
+    AuditStage("Looking at images", "images", check_images, ("images",), (*QUESTIONS, "images"), _n_images),
     AuditStage(
-        "Looking at objects", "scenes", lambda folder: MOST_SCENES, check_visibility, ("visible objects",)
-    ),
-    AuditStage(
-        "Parsing texts into programs",
-        "questions",
-        lambda folder: sum(file.n_rows for file in folder.all_files if file.kind is not question_kinds.SETS),
-        check_text,
-        ("text", "duplicates", "balance", "arrays"),
-    ),
-    AuditStage(
-        "Executing programs, looking for leaks",
-        "pairs",
-        lambda folder: len(folder.hops),
-        check_pairs,
-        ("programs", "held-out pair", "palette", "apart", "HDF5 and JSON", "groups"),
-    ),
-    AuditStage(
-        "Reading pairs of suites",
-        "files",
-        lambda folder: len(folder.pairs) + len(folder.added),
-        check_suites,
-        (
-            *("pairs", "pair programs", "pair answers", "pair mentions", "pair texts", "pair balance"),
-            *("pair foils", "pair files", "added questions", "pair images"),
-        ),
-        PAIRS,
-    ),
-    AuditStage(
-        "Reading questions over several images",
-        "splits",
-        lambda folder: len(folder.sets),
-        check_sets,
-        tuple(
-            f"several images: {name}"
-            for name in ("files", "programs", "distractors", "pair", "texts", "balance")
-        ),
-        SETS,
-    ),
-    AuditStage("Looking at images", "images", _n_images, check_images, ("images",), (*QUESTIONS, "images")),
-    AuditStage(
-        "Looking at annotations", "images", _n_annotated, check_passes, ("passes",), (*QUESTIONS, "passes")
+        "Looking at annotations", "images", check_passes, ("passes",), (*QUESTIONS, "passes"), _n_annotated
     ),
 )
 
@@ -172,7 +148,7 @@ def audit(
     if against is not None:
         check = partial(check_clevr_leaks, published=read_clevr(against))
         title = "Comparing with CLEVR"
-        stages.append(AuditStage(title, "scenes", _n_scenes, check, BESIDE_CLEVR, ("questions", "scenes")))
+        stages.append(AuditStage(title, "scenes", check, BESIDE_CLEVR, total=_n_scenes))
     readable = new_results(["readable"])["readable"]
     with shown.stage("Opening files", total=len(opened.manifest.files), unit="files") as advance:
         check_readable(opened, readable, advance)

@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 
 from clevrhope.audit.checks.images import LEAST_PX, images_of, without_outlines
-from clevrhope.audit.report import CheckResult, Found
+from clevrhope.audit.report import CheckResult, Found, where
 from clevrhope.audit.suites.edited_scenes import (
     BLURS,
     RENDERED,
@@ -74,11 +74,9 @@ def _rows(pairs: SuitePairs, scenes: Mapping[int, EditedScene]) -> Iterator[Foun
     for name in _SAME:
         rows = pairs.tokens(name) if name in ("questions", "programs") else pairs.arrays.columns[name]
         differs = (rows[pairs.given] != rows[pairs.made]).reshape(pairs.n, -1).any(axis=1)
-        for k in np.flatnonzero(differs).tolist():
-            yield int(pairs.made[k]), f"{name} is not that of its original", "another"
+        yield from where(differs, f"{name} is not that of its original", lambda k: "another", pairs.made)
+    yield from pairs.at_pairs(pairs.swapped, "the split's question is the partner", pairs.originals)
     for k in range(pairs.n):
-        if pairs.swapped[k]:
-            yield 2 * k, "the split's question is the partner", int(pairs.originals[k])
         yield from _images_of_pair(pairs, scenes, k)
     for index in sorted(set(scenes).difference(pairs.arrays.used.tolist())):
         yield None, "no pair is about an image", index
