@@ -19,7 +19,7 @@ from clevrhope.audit.report import CheckResult, Found
 from clevrhope.dataset.json_rows import open_lines
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
-from clevrhope.dataset.split_files import SplitArrays, parse_question, read_question_rows
+from clevrhope.dataset.split_files import SplitArrays, check_question, read_question_rows
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import COUNT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
@@ -114,7 +114,7 @@ def question_encoder(
             words, programs, numbers, filenames = reader.encode([row for _, row in rows], *widths)
         except ValueError as error:
             for k, row in enumerate(rows):
-                parse_question(path, first + k, *row)  # raises an error that names the row
+                check_question(path, first + k, *row)  # raises an error that names the row
             raise DatasetError(f"{path}: {error}") from error
         answers, image_idxs, families = numbers
         columns: dict[str, npt.NDArray[Any]] = {

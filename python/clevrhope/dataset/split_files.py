@@ -6,7 +6,7 @@ an outsider would.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,9 +32,6 @@ from clevrhope.runtime.json_text import parse_json, read_json
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
-
-Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with one number per question."""
@@ -69,17 +66,6 @@ class Vocab:
     def text(self, tokens: Iterable[int]) -> str:
         """A row of tokens as text, without <START>, <END> and padding."""
         return " ".join(self._word_names.get(token, f"[{token}]") for token in tokens if token > 2)
-
-
-def prefix(steps: Sequence[Step]) -> list[str]:
-    """The functions in prefix order, such as `filter_color[red]`: the last one, then those of its inputs."""
-    tokens: list[str] = []
-    todo = [len(steps) - 1]
-    while todo:
-        function, argument, inputs = steps[todo.pop()]
-        tokens.append(f"{function}[{argument}]" if argument else function)
-        todo.extend(reversed(inputs))
-    return tokens
 
 
 class SplitArrays:
@@ -274,18 +260,9 @@ def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from rows_of_lines(file, path)
 
 
-def parse_question(path: Path, n: int, line: int, row: bytes) -> tuple[str, list[Step]]:
-    """The text and program of the n-th row of a question file, at this line.
-
-    Raises:
-        DatasetError: the row is not a question; says why.
-    """
-    fields = parse_json(row, path, line=line)
-    check_form(fields, _QUESTION, path, place=f"questions[{n}]")
-    steps = [
-        (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"])) for step in fields["program"]
-    ]
-    return fields["question"], steps
+def check_question(path: Path, n: int, line: int, row: bytes) -> None:
+    """Checks the n-th row of a question file, at this line; raises DatasetError if it is not a question."""
+    check_form(parse_json(row, path, line=line), _QUESTION, path, place=f"questions[{n}]")
 
 
 _QUESTION = Fields(
