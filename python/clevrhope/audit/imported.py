@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader
-from clevrhope.audit.checks.questions import same_texts, wrong_answers
+from clevrhope.audit.checks.questions import same_texts, text_digests, wrong_answers
 from clevrhope.audit.checks.scenes import excluded
 from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
-from clevrhope.audit.sets.batch import digests
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
@@ -138,7 +137,7 @@ def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results) -> None:
         faults = wrong_answers(given, table.answers[first : numbers.stop], vocab.answer_names)
         results[ANSWERS].add(split.file, faults, numbers)
         results[ANSWERS].n_checked += int(can_run.sum())
-        of_texts.append(digests(questions))
+        of_texts.append(text_digests(questions))
     images = table.image_idxs.astype(np.uint64)
     results[TEXTS].add(split.file, same_texts(images, np.concatenate(of_texts), text))
     results[TEXTS].n_checked += len(table)

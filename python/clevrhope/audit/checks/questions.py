@@ -128,6 +128,13 @@ def _duplicates(
         yield k, "an image's questions are not consecutive", images[k]
 
 
+def text_digests(rows: Ints) -> Digests:
+    """(N,) a digest of each row of tokens (N, W)."""
+    with np.errstate(over="ignore"):
+        weights = np.cumprod(np.full(rows.shape[1], _MIX, dtype=np.uint64))
+        return np.asarray(((rows.astype(np.uint64) + _MIX) * weights).sum(axis=1, dtype=np.uint64))
+
+
 def same_texts(images: Digests, digests: Digests, text: Callable[[int], str]) -> Iterator[Found]:
     """Texts that an image has twice; `digests` (N,) are theirs."""
     for k in _seen_before(digests ^ (images * _MIX)):

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader
-from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary
+from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary, text_digests
 from clevrhope.audit.folder import AuditFolder, SetFile
 from clevrhope.audit.json_agreement import Columns, Encoder, compare_json
 from clevrhope.audit.report import CheckResult, Found, Results, where
 from clevrhope.audit.sets.balance import LEAST_QUESTIONS, BalanceCheck
-from clevrhope.audit.sets.batch import SetBatches, digests, scene_rows
-from clevrhope.audit.sets.rules import RULES
+from clevrhope.audit.sets.rules import RULES, SetBatches, scene_rows
 from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.question_kinds import STRUCTURES
 from clevrhope.dataset.split_files import read_vocab
@@ -98,7 +97,7 @@ def _check_split(folder: AuditFolder, file: SetBatches, results: Results, balanc
                 results[name].n_checked += len(batch)
                 results[name].add(split.file, rule(batch), batch.numbers)
         kinds = batch.findings.templates.astype(np.int64) * _VARIANTS + batch.findings.variants
-        batches.append((digests(batch["questions"]), kinds, batch.sizes))
+        batches.append((text_digests(batch["questions"]), kinds, batch.sizes))
     empty = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
     texts, kinds, sizes = map(np.concatenate, zip(empty, *batches, strict=True))
     balance.check_split(split, arrays, sizes)
