@@ -58,22 +58,15 @@ def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> Non
 
 
 def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
-    """Reports question files that the manifest's list of files lacks, and those that belong to no split.
+    """Reports question files of the manifest's list that belong to no split.
 
-    No other check would look at the latter, because all checks rely on the splits that the manifest lists.
+    No other check would look at them, because all checks rely on the splits that the manifest lists.
     """
-    layout = folder.layout
-    listed = folder.manifest.files
-    pairs = (*folder.all_pairs, *folder.all_added)
-    files = (*folder.all_files, *pairs)
-    needed = {layout.relative(path) for file in files for path in (file.h5, file.vocab)}
-    needed |= {layout.relative(file.json) for file in pairs}
-    check.n_checked += len(needed)
-    for name in sorted(needed - listed.keys()):
-        check.fault(name, None, "a file of questions, not listed in the manifest", Path(name).stem)
-    known = needed | {layout.relative(file.json) for file in files}
-    known |= {layout.relative(layout.images_h5(file.own_pool)) for file in pairs if file.own_pool}
-    for name in listed:
+    layout, pairs = folder.layout, (*folder.all_pairs, *folder.all_added)
+    paths = [path for file in (*folder.all_files, *pairs) for path in (file.h5, file.vocab, file.json)]
+    paths += [layout.images_h5(file.own_pool) for file in pairs if file.own_pool]
+    known = {layout.relative(path) for path in paths}
+    for name in folder.manifest.files:
         if name.startswith("covr/") or (name.startswith("hops/") and name.endswith(".h5")):
             check.n_checked += 1
             if name not in known:
