@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from clevrhope.dataset.question_kinds import IMAGE, LABEL, PAIRS, Field
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, Field
 from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
@@ -169,13 +169,11 @@ def _table(
         "program": [question.program for _, question in rows],
         "question_index": [question.index for _, question in rows],
     }
-    for field in split.kind.fields:
+    for field in split.fields:
         columns[field.name] = [question.about[field.name] for _, question in rows]
     scenes = [[scene_of(image.index) for image in sample.images] for sample, _ in rows]
     for name, cells in (("image", images), ("mask", masks), ("image_index", indices), ("scene", scenes)):
         columns[split.kind.of_images(name)] = cells if split.kind.of_sets else [cell for (cell,) in cells]
-    said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
-    columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
@@ -268,12 +266,15 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
 def _body(source: ExportSource, figures: Mapping[str, Any]) -> str:
     of_one = next((each for each in source.splits if not each.kind.of_sets), None)
     of_sets = next((each for each in source.splits if each.kind.of_sets), None)
+    of_splits = columns_of(of_one) if of_one else ()
     return readme(
         source,
         "parquet",
         figures=figures,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
-        columns_of_one=columns_of(of_one) if of_one else (),
+        columns_of_one=of_splits,
         columns_of_sets=columns_of(of_sets) if of_sets else (),
-        columns_of_suites=PAIRS.pair_fields if source.suites else (),
+        columns_of_suites=[
+            column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_splits
+        ],
     )

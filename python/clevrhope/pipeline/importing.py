@@ -27,7 +27,7 @@ from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.import_features import import_features
-from clevrhope.pipeline.import_files import measure_files, write_scenes, write_split
+from clevrhope.pipeline.import_files import measure_files, vocab_of, write_scenes, write_split
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Progress, Silent
@@ -64,7 +64,7 @@ PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templat
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote: the folder, its source, and (HOP, split) -> number of questions."""
+    """What an import wrote: the folder, its source, and (table, split) -> number of questions."""
 
     folder: Path
     source: Source
@@ -145,31 +145,39 @@ def import_source(
             _check_new(out)
             manifest = _new_manifest(world, source)
         vocabulary = _vocabulary(world, source)
-        vocab = read_vocab(layout.vocab) if layout.vocab.is_file() else source.vocab
-        if source.vocab is not None and vocab != source.vocab:
-            raise DatasetError(f"{out}: holds questions of another vocabulary; choose another --out")
-        vocab = vocab or make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
-        numbering = Numbering(vocab, _reader_maker(world, templates))
+        plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
+        make_reader = _reader_maker(world, templates)
+        numberings: dict[Path, Numbering] = {}
         digests = dict(manifest.source["splits"]) if manifest.source else {}
         shown = progress or Silent()
         for split in chosen:
-            title = f"Importing {split.hop} {split.split}"
+            title, place = f"Importing {split.table} {split.split}", vocab_of(layout, split)
+            if place not in numberings:
+                known = read_vocab(place) if place.is_file() else split.vocab or plain
+                numberings[place] = Numbering(known, make_reader)
+            numbering = numberings[place]
+            if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
+                raise DatasetError(
+                    f"{split.file}: other questions in {out} have another vocabulary; choose another --out"
+                )
             with shown.stage(title, total=split.n_questions, unit="questions") as advance:
                 counted = (_counted(columns, advance) for columns in split.blocks(numbering))
                 manifest, digest = write_split(layout, manifest, split, counted, numbering)
-                digests[f"{split.hop}/{split.split}"] = digest
-        write_vocab(layout.vocab, numbering.vocab())
-        manifest = manifest.with_files({layout.relative(layout.vocab): record(layout.vocab)})
+                digests[f"{split.table}/{split.split}"] = digest
+        for place, numbering in numberings.items():
+            write_vocab(place, numbering.vocab())
+            manifest = manifest.with_files({layout.relative(place): record(place)})
+        n_unread = sum(numbering.n_unread for numbering in numberings.values())
         manifest = write_scenes(layout, manifest, source, vocabulary)
         manifest = _described(
-            manifest, source, chosen, digests, numbering, with_templates=templates is not None
+            manifest, source, chosen, digests, n_unread, with_templates=templates is not None
         )
         manifest = manifest.with_files(measure_files(layout, manifest))
         write_manifest(layout.manifest, manifest)
         if features:
             _import_features(layout, manifest, chosen, path, shown)
-    n = {(split.hop, split.split): manifest.splits[split.hop][split.split]["questions"] for split in chosen}
-    return Imported(out, source, manifest, n, numbering.n_unread)
+    n = {(split.table, split.split): split.n_questions for split in chosen}
+    return Imported(out, source, manifest, n, n_unread)
 
 
 def _check_new(out: Path) -> None:
@@ -271,16 +279,16 @@ def _described(
     source: Source,
     chosen: Sequence[SourceSplit],
     digests: Mapping[str, str],
-    numbering: Numbering,
+    n_unread: int,
     *,
     with_templates: bool,
 ) -> Manifest:
     """The manifest with what is known of its source."""
     assert manifest.source is not None
     programs = PUBLISHED if source.has_programs else FROM_TEXTS if with_templates else NONE
-    notes = [f"{split.hop} {split.split}: {split.note}" for split in chosen if split.note]
-    if numbering.n_unread:
-        notes.append(f"{numbering.n_unread:,} texts are of none of the templates, and have no program")
+    notes = [f"{split.table} {split.split}: {split.note}" for split in chosen if split.note]
+    if n_unread:
+        notes.append(f"{n_unread:,} texts are of none of the templates, and have no program")
     known = dict.fromkeys([*manifest.source["notes"], *source.notes, *notes])
     grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
     digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
@@ -291,6 +299,7 @@ def _described(
         "notes": [*known],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted(grouped),
-        "is_placed": bool(source.about.get("pool")),
+        "is_placed": bool(source.about),
+        "dataset": source.about.get("dataset", ""),
     }
     return replace(manifest, source=described)

@@ -1,17 +1,19 @@
 """What a published form of files gives: splits, each a stream of columns of questions, images and scenes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope._core import TextReader, number_texts
+from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
+from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
 Columns = dict[str, Ints]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
@@ -26,6 +28,21 @@ NO_FAMILY = -1
 
 MOST_PROGRAM_TOKENS = 64
 """Tokens of a program that is read from a text: twice as many as CLEVR's longest have."""
+
+
+SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
+"""What a published scene has at least."""
+
+
+def check_filled(cells: Mapping[str, list[Any]], where: Callable[[int], str]) -> None:
+    """Checks that no cell of these columns is empty.
+
+    Raises:
+        DatasetError: one is; `where` names the place of a row.
+    """
+    for name, values in cells.items():
+        if None in values:
+            raise DatasetError(f"{where(values.index(None))}: {name} is empty")
 
 
 class Numbering:
@@ -43,6 +60,11 @@ class Numbering:
         """The number of words for which a reader was made, and the reader."""
         self.n_unread = 0
         """Number of texts so far that no template gives."""
+
+    def has_numbers_of(self, vocab: Vocab) -> bool:
+        """Whether all tokens of a vocabulary have the same numbers here."""
+        mine, others = asdict(self.vocab()), asdict(vocab)
+        return all(mine[name].items() >= numbers.items() for name, numbers in others.items())
 
     def vocab(self) -> Vocab:
         """The vocabulary with all words so far."""
@@ -126,6 +148,11 @@ class SourceSplit:
         images: returns where its images are, after `blocks` was read; None if they are not there.
         features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
+        kind: the kind of its questions.
+        attributes: those of its question file, for kinds with more than hop, split and pool.
+        vocab: the numbers of its words, functions and answers; None if the files hold text alone.
+        widths: the least number of tokens in rows of questions and of programs.
+        sha256: SHA-256 of the question file that it was exported from, by which predictions name suites.
     """
 
     hop: str
@@ -138,6 +165,16 @@ class SourceSplit:
     note: str = ""
     unit: int = 0
     features: Path | None = None
+    kind: QuestionKind = SINGLE
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    vocab: Vocab | None = None
+    widths: tuple[int, int] = (2, 2)
+    sha256: str = ""
+
+    @property
+    def table(self) -> str:
+        """The HOP's name, followed by that of the suite, or ".covr", if these are its questions."""
+        return self.kind.table.format(**{"hop": self.hop, **self.attributes})
 
 
 @dataclass(frozen=True)
@@ -148,7 +185,6 @@ class Source:
         form: the form's key in `FORMS`.
         root: the folder, or the file.
         splits: its splits, in order.
-        vocab: the numbers of its words, functions and answers; None if the files hold text.
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
@@ -158,7 +194,6 @@ class Source:
     form: str
     root: Path
     splits: tuple[SourceSplit, ...]
-    vocab: Vocab | None = None
     scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     has_programs: bool = True

@@ -73,19 +73,10 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     of_parquet = all(file.path.suffix == ".parquet" for file in files)
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
     splits = list(map_in_threads(opened, groups) if of_parquet else map(opened, groups))
-    kinds = {split.file.suffix == ".h5" for split in splits}
-    if len(kinds) > 1:
-        raise DatasetError(
-            f"{root}: some splits are in HDF5, with numbers of a vocab.json, and others in text; import them "
-            "one after another, into folders of their own"
-        )
-    if any(vocab != next(iter(vocabs.values())) for vocab in vocabs.values()):
-        raise DatasetError(f"{root}: its files vocab.json differ; import each folder into one of its own")
     return Source(
         "official",
         root,
         tuple(splits),
-        next(iter(vocabs.values()), None),
         _scenes(paths, splits),
         ("rotations in published scenes are radians; they are imported as degrees",),
         has_programs=not any(split.file.suffix == ".parquet" for split in splits),

@@ -75,6 +75,7 @@ def hdf5_split(
         images=lambda: found,
         note=notes,
         features=_of_split(file, features),
+        vocab=vocab,
     )
 
 

@@ -20,7 +20,14 @@ from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import BEGINS, POOLS, OfficialFile
-from clevrhope.sources.source import MOST_PROGRAM_TOKENS, NO_FAMILY, Columns, Numbering, SourceSplit
+from clevrhope.sources.source import (
+    MOST_PROGRAM_TOKENS,
+    NO_FAMILY,
+    SCENE,
+    Columns,
+    Numbering,
+    SourceSplit,
+)
 
 ROWS_AT_ONCE = 10_000
 
@@ -29,7 +36,6 @@ _ROW = Fields(
 )
 _CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
 """What the reader of programs wants in a row besides the question."""
-_SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
 
 
@@ -121,7 +127,7 @@ def scenes_of(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
 
     def scenes() -> Iterator[dict[str, Any]]:
         for n, scene in enumerate(read_list(path, "scenes")):
-            check_form(scene, _SCENE, path, place=f"scenes[{n}]")
+            check_form(scene, SCENE, path, place=f"scenes[{n}]")
             for thing in scene["objects"]:
                 if isinstance(thing, dict) and isinstance(thing.get("rotation"), int | float):
                     thing["rotation"] = math.degrees(thing["rotation"]) % 360.0

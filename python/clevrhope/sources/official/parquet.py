@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clevrhope.dataset.source_images import ImageRecord
-from clevrhope.errors import DatasetError
-from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.reading import reading
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.source import Columns, Numbering, SourceSplit
+from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
+from clevrhope.sources.source import Columns, Numbering, SourceSplit, check_filled
 from clevrhope.splits.hops import paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
@@ -73,22 +71,13 @@ class _Shards:
     def __post_init__(self) -> None:
         rows = []
         for file in self.files:
-            about = _metadata(file)
-            schema = about.schema.to_arrow_schema()
-            found = {name: str(schema.field(name).type) for name in schema.names}
-            there = ", ".join(f"{name} {kind}" for name, kind in found.items())
-            for name, kind in NEEDED.items():
-                if found.get(name, "").removeprefix("large_") != kind:
-                    raise DatasetError(
-                        f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {kind}; it "
-                        f"has {there}"
-                    )
-            self.has_images = "image" in found
-            rows.append(about.num_rows)
+            footer = read_footer(file.path)
+            self.has_images = "image" in check_columns(file.path, footer, NEEDED)
+            rows.append(footer.num_rows)
             if file is self.files[0]:
-                self.has_names = _has_names(file, about)
+                self.has_names = _has_names(file, footer)
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
-            del about, schema
+            del footer
             gc.collect(0)
         self.rows = tuple(rows)
 
@@ -103,18 +92,17 @@ class _Shards:
         names = ["query", "answer", *(["image.path"] if self.has_names else [])]
         at = 0
         for file in self.files:
-            opened, in_file = _opened(file), 0
-            with reading(file.path, "a Parquet file that can be read to its end"):
-                for batch in opened.iter_batches(ROWS_AT_ONCE, columns=names):
-                    texts, answers = (_strings(file, name, batch.column(name), in_file) for name in NEEDED)
-                    place = _place(file, in_file)
-                    paths = batch.column("image").field("path").to_pylist() if self.has_names else None
-                    yield {
-                        **numbering.texts(texts),
-                        "answers": numbering.answers(answers, place),
-                        "image_idxs": self._indices(at, len(texts), paths),
-                    }
-                    at, in_file = at + len(texts), in_file + len(texts)
+            for in_file, batch in batches(file.path, names, ROWS_AT_ONCE):
+                where = row_of(file.path, in_file)
+                cells = {name: batch.column(name).to_pylist() for name in NEEDED}
+                check_filled(cells, where)
+                paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                yield {
+                    **numbering.texts(cells["query"]),
+                    "answers": numbering.answers(cells["answer"], where),
+                    "image_idxs": self._indices(at, len(batch), paths),
+                }
+                at += len(batch)
 
     def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
         rows = np.arange(first, first + n, dtype=np.int32)
@@ -157,22 +145,6 @@ class _Shards:
         return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
 
 
-def _opened(file: OfficialFile) -> "pq.ParquetFile":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(file.path, "a Parquet file"):
-        return pq.ParquetFile(file.path)
-
-
-def _metadata(file: OfficialFile) -> "pq.FileMetaData":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(file.path, "a Parquet file"):
-        return pq.read_metadata(file.path)
-
-
 def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
     """Whether the first rows name their images."""
     if not about.num_row_groups:
@@ -184,17 +156,5 @@ def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
         return False
     if path.is_stats_set and path.statistics.has_null_count:
         return bool(path.statistics.null_count == 0)
-    batch = next(_opened(file).iter_batches(1, columns=["image.path"]), None)
-    return batch is not None and bool(batch.column("image").field("path")[0].as_py())
-
-
-def _strings(file: OfficialFile, name: str, column: Any, first: int) -> list[str]:
-    if column.null_count:
-        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DatasetError(f"{file.path}: row {row}: {name} is empty")
-    found: list[str] = column.to_pylist()
-    return found
-
-
-def _place(file: OfficialFile, first: int) -> Any:
-    return lambda k: f"{file.path}: row {first + k}"
+    first = next(batches(file.path, ["image.path"], 1), None)
+    return first is not None and bool(first[1].column("image").field("path")[0].as_py())
