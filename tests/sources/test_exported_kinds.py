@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from building import SET_SIZES, Cli, request
 
@@ -37,7 +38,7 @@ from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 ONE = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-SUITES = ("carets", "rad", "visual")
+SUITES = ("carets", "visual")
 PREDICATE = "has-quant"
 
 
@@ -45,11 +46,11 @@ PREDICATE = "has-quant"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Questions about one image, about sets, and three suites, one with images of its own."""
     out = tmp_path_factory.mktemp("kinds") / "data"
-    sizes = {**SET_SIZES, "train": 27, "complex_iid": 54, "complex_ood": 27}
+    sizes = {name: n // 2 for name, n in SET_SIZES.items()}
+    sizes |= {"train": 27, "complex_iid": 27, "complex_ood": 18}
     look = NativeSettings(width=60, height=40, quality="draft")
     build(request(out, sizes=sizes, covr=True, images="png", rendering=look))
-    for suite in SUITES[:2]:
-        make_suite(out, suite)
+    make_suite(out, "carets")
     make_visual_suite(out, 2)
     return out
 
@@ -134,8 +135,11 @@ def test_the_questions_are_the_same_to_the_number(imported: Path, folder: Path) 
 
 def test_images_and_scenes_are_those_of_the_dataset(imported: Path, folder: Path) -> None:
     for split in COVR_SPLITS:
-        ours, theirs = (clevrhope.load(root, HOP, split, text=True, scenes=True) for root in (folder, imported))
-        for a, b in zip(theirs, ours, strict=True):
+        ours, theirs = (
+            clevrhope.load(root, HOP, split, text=True, scenes=True) for root in (folder, imported)
+        )
+        for k in range(0, len(ours), 5):
+            a, b = theirs[k], ours[k]
             assert [a[key] for key in ("question_text", "template", "source")] == [
                 b[key] for key in ("question_text", "template", "source")
             ]
@@ -144,8 +148,9 @@ def test_images_and_scenes_are_those_of_the_dataset(imported: Path, folder: Path
             assert [each["image_index"] for each in a["scenes"]] == a["image_indices"]
     for suite in SUITES:
         for split in existing_manifest(Layout(folder).manifest).suites[HOP][suite]:
-            pairs = [clevrhope.load_pairs(root, HOP, split, suite) for root in (imported, folder)]
-            for a, b in zip(*pairs, strict=True):
+            pairs = [clevrhope.load(root, HOP, split, suite=suite) for root in (imported, folder)]
+            for k in range(0, len(pairs[0]), 9):
+                a, b = (each[k] for each in pairs)
                 assert a["pair_index"] == b["pair_index"]
                 for side in ("original", "partner"):
                     np.testing.assert_array_equal(a[side]["image"], b[side]["image"])
@@ -154,7 +159,7 @@ def test_images_and_scenes_are_those_of_the_dataset(imported: Path, folder: Path
 def test_the_same_predictions_give_the_same_scores(
     imported: Path, folder: Path, predictions: dict[str, Path]
 ) -> None:
-    draws = {"seed": 1, "bootstrap": 50}
+    draws = {"seed": 1, "bootstrap": 20}
     both = (folder, imported)
     ours, theirs = (numbers(score(root, predictions[""], **draws)) for root in both)
     assert theirs == ours
@@ -178,32 +183,39 @@ def test_answers_to_requests_about_the_dataset_are_about_its_import(imported: Pa
 def test_an_audit_says_what_it_cannot_check(imported: Path) -> None:
     checks = {check.name: check for check in audit(imported).checks}
     assert {name: check.faults for name, check in checks.items() if check.n_faults} == {}
-    check_words(str(checks["suites and sets"].why))
+    check_words("; ".join(checks["suites and sets"].notes))
+    assert not checks["suites and sets"].done
 
 
 def test_commands_take_the_export_in_place(
     exported: Path, predictions: dict[str, Path], cli: Cli, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    said = cli("score", exported, predictions["carets"], "--suite", "carets", "--seed", "1", "--bootstrap", "0")
+    said = cli(
+        "score", exported, predictions["carets"], "--suite", "carets", "--seed", "1", "--bootstrap", "0"
+    )
     assert "carets" in said.out
     assert "covr_test_ood" in cli("score", exported, predictions[""], "--covr", "--seed", "1").out
     cli("show", exported, "--hop", HOP, "--split", "covr_test", "--question", "3")
     cli("info", exported)
-    cli("stats", exported)
-    cli("browse", exported, "--static", tmp_path / "pages", "--limit", "3")
 
 
-def test_exports_of_two_datasets_in_one_folder_are_refused(exported: Path, tmp_path: Path) -> None:
-    form = {"parquet": "parquet", "webdataset": "webdataset"}[exported.parent.name.rstrip("0123456789")]
+def test_files_of_two_datasets_are_refused(folder: Path, tmp_path: Path) -> None:
     build(request(tmp_path / "other", render=False, seed=9, sizes={"train": 9}, splits=("train",)))
-    export(tmp_path / "other", tmp_path / "both", format=form)
-    folder = tmp_path / "both" / HOP
-    folder.rename(tmp_path / "both" / "theirs")
-    if form == "webdataset":
-        pytest.skip("shards.json names the folders")
-    path = next(exported.glob(f"{HOP}/complex_ood-*"))
-    (tmp_path / "both" / HOP).mkdir()
-    (tmp_path / "both" / HOP / path.name).write_bytes(path.read_bytes())
+    for root, name, splits in ((tmp_path / "other", "in", ["train"]), (folder, "more", ["complex_iid"])):
+        export(root, tmp_path / name, format="parquet", splits=splits, images=False)
+    (path,) = (tmp_path / "more" / HOP).glob("complex_iid-*")
+    (tmp_path / "in" / HOP / path.name).write_bytes(path.read_bytes())
     with refused(DatasetError):
-        import_source(tmp_path / "both", tmp_path / "out")
+        import_source(tmp_path / "in", tmp_path / "out")
+
+
+def test_names_in_metadata_are_no_paths(folder: Path, tmp_path: Path) -> None:
+    export(folder, tmp_path / "in", format="parquet", splits=["complex_iid"], images=False)
+    (path,) = (tmp_path / "in" / HOP).glob("complex_iid-*")
+    table = pq.read_table(path)
+    about = json.loads(table.schema.metadata[b"clevrhope"])
+    about["file"]["pool"] = "../../elsewhere"
+    pq.write_table(table.replace_schema_metadata({"clevrhope": json.dumps(about)}), path)
+    with refused(DatasetError):
+        import_source(tmp_path / "in", tmp_path / "out")

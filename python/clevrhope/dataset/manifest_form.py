@@ -77,7 +77,10 @@ MANIFEST = Fields(
         "suites": MapOf(
             MapOf(
                 MapOf(
-                    Fields({"pairs": COUNT, "originals": COUNT}, {"images": COUNT, "visual": COUNT, "sha256": SHA256}),
+                    Fields(
+                        {"pairs": COUNT, "originals": COUNT},
+                        {"images": COUNT, "visual": COUNT, "sha256": SHA256},
+                    ),
                     keys=NAME,
                 ),
                 keys=NAME,

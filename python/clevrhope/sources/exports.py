@@ -20,7 +20,19 @@ from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.forms import ANY, COUNT, INDEX, NAME, OBJECT, SHA256, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.forms import (
+    ANY,
+    COUNT,
+    INDEX,
+    NAME,
+    OBJECT,
+    SHA256,
+    TEXT,
+    Fields,
+    ListOf,
+    MapOf,
+    check_form,
+)
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
