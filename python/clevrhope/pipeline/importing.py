@@ -12,17 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from clevrhope._core import ProgramTokens, TextReader, Vocabulary, World
+from clevrhope._core import ProgramTokens, TextReader, World
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.contents import no_hop, same_hop
+from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout, locked_layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.dataset.native_reader import text_reader, vocabulary_with
-from clevrhope.dataset.question_table import read_table
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -41,19 +38,6 @@ VERSION = "imported"
 
 WORLD: Mapping[str, Any] = {"directions": "clevr", "min_pixels": 200}
 """The constraints of the official scenes that differ from the defaults here."""
-
-PUBLISHED_FILES = (
-    *("*.parquet", "*/*.parquet", "shards.json", "*-000000.tar"),
-    *(
-        "held_out_CLEVR*/",
-        "hdf5_held_out_CLEVR/",
-        "hdf5_atom_ho_exist*/",
-        "no_text_no_vis_*/",
-        "CLEVR_ho_*.json",
-        "val_atom_ho_exist_*",
-    ),
-)
-"""What a folder of published files has near its top, so that no other folder is searched through."""
 
 OFFICIAL = QuestionSettings(strictness="chain")
 """The settings of questions of files that do not say theirs."""
@@ -84,12 +68,7 @@ def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
     Raises:
         ClevrhopeError: as for `import_source`; a path without published files is returned as it is.
     """
-    is_published = (
-        path.suffix in (".parquet", ".tar")
-        if path.is_file()
-        else any(next(path.glob(pattern), None) for pattern in PUBLISHED_FILES)
-    )
-    if not is_published:
+    if not is_published(path):
         return path
     paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
@@ -136,7 +115,8 @@ def import_source(
     source = find_source(path, world.vocabulary, form)
     chosen = _chosen(source, hops, splits)
     layout = Layout(out)
-    _check_apart(path, out)
+    if path.resolve() in (out.resolve(), *out.resolve().parents):
+        raise ConfigError(f"{out}: inside {path}, into which nothing is written; choose another --out")
     with locked_layout(out):
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
@@ -144,7 +124,10 @@ def import_source(
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)
-        vocabulary = _vocabulary(world, source)
+        vocabulary = world.vocabulary  # CLEVR's, unless the source says another
+        if attributes := source.about.get("attributes"):
+            most = source.about["constraints"]["max_objects"]
+            vocabulary = vocabulary_with(attributes, largest_count=most)
         plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
         make_reader = _reader_maker(world, templates)
         numberings: dict[Path, Numbering] = {}
@@ -175,32 +158,17 @@ def import_source(
         manifest = manifest.with_files(measure_files(layout, manifest))
         write_manifest(layout.manifest, manifest)
         if features:
-            _import_features(layout, manifest, chosen, path, shown)
+            import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
     return Imported(out, source, manifest, n, n_unread)
 
 
 def _check_new(out: Path) -> None:
     """Checks that a new folder has nothing but what an interrupted import left."""
-    ours = {"hops", "images", "scenes", "vocab.json"}
+    ours = {"covr", "hops", "images", "scenes", "vocab.json"}
     others = [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]
     if others:
         raise DatasetError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
-
-
-def _vocabulary(world: World, source: Source) -> Vocabulary:
-    """The values of the source's dataset, CLEVR's unless it says others."""
-    attributes = source.about.get("attributes")
-    if not attributes:
-        return world.vocabulary
-    largest_count = int(source.about.get("constraints", {}).get("max_objects", 10))
-    return vocabulary_with(attributes, largest_count=largest_count)
-
-
-def _check_apart(path: Path, out: Path) -> None:
-    """Checks that nothing is written into the source."""
-    if out.resolve() == path.resolve() or path.resolve() in out.resolve().parents:
-        raise ConfigError(f"{out}: inside {path}, into which nothing is written; choose another --out")
 
 
 def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
@@ -208,16 +176,12 @@ def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[
     for name in hops:
         if not any(same_hop(name, hop) for hop in known):
             raise no_hop(source.root, name, known)
+    there = dict.fromkeys(split.split for split in source.splits)
     for name in splits:
-        there = dict.fromkeys(split.split for split in source.splits)
         if name not in there:
             raise ConfigError(f'{source.root}: no split "{name}"; there are: {", ".join(there)}')
-    return [
-        split
-        for split in source.splits
-        if (not hops or any(same_hop(name, split.hop) for name in hops))
-        and (not splits or split.split in splits)
-    ]
+    of_hops = [each for each in source.splits if any(same_hop(name, each.hop) for name in hops or known)]
+    return [each for each in of_hops if each.split in (splits or there)]
 
 
 def _new_manifest(world: World, source: Source) -> Manifest:
@@ -259,21 +223,6 @@ def _counted(columns: Columns, advance: Any) -> Columns:
     return columns
 
 
-def _import_features(
-    layout: Layout, manifest: Manifest, chosen: Sequence[SourceSplit], path: Path, progress: Progress
-) -> None:
-    """Copies the detector features of the chosen splits' images."""
-    files = {split.pool: split.features for split in chosen if split.features is not None}
-    if not files:
-        raise ConfigError(f"{path}: no detector features were found there (user_<split>_vg_frcnn.h5)")
-    used: dict[str, Ints] = {}
-    for hop, split, entry in manifest.all_splits():
-        if (pool := entry["pool"]) in files:
-            scenes = read_table(layout.questions_h5(hop, split)).scenes
-            used[pool] = np.union1d(used.get(pool, scenes), scenes)
-    import_features(layout.root, files, used, progress)
-
-
 def _described(
     manifest: Manifest,
     source: Source,
@@ -292,14 +241,7 @@ def _described(
     known = dict.fromkeys([*manifest.source["notes"], *source.notes, *notes])
     grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
     digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
-    described = {
-        "form": source.form,
-        "sha256": digest,
-        "programs": programs,
-        "notes": [*known],
-        "splits": dict(sorted(digests.items())),
-        "grouped": sorted(grouped),
-        "is_placed": bool(source.about),
-        "dataset": source.about.get("dataset", ""),
-    }
+    described = {"form": source.form, "sha256": digest, "programs": programs, "notes": [*known]}
+    described |= {"splits": dict(sorted(digests.items())), "grouped": sorted(grouped)}
+    described |= {"is_placed": bool(source.about), "dataset": source.about.get("dataset", "")}
     return replace(manifest, source=described)

@@ -18,7 +18,7 @@ import numpy as np
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
-from clevrhope.dataset.vocab import VOCAB, Vocab
+from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import (
     ANY,
@@ -57,6 +57,7 @@ _ABOUT = Fields(
         "dataset": TEXT,
         "kind": TEXT,
         "attributes": MapOf(ListOf(TEXT), keys=NAME),
+        "constraints": Fields({"max_objects": COUNT}),
         "file": Fields(dict.fromkeys(("hop", "split", "pool"), NAME), {"suite": NAME}),
         "vocab": VOCAB,
         "widths": ListOf(INDEX, 2),
@@ -79,6 +80,9 @@ class _ExportedSplit(ABC):
 
     form: ClassVar[str]
     """The form of their images, as in `ImageRecord`."""
+    n_questions: int
+    n_rows: tuple[int, ...] = ()
+    """Number of rows of each file, if places of images are rows."""
 
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any]) -> None:
         self.files, self.about = files, about
@@ -99,34 +103,15 @@ class _ExportedSplit(ABC):
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         """The cells of these columns for all questions, in the order of the split."""
 
-    @property
-    @abstractmethod
-    def n_questions(self) -> int:
-        """Number of its questions."""
-
-    @property
-    def n_rows(self) -> tuple[int, ...]:
-        """Number of rows of each file, if rows are places of images."""
-        return ()
-
     def source_split(self) -> SourceSplit:
         """The split as a source."""
-        vocab = Vocab(**self.about["vocab"]) if self.about else None
         hop, split = self.attributes["hop"], self.attributes["split"]
-        return SourceSplit(
-            hop,
-            split,
-            self.pool,
-            self.n_questions,
-            self.files[0],
-            self.blocks,
-            images=self.images,
-            kind=self.kind,
-            attributes=self.attributes,
-            vocab=vocab,
-            widths=tuple(self.about.get("widths", (2, 2))),
-            sha256=self.about.get("sha256", ""),
-        )
+        said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
+        if self.about:
+            said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
+            said["vocab"] = vocab_from_json(self.about["vocab"])
+        place = (hop, split, self.pool, self.n_questions, self.files[0])
+        return SourceSplit(*place, self.blocks, self.images, **said)
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
@@ -237,15 +222,8 @@ class _Table(_ExportedSplit):
                 wanted[name] = several[bool(kind.row)].format(kind.dtype)
         for path, footer in zip(files, footers, strict=True):
             self._types = check_columns(path, footer, wanted)
-        self._n_rows = tuple(footer.num_rows for footer in footers)
-
-    @property
-    def n_questions(self) -> int:
-        return sum(self._n_rows)
-
-    @property
-    def n_rows(self) -> tuple[int, ...]:
-        return self._n_rows
+        self.n_rows = tuple(footer.num_rows for footer in footers)
+        self.n_questions = sum(self.n_rows)
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self._types]
@@ -301,12 +279,7 @@ class _Shards(_ExportedSplit):
         if self.kind.of_sets:
             fields = {**question.needed, "image_indices": ListOf(INDEX)}
             self._sample = Fields(fields, {"scenes": ListOf(ANY)})
-
-    @property
-    def n_questions(self) -> int:
-        if self._n_listed is None:
-            self._n_listed = sum(len(rows.places) for rows in self.rows(()))
-        return self._n_listed
+        self.n_questions = self._n_listed or sum(len(rows.places) for rows in self.rows(()))
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         rows: list[tuple[int, dict[str, Any], list[list[int]]]] = []

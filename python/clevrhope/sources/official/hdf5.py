@@ -61,22 +61,8 @@ def hdf5_split(
         finally:
             opened.close()
 
-    pool = f"{POOLS.get(file.split, file.split)}_{file.run}"
-    if file.split not in POOLS:
-        pool = f"minimal_{file.run}"
-    notes = "; ".join(each for each in (file.note, note) if each)
-    return SourceSplit(
-        file.hop,
-        file.split,
-        pool,
-        n,
-        file.path,
-        blocks,
-        images=lambda: found,
-        note=notes,
-        features=_of_split(file, features),
-        vocab=vocab,
-    )
+    of_features = _of_split(file, features)
+    return file.split_source(n, blocks, lambda: found, note=note, features=of_features, vocab=vocab)
 
 
 def _plain(file: OfficialFile, opened: Any) -> tuple[int, str]:

@@ -19,7 +19,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
-from clevrhope.sources.official.names import BEGINS, POOLS, OfficialFile
+from clevrhope.sources.official.names import BEGINS, OfficialFile
 from clevrhope.sources.source import (
     MOST_PROGRAM_TOKENS,
     NO_FAMILY,
@@ -71,8 +71,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
         return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
 
-    pool = f"{POOLS.get(file.split, 'minimal')}_{file.run}"
-    return SourceSplit(file.hop, file.split, pool, n, file.path, blocks, images=record, note=file.note)
+    return file.split_source(n, blocks, record)
 
 
 def _columns(

@@ -2,10 +2,14 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
+from clevrhope.sources.source import Columns, Numbering, SourceSplit
 from clevrhope.splits.hops import OFFICIAL_NUMBERS
 
 PAIRS = {number: hop for hop, number in OFFICIAL_NUMBERS.items()}
@@ -83,10 +87,23 @@ class OfficialFile:
         """What tells the pools of the two runs apart."""
         return "official_00" if self.number in FIRST_RUN else "official_06"
 
-    @property
-    def note(self) -> str:
-        """What to know about its name; "" for nothing."""
-        return RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
+    def split_source(
+        self,
+        n_questions: int,
+        blocks: Callable[[Numbering], Iterator[Columns]],
+        images: Callable[[], ImageRecord | None],
+        *,
+        pool: str | None = None,
+        note: str = "",
+        **others: Any,
+    ) -> SourceSplit:
+        """The split as a source; by default, the pairs of a run share its pools."""
+        renamed = RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
+        notes = "; ".join(each for each in (renamed, note) if each)
+        pool = pool or f"{POOLS.get(self.split, 'minimal')}_{self.run}"
+        return SourceSplit(
+            self.hop, self.split, pool, n_questions, self.path, blocks, images, note=notes, **others
+        )
 
 
 def official_file(path: Path) -> OfficialFile | None:

@@ -35,24 +35,16 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    shards = _Shards(files)
-    first = files[0]
-    pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
+    shards, first = _Shards(files), files[0]
     n = sum(shards.rows)
-    unit = 0
-    if first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0:
-        unit = n // shards.n_places
-    notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
-    return SourceSplit(
-        first.hop,
-        first.split,
-        pool,
+    by_place = first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0
+    return first.split_source(
         n,
-        first.path,
         shards.blocks,
-        images=shards.images,
-        note="; ".join(note for note in notes if note),
-        unit=unit,
+        shards.images,
+        pool=f"{POOLS.get(first.split, first.split)}_{first.hop}",
+        note="" if shards.has_names else "no column says which rows share an image: one each",
+        unit=n // shards.n_places if by_place else 0,
     )
 
 
