@@ -92,7 +92,7 @@ MANIFEST = Fields(
         ),
         "source": Fields(
             {"form": TEXT, "sha256": SHA256, "programs": TEXT, "notes": ListOf(TEXT)},
-            {"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN},
+            {"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN, "root": TEXT},
         ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
         "files_table": TABLE,

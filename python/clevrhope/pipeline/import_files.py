@@ -41,7 +41,7 @@ def write_split(
         name: max((part[name].shape[1] for part in parts), default=2) for name in ("questions", "programs")
     }
     path = layout.questions_h5(split.hop, split.split)
-    digest, of_word = hashlib.sha256(), _word_digests(numbering.words)
+    digest = QuestionDigest(numbering)
     used: list[Ints] = []
     with QuestionWriter(path, hop=split.hop, split=split.split, pool=split.pool) as writer:
         for part in parts:
@@ -56,14 +56,13 @@ def write_split(
                     {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
                 )
             used.append(part["image_idxs"])
-            digest.update(of_word[part["questions"][part["questions"] != 0]].tobytes())
-            digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+            digest.add(part)
     files: dict[str, FileRecord] = {layout.relative(path): record(path)}
     images, pools = split.images(), dict(manifest.pools)
     if images is not None:
         place = layout.image_record(split.pool)
         if split.pool in manifest.pools and place.is_file():
-            images = ImageRecord.read(place).joined(images)
+            images = images.joined(ImageRecord.read(place))
         images.write(place)
         files[layout.relative(place)] = record(place)
     if images is not None or split.unit:
@@ -77,7 +76,7 @@ def write_split(
         "images": len(np.unique(np.concatenate(used))) if used else 0,
     }
     manifest = replace(manifest, pools=pools).with_splits({(split.hop, split.split): entry})
-    return manifest.with_files(files), digest.hexdigest()
+    return manifest.with_files(files), digest.hex()
 
 
 _ORDER = (
@@ -87,10 +86,27 @@ _ORDER = (
 """The columns in the order of the file."""
 
 
-def _word_digests(words: Sequence[str]) -> Any:
-    """(W,) eight bytes for each word that do not depend on its number."""
-    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+class QuestionDigest:
+    """The digest of a split's words, answers and images, which does not depend on the numbers of words."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._digest = hashlib.sha256()
+        self._numbering = numbering
+        self._of_words = np.zeros(0, dtype=np.uint64)
+        """(W,) eight bytes for each word."""
+
+    def add(self, part: Columns) -> None:
+        """Adds consecutive questions."""
+        if new := self._numbering.words[len(self._of_words) :]:
+            digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in new)
+            self._of_words = np.append(self._of_words, np.frombuffer(b"".join(digests), dtype=np.uint64))
+        questions = part["questions"]
+        self._digest.update(self._of_words[questions[questions != 0]].tobytes())
+        self._digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+
+    def hex(self) -> str:
+        """SHA-256 so far."""
+        return self._digest.hexdigest()
 
 
 def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:

@@ -25,9 +25,9 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError
 from clevrhope.pipeline.import_features import import_features
-from clevrhope.pipeline.import_files import measure_files, write_scenes, write_split
+from clevrhope.pipeline.import_files import QuestionDigest, measure_files, write_scenes, write_split
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Progress, Silent
@@ -74,12 +74,13 @@ class Imported:
     """Number of texts that no template gives; 0 if no programs were read from texts."""
 
 
-def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
+def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
     """The dataset in a folder; published files are imported into the user's cache, once.
 
     Args:
         path: a dataset, or published files.
         say: shows a sentence, which tells where an import is.
+        templates: as for `import_source`; there is an import for each content of them.
 
     Raises:
         ClevrhopeError: as for `import_source`; a path without published files is returned as it is.
@@ -93,13 +94,15 @@ def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
         return path
     paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
-    key = hashlib.sha256(json.dumps([str(path.resolve()), stamps]).encode()).hexdigest()[:16]
+    with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
+    made_of = [str(path.resolve()), stamps, *with_templates]
+    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     out = cache / "clevrhope" / "imports" / f"{path.resolve().stem}-{key}"
     if not Layout(out).manifest.is_file():
         say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
         out.mkdir(parents=True, exist_ok=True)
-        import_source(path, out)
+        import_source(path, out, templates=templates)
     return out
 
 
@@ -129,8 +132,8 @@ def import_source(
 
     Raises:
         WrongFolderError: there are no published files in `path`.
-        DatasetError: a file is broken or of another form, or `out` is another dataset.
-        ConfigError: there is no such sub-dataset or split.
+        DatasetError: a file is broken or of another form.
+        ConfigError: there is no such sub-dataset or split, or `out` is another dataset or of other files.
     """
     world = read_world(constraints=WORLD)
     source = find_source(path, world.vocabulary, form)
@@ -140,18 +143,20 @@ def import_source(
     with locked_layout(out):
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
-            raise DatasetError(f"{out}: holds another dataset; choose another --out")
+            raise ConfigError(f"{out}: holds another dataset; choose another --out")
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)
         vocabulary = _vocabulary(world, source)
         vocab = read_vocab(layout.vocab) if layout.vocab.is_file() else source.vocab
         if source.vocab is not None and vocab != source.vocab:
-            raise DatasetError(f"{out}: holds questions of another vocabulary; choose another --out")
+            raise ConfigError(f"{out}: holds questions of another vocabulary; choose another --out")
         vocab = vocab or make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
+        shown = progress or Silent()
+        if manifest.source and manifest.source["splits"]:
+            _check_same(out, manifest.source, source, chosen, vocab, shown)
         numbering = Numbering(vocab, _reader_maker(world, templates))
         digests = dict(manifest.source["splits"]) if manifest.source else {}
-        shown = progress or Silent()
         for split in chosen:
             title = f"Importing {split.hop} {split.split}"
             with shown.stage(title, total=split.n_questions, unit="questions") as advance:
@@ -177,7 +182,46 @@ def _check_new(out: Path) -> None:
     ours = {"hops", "images", "scenes", "vocab.json"}
     others = [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]
     if others:
-        raise DatasetError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+        raise ConfigError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+
+
+def _check_same(
+    out: Path,
+    known: Mapping[str, Any],
+    source: Source,
+    chosen: Sequence[SourceSplit],
+    vocab: Vocab,
+    progress: Progress,
+) -> None:
+    """Checks that a folder was imported from these files, which may have been moved since.
+
+    Raises:
+        ConfigError: a split has other questions there, or none is there and the files are elsewhere.
+    """
+    there = [split for split in chosen if f"{split.hop}/{split.split}" in known["splits"]]
+    for split in there:
+        numbering = Numbering(vocab)
+        digest = QuestionDigest(numbering)
+        title = f"Comparing {split.hop} {split.split}"
+        with progress.stage(title, total=split.n_questions, unit="questions") as advance:
+            for columns in split.blocks(numbering):
+                digest.add(_counted(columns, advance))
+        if digest.hex() != known["splits"][f"{split.hop}/{split.split}"]:
+            raise ConfigError(
+                f"{out}: its {split.hop} {split.split} has other questions or images than {split.file}; "
+                "choose another --out"
+            )
+    first, root = Path(known.get("root", "")), source.root.resolve()
+    if not there and not (root.is_relative_to(first) or first.is_relative_to(root)):
+        raise ConfigError(
+            f"{out}: was imported from {known.get('root', 'other files')}, and {source.root} may be of "
+            "another source; choose another --out, or import a folder that holds both"
+        )
+
+
+def _wider(first: Path, now: Path) -> Path:
+    """The folder of a source: that of an earlier import if the files now are some of those, else theirs."""
+    return first if now.is_relative_to(first) else now
 
 
 def _vocabulary(world: World, source: Source) -> Vocabulary:
@@ -292,5 +336,6 @@ def _described(
         "splits": dict(sorted(digests.items())),
         "grouped": sorted(grouped),
         "is_placed": bool(source.about.get("pool")),
+        "root": str(_wider(Path(manifest.source.get("root", "")), source.root.resolve())),
     }
     return replace(manifest, source=described)
