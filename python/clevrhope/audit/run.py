@@ -69,8 +69,8 @@ def _check_of_imported(folder: Path, **choices: Path | None) -> None:
     """Checks that no option is given that the audit of an imported dataset would not use."""
     if choices.pop("templates"):
         raise ConfigError(
-            f"--templates: {folder} was imported already; give them to clevrhope import, or give the audit the "
-            "published files"
+            f"--templates: {folder} was imported already; give them to clevrhope import, or give the "
+            "published files to clevrhope audit"
         )
     if given := [name for name, choice in choices.items() if choice]:
         raise ConfigError(f"--{given[0]}: not for {folder}, which was imported; leave it out")
