@@ -42,7 +42,7 @@ NO_OTHERS_CHECKED = (
     "that clevrhope build wrote"
 )
 NO_SCENES = "scenes are not published"
-NO_PROGRAMS = "programs are not published; import with --templates reads them from texts"
+NO_PROGRAMS = "programs are not published; with --templates, they are read from the texts"
 
 PREFIXES = (25_000, 200_000)
 """Sizes of the smaller train sets."""

@@ -10,7 +10,7 @@ from clevrhope.audit.folder import AuditFolder, kind_of
 from clevrhope.audit.imported import audit_imported
 from clevrhope.audit.report import CheckResult, Report, new_results
 from clevrhope.dataset.folder import Folder
-from clevrhope.errors import DatasetError, SceneError
+from clevrhope.errors import ConfigError, DatasetError, SceneError
 from clevrhope.runtime.progress import Progress, Silent
 
 
@@ -34,12 +34,14 @@ def audit(
         progress: Shows the progress of the audit.
 
     Raises:
+        ConfigError: an option is for datasets that were built, and this one was imported.
         DatasetError: there is no dataset, it has no vocabulary, the templates or properties are not the
             dataset's, or the CLEVR folder cannot be read. Everything else is in the report, including files
             of the dataset that are missing or cannot be read.
     """
     shown = progress or Silent()
     if (imported := Folder.open(folder)).manifest.source:
+        _check_of_imported(folder, against=against, templates=templates, properties=properties)
         return audit_imported(imported, pixels=pixels, progress=shown)
     opened = AuditFolder(folder, templates=templates, properties=properties)
     if against is not None:
@@ -61,6 +63,17 @@ def audit(
     for line in lines:
         line.finish()
     return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(lines))
+
+
+def _check_of_imported(folder: Path, **choices: Path | None) -> None:
+    """Checks that no option is given that the audit of an imported dataset would not use."""
+    if choices.pop("templates"):
+        raise ConfigError(
+            f"--templates: {folder} was imported already; give them to clevrhope import, or give the "
+            "published files to clevrhope audit"
+        )
+    if given := [name for name, choice in choices.items() if choice]:
+        raise ConfigError(f"--{given[0]}: not for {folder}, which was imported; leave it out")
 
 
 def _run(

@@ -95,7 +95,10 @@ MANIFEST = Fields(
         ),
         "source": Fields(
             {"form": TEXT, "sha256": SHA256, "programs": TEXT, "notes": ListOf(TEXT)},
-            {"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN, "dataset": TEXT},
+            {
+                **{"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN},
+                **{"root": TEXT, "dataset": TEXT},
+            },
         ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
         "files_table": TABLE,

@@ -113,7 +113,16 @@ class ImageRecord:
         if self.names or other.names:
             both = zip_longest(self.names or (), other.names or (), fillvalue="")
             names = [mine or theirs for mine, theirs in both]
-        return ImageRecord(self.form, self.files + other.files, self.rows + other.rows, places, names)
+        used = sorted({place[0] for place in places if place})
+        number = {old: new for new, old in enumerate(used)}
+        files, rows = self.files + other.files, self.rows + other.rows
+        return ImageRecord(
+            self.form,
+            tuple(files[k] for k in used),
+            tuple(rows[k] for k in used) if rows else (),
+            [[number[place[0]], *place[1:]] if place else [] for place in places],
+            names,
+        )
 
     def _all_places(self) -> Sequence[Sequence[int]]:
         if self.places is not None:

@@ -36,7 +36,7 @@ from clevrhope.export.source import ExportSource, Sample, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import FIRST_RUN, HDF5, PARQUET, SECOND_RUN
-from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
+from clevrhope.splits.hops import OFFICIAL_NUMBERS, official_values, paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
 IMAGES_OF_MINIMAL = "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"
@@ -164,8 +164,7 @@ def _question_file(split: SplitSource) -> str:
     number = OFFICIAL_NUMBERS[split.hop]
     if split.split in HDF5:
         hop = next(hop for hop in paper_hops() if hop.name == split.hop)
-        values = dict(hop.held_out or ())
-        named = tuple(values.get(kind) for kind in ("size", "color", "shape", "material"))
+        named = official_values(hop)
         begin, name, _ = HDF5[split.split]
         return f"hdf5_held_out_CLEVR/no_text_no_vis_{named}_v1.0_ques/{begin}_{name.format(named)}.h5"
     name = f"match_ho{number}" if split.split == MINIMAL_OOD else f"mismatch_ho{number}_filtered"

@@ -110,7 +110,7 @@ class AnswerKey:
         """(HOP, split) -> a test set; (HOP, suite, split) -> pairs."""
         self._record = cache(record)
         self._scenes = cache(self._scene_counts)
-        self._families: dict[str, dict[int, str]] = {}
+        self._measured = cache(self._read_measured)
 
     def test_set(self, hop: str, split: str) -> QuestionTable:
         """The questions of a split, with their right answers.
@@ -296,13 +296,18 @@ class AnswerKey:
         Raises:
             DatasetError: the measurements are broken.
         """
-        if hop not in self._families:
-            path = self._layout.hop_measured(hop)
-            families = read_measured(path)["families"] if path.is_file() else ()
-            self._families[hop] = {
-                each["question_family_index"]: f"{each['file']} {each['place']}" for each in families
-            }
-        return self._families[hop]
+        families = self._measured(hop).get("families", ())
+        return {each["question_family_index"]: f"{each['file']} {each['place']}" for each in families}
+
+    def measured_tests(self, hop: str, suite: str, split: str) -> Mapping[str, Mapping[str, Any]]:
+        """The measurements of a suite's tests on a split; empty if there are none. Raises as above."""
+        of_suite: Mapping[str, Any] = self._measured(hop).get("suites", {}).get(suite, {})
+        tests: Mapping[str, Mapping[str, Any]] = of_suite.get(split, {}).get("tests", {})
+        return tests
+
+    def _read_measured(self, hop: str) -> dict[str, Any]:
+        path = self._layout.hop_measured(hop)
+        return read_measured(path) if path.is_file() else {}
 
     def mentions_together(self, hop: str, split: str, types: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question of a split mentions a value of each of these attributes together.

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from clevrhope.dataset.question_kinds import TIERS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.metrics import bag_of_words
+from clevrhope.describe.suites import n_right_by_words
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS, GROUPS
 from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
@@ -108,18 +108,30 @@ def constants(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, Constant
     return best
 
 
-def words(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, float | None]:
+def words(
+    pairs: QuestionTable, answers: AnswerSet, measured: Mapping[str, Mapping[str, Any]]
+) -> Mapping[str, float | None]:
     """For each test with only yes/no partners, the share that a bag of their words answers, in per cent.
 
     None if all pairs are about one image.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        answers: the vocabulary.
+        measured: the tests in measured.json; one that is missing there, or has other pairs, is measured.
     """
     reached = {}
+    is_yes, is_no = (pairs.answers[1::2] == number for number in (answers.yes, answers.no))
     for test, is_of in _pairs_by_test(pairs):
-        right = pairs.answers[1::2][is_of]
-        if np.isin(right, (answers.yes, answers.no)).all():
-            images, questions = pairs.image_idxs[1::2][is_of], pairs.questions[1::2][is_of]
-            share = bag_of_words.accuracy(questions, right == answers.yes, images)
-            reached[test] = None if share is None else 100 * share
+        n = int(is_of.sum())
+        if not (is_yes | is_no)[is_of].all():
+            continue
+        known = measured.get(test, {})
+        if "partners_by_words" in known and known["pairs"] == n:
+            n_right = known["partners_by_words"]
+        else:
+            n_right = n_right_by_words(pairs, is_of, is_yes)
+        reached[test] = None if n_right is None else 100 * (n_right / n)
     return reached
 
 

@@ -158,6 +158,7 @@ class _Scorer:
 
     def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
         """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
+        measured = self._key.measured_tests(pairs.hop, pairs.suite, pairs.split)
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
         by_name = groupings(pairs, self._answers, functions)
         part_of = {by: numbers for by, (numbers, _) in by_name.items()}
@@ -179,7 +180,7 @@ class _Scorer:
             n=len(pairs) // 2,
             n_missing=parts[Part()].mean.counts["n_missing"],
             constants=constants(pairs, self._answers),
-            words=words(pairs, self._answers),
+            words=words(pairs, self._answers, measured),
             traits=traits(pairs, self._answers),
             controls=controls,
         )

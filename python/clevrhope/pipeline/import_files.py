@@ -67,7 +67,7 @@ def write_split(
     path = kind.h5(layout, split.hop, split.split)
     if suite is not None:
         path = layout.suite_h5(split.hop, suite, split.split)
-    digest, of_word = hashlib.sha256(), _word_digests(numbering.words)
+    digest = QuestionDigest(numbering)
     used: list[Ints] = []
     names = {"hop": split.hop, "split": split.split, "pool": split.pool}
     others = {name: value for name, value in split.attributes.items() if name not in names}
@@ -85,14 +85,13 @@ def write_split(
                     {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
                 )
             used.append(part["image_idxs"].ravel())
-            digest.update(of_word[part["questions"][part["questions"] != 0]].tobytes())
-            digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+            digest.add(part)
     files: dict[str, FileRecord] = {layout.relative(path): record(path)}
     images, pools = split.images(), dict(manifest.pools)
     if images is not None:
         place = layout.image_record(split.pool)
         if place.is_file() and layout.relative(place) in manifest.files:
-            images = ImageRecord.read(place).joined(images)
+            images = images.joined(ImageRecord.read(place))
         images.write(place)
         files[layout.relative(place)] = record(place)
     of_suite = parse_suite_pool(split.pool) is not None
@@ -109,16 +108,33 @@ def write_split(
             "sha256": split.sha256,
         }
         pairs |= {"images": images.n_images} if images is not None and of_suite else {}
-        return manifest.with_pairs(split.hop, suite, split.split, pairs), digest.hexdigest()
+        return manifest.with_pairs(split.hop, suite, split.split, pairs), digest.hex()
     n_images = len(np.setdiff1d(np.concatenate(used), [ABSENT])) if used else 0
     entry = {"pool": split.pool, "questions": n_questions, "images": n_images}
-    return manifest.with_splits({(split.hop, split.split): entry}), digest.hexdigest()
+    return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()
 
 
-def _word_digests(words: Sequence[str]) -> Any:
-    """(W,) eight bytes for each word that do not depend on its number."""
-    digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in words)
-    return np.frombuffer(b"".join(digests), dtype=np.uint64)
+class QuestionDigest:
+    """The digest of a split's words, answers and images, which does not depend on the numbers of words."""
+
+    def __init__(self, numbering: Numbering) -> None:
+        self._digest = hashlib.sha256()
+        self._numbering = numbering
+        self._of_words = np.zeros(0, dtype=np.uint64)
+        """(W,) eight bytes for each word."""
+
+    def add(self, part: Columns) -> None:
+        """Adds consecutive questions."""
+        if new := self._numbering.words[len(self._of_words) :]:
+            digests = (hashlib.blake2b(word.encode(), digest_size=8).digest() for word in new)
+            self._of_words = np.append(self._of_words, np.frombuffer(b"".join(digests), dtype=np.uint64))
+        questions = part["questions"]
+        self._digest.update(self._of_words[questions[questions != 0]].tobytes())
+        self._digest.update(part["answers"].tobytes() + part["image_idxs"].tobytes())
+
+    def hex(self) -> str:
+        """SHA-256 so far."""
+        return self._digest.hexdigest()
 
 
 def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary: Vocabulary) -> Manifest:

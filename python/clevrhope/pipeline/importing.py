@@ -22,9 +22,15 @@ from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.dataset.native_reader import text_reader, vocabulary_with
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError
 from clevrhope.pipeline.import_features import import_features
-from clevrhope.pipeline.import_files import measure_files, vocab_of, write_scenes, write_split
+from clevrhope.pipeline.import_files import (
+    QuestionDigest,
+    measure_files,
+    vocab_of,
+    write_scenes,
+    write_split,
+)
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Progress, Silent
@@ -58,12 +64,13 @@ class Imported:
     """Number of texts that no template gives; 0 if no programs were read from texts."""
 
 
-def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
+def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
     """The dataset in a folder; published files are imported into the user's cache, once.
 
     Args:
         path: a dataset, or published files.
         say: shows a sentence, which tells where an import is.
+        templates: as for `import_source`; there is an import for each content of them.
 
     Raises:
         ClevrhopeError: as for `import_source`; a path without published files is returned as it is.
@@ -72,13 +79,15 @@ def dataset_of(path: Path, say: Callable[[str], None]) -> Path:
         return path
     paths = [path] if path.is_file() else sorted(each for each in path.rglob("*") if each.is_file())
     stamps = [(str(each), each.stat().st_size, each.stat().st_mtime_ns) for each in paths]
-    key = hashlib.sha256(json.dumps([str(path.resolve()), stamps]).encode()).hexdigest()[:16]
+    with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
+    made_of = [str(path.resolve()), stamps, *with_templates]
+    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     out = cache / "clevrhope" / "imports" / f"{path.resolve().stem}-{key}"
     if not Layout(out).manifest.is_file():
         say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
         out.mkdir(parents=True, exist_ok=True)
-        import_source(path, out)
+        import_source(path, out, templates=templates)
     return out
 
 
@@ -108,8 +117,8 @@ def import_source(
 
     Raises:
         WrongFolderError: there are no published files in `path`.
-        DatasetError: a file is broken or of another form, or `out` is another dataset.
-        ConfigError: there is no such sub-dataset or split.
+        DatasetError: a file is broken or of another form.
+        ConfigError: there is no such sub-dataset or split, or `out` is another dataset or of other files.
     """
     world = read_world(constraints=WORLD)
     source = find_source(path, world.vocabulary, form)
@@ -120,7 +129,7 @@ def import_source(
     with locked_layout(out):
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
-            raise DatasetError(f"{out}: holds another dataset; choose another --out")
+            raise ConfigError(f"{out}: holds another dataset; choose another --out")
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)
@@ -129,28 +138,22 @@ def import_source(
             most = source.about["constraints"]["max_objects"]
             vocabulary = vocabulary_with(attributes, largest_count=most)
         plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
-        make_reader = _reader_maker(world, templates)
-        numberings: dict[Path, Numbering] = {}
-        digests = dict(manifest.source["splits"]) if manifest.source else {}
         shown = progress or Silent()
+        if manifest.source and manifest.source["splits"]:
+            _check_same(layout, manifest, source, chosen, shown)
+        make_reader, n_unread = _reader_maker(world, templates), 0
+        digests = dict(manifest.source["splits"]) if manifest.source else {}
         for split in chosen:
-            title, place = f"Importing {split.table} {split.split}", vocab_of(layout, split)
-            if place not in numberings:
-                known = read_vocab(place) if place.is_file() else split.vocab or plain
-                numberings[place] = Numbering(known, make_reader)
-            numbering = numberings[place]
-            if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
-                raise DatasetError(
-                    f"{split.file}: other questions in {out} have another vocabulary; choose another --out"
-                )
+            numbering = _numbering(layout, manifest, split, plain, make_reader)
+            title = f"Importing {split.table} {split.split}"
             with shown.stage(title, total=split.n_questions, unit="questions") as advance:
                 counted = (_counted(columns, advance) for columns in split.blocks(numbering))
                 manifest, digest = write_split(layout, manifest, split, counted, numbering)
                 digests[f"{split.table}/{split.split}"] = digest
-        for place, numbering in numberings.items():
+            place = vocab_of(layout, split)
             write_vocab(place, numbering.vocab())
             manifest = manifest.with_files({layout.relative(place): record(place)})
-        n_unread = sum(numbering.n_unread for numbering in numberings.values())
+            n_unread += numbering.n_unread
         manifest = write_scenes(layout, manifest, source, vocabulary)
         manifest = _described(
             manifest, source, chosen, digests, n_unread, with_templates=templates is not None
@@ -168,7 +171,66 @@ def _check_new(out: Path) -> None:
     ours = {"covr", "hops", "images", "scenes", "vocab.json"}
     others = [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]
     if others:
-        raise DatasetError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+        raise ConfigError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+
+
+def _numbering(
+    layout: Layout,
+    manifest: Manifest,
+    split: SourceSplit,
+    plain: Vocab,
+    make_reader: Callable[[Vocab], TextReader] | None = None,
+) -> Numbering:
+    """What numbers a split's words: as the folder has them, as the split's files do, or from the first on.
+
+    Raises:
+        ConfigError: the folder has other numbers than the files.
+    """
+    place = vocab_of(layout, split)
+    is_known = layout.relative(place) in manifest.files
+    numbering = Numbering(read_vocab(place) if is_known else split.vocab or plain, make_reader)
+    if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
+        raise ConfigError(
+            f"{layout.root}: holds questions of another vocabulary than {split.file}; choose another --out"
+        )
+    return numbering
+
+
+def _check_same(
+    layout: Layout,
+    manifest: Manifest,
+    source: Source,
+    chosen: Sequence[SourceSplit],
+    progress: Progress,
+) -> None:
+    """Checks that a folder was imported from these files, which may have been moved since.
+
+    Raises:
+        ConfigError: a split has other questions there, or none is there and the files are elsewhere.
+    """
+    out, known = layout.root, manifest.source or {}
+    there = [split for split in chosen if f"{split.table}/{split.split}" in known["splits"]]
+    for split in there:
+        numbering = _numbering(layout, manifest, split, make_vocab([], [], []))
+        digest, name = QuestionDigest(numbering), f"{split.table} {split.split}"
+        with progress.stage(f"Comparing {name}", total=split.n_questions, unit="questions") as advance:
+            for columns in split.blocks(numbering):
+                digest.add(_counted(columns, advance))
+        if digest.hex() != known["splits"][f"{split.table}/{split.split}"]:
+            raise ConfigError(
+                f"{out}: its {name} has other questions or images than {split.file}; choose another --out"
+            )
+    first, root = Path(known.get("root", "")), source.root.resolve()
+    if not there and not (root.is_relative_to(first) or first.is_relative_to(root)):
+        raise ConfigError(
+            f"{out}: was imported from {known.get('root', 'other files')}, and {source.root} may be of "
+            "another source; choose another --out, or import a folder that holds both"
+        )
+
+
+def _wider(first: Path, now: Path) -> Path:
+    """The folder of a source: that of an earlier import if the files now are some of those, else theirs."""
+    return first if now.is_relative_to(first) else now
 
 
 def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
@@ -203,7 +265,7 @@ def _new_manifest(world: World, source: Source) -> Manifest:
     )
 
 
-def _reader_maker(world: World, templates: Path | None) -> Any:
+def _reader_maker(world: World, templates: Path | None) -> Callable[[Vocab], TextReader] | None:
     """What makes a reader of texts of a vocabulary; None without templates."""
     if templates is None:
         return None
@@ -241,7 +303,9 @@ def _described(
     known = dict.fromkeys([*manifest.source["notes"], *source.notes, *notes])
     grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
     digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+    first = Path(manifest.source.get("root", ""))
     described = {"form": source.form, "sha256": digest, "programs": programs, "notes": [*known]}
     described |= {"splits": dict(sorted(digests.items())), "grouped": sorted(grouped)}
     described |= {"is_placed": bool(source.about), "dataset": source.about.get("dataset", "")}
+    described |= {"root": str(_wider(first, source.root.resolve()))}
     return replace(manifest, source=described)
