@@ -17,7 +17,7 @@ from clevrhope.dataset.clevr_json import rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.question_kinds import ABSENT, PAIRS, SINGLE, kind_of
+from clevrhope.dataset.question_kinds import PAIRS, SINGLE, kind_of
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints, QuestionWriter
 from clevrhope.dataset.source_images import ImageRecord
@@ -68,7 +68,6 @@ def write_split(
     if suite is not None:
         path = layout.suite_h5(split.hop, suite, split.split)
     digest = QuestionDigest(numbering)
-    used: list[Ints] = []
     names = {"hop": split.hop, "split": split.split, "pool": split.pool}
     others = {name: value for name, value in split.attributes.items() if name not in names}
     with QuestionWriter(path, **names, prefixes=others.pop("prefixes", ()), attributes=others) as writer:
@@ -84,7 +83,6 @@ def write_split(
                 writer.append(
                     {name: each[first : first + COLUMN_CHUNK_ROWS] for name, each in columns.items()}
                 )
-            used.append(part["image_idxs"].ravel())
             digest.add(part)
     files: dict[str, FileRecord] = {layout.relative(path): record(path)}
     images, pools = split.images(), dict(manifest.pools)
@@ -109,7 +107,7 @@ def write_split(
         }
         pairs |= {"images": images.n_images} if images is not None and of_suite else {}
         return manifest.with_pairs(split.hop, suite, split.split, pairs), digest.hex()
-    n_images = len(np.setdiff1d(np.concatenate(used), [ABSENT])) if used else 0
+    n_images = len(read_table(path, kind).scenes)
     entry = {"pool": split.pool, "questions": n_questions, "images": n_images}
     return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()
 

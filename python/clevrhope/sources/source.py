@@ -75,15 +75,14 @@ class Numbering:
         """The columns of questions and, by the templates if there are any, of programs and families."""
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
+        columns = {"questions": rows, "question_lengths": lengths}
         if self._make_reader is None:
-            return {"questions": rows, "question_lengths": lengths, **without_programs(len(rows))}
+            return columns | without_programs(len(rows))
         if self._reader is None or self._reader[0] != len(self.words):
             self._reader = len(self.words), self._make_reader(self.vocab())
         families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
         self.n_unread += int((families < 0).sum())
-        return {
-            "questions": rows,
-            "question_lengths": lengths,
+        return columns | {
             "programs": programs,
             "program_lengths": n_tokens,
             "question_families": families,

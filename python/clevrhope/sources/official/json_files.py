@@ -19,7 +19,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
-from clevrhope.sources.official.names import BEGINS, OfficialFile
+from clevrhope.sources.official.names import OfficialFile
 from clevrhope.sources.source import (
     MOST_PROGRAM_TOKENS,
     NO_FAMILY,
@@ -133,15 +133,3 @@ def scenes_of(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
             yield scene
 
     return scenes
-
-
-def scene_file_split(path: Path) -> str | None:
-    """The split whose scenes a file holds, by its name; None for another file."""
-    if not (path.suffix == ".json" and "scenes" in path.name):
-        return None
-    for split, (name, *_) in BEGINS.items():
-        if f"_{name}_" in path.name or f"_{name}." in path.name:
-            return split
-    if "atom" in path.name.lower():
-        return "minimal"
-    return None

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,22 @@ def official_file(path: Path) -> OfficialFile | None:
         and (found[2] or "no_text_no_vis" in path.name)
     ):
         return _file(path, _of_values(path, values[0]), found[1] or found[2])
+    return None
+
+
+def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path | None:
+    """The first file that is about the images of a split, by its name or its folder's; None if none is.
+
+    With `one_run`, all pairs are of one run, so that no folder need say which.
+    """
+    for path in paths:
+        is_minimal = "atom" in "/".join(path.parts[-3:]).lower()
+        is_of_run = one_run or (SECOND_RUN in path.parts) == (file.number not in FIRST_RUN)
+        if is_minimal == (file.split in POOLS) or not is_of_run:
+            continue
+        for name in BEGINS.get(file.split, ("val", "atom")):
+            if any(re.search(rf"(?:^|_){name}[_.]", each) for each in (path.name, path.parent.name)):
+                return path
     return None
 
 
