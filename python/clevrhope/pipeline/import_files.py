@@ -38,8 +38,8 @@ SCENES_AT_ONCE = 1_000
 
 def vocab_of(layout: Layout, split: SourceSplit) -> Path:
     """The file with the numbers of a split's words, functions and answers."""
-    if suite := split.attributes.get("suite"):
-        return layout.suite_vocab(split.hop, suite)
+    if split.suite:
+        return layout.suite_vocab(split.hop, split.suite)
     return split.kind.vocab(layout, split.split)
 
 
@@ -63,10 +63,9 @@ def write_split(
         name: max([least, *(part[name].shape[1] for part in parts)])
         for name, least in zip(("questions", "programs"), split.widths, strict=True)
     }
-    suite = split.attributes.get("suite")
     path = kind.h5(layout, split.hop, split.split)
-    if suite is not None:
-        path = layout.suite_h5(split.hop, suite, split.split)
+    if split.suite:
+        path = layout.suite_h5(split.hop, split.suite, split.split)
     digest = QuestionDigest(numbering)
     names = {"hop": split.hop, "split": split.split, "pool": split.pool}
     others = {name: value for name, value in split.attributes.items() if name not in names}
@@ -99,14 +98,11 @@ def write_split(
         pools[split.pool] = {"images": n, "files": [], **unit}
     manifest = replace(manifest, pools=pools).with_files(files)
     n_questions = sum(len(part["answers"]) for part in parts)
-    if suite is not None:
-        pairs: dict[str, Any] = {
-            "pairs": n_questions // 2,
-            "originals": int(split.attributes["n_originals"]),
-            "sha256": split.sha256,
-        }
+    if split.suite:
+        originals = split.attributes.get("n_originals", 0)
+        pairs = {"pairs": n_questions // 2, "originals": originals, "sha256": split.sha256}
         pairs |= {"images": images.n_images} if images is not None and of_suite else {}
-        return manifest.with_pairs(split.hop, suite, split.split, pairs), digest.hex()
+        return manifest.with_pairs(split.hop, split.suite, split.split, pairs), digest.hex()
     n_images = len(read_table(path, kind).scenes)
     entry = {"pool": split.pool, "questions": n_questions, "images": n_images}
     return manifest.with_splits({(split.hop, split.split): entry}), digest.hex()

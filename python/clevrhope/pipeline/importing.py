@@ -304,7 +304,12 @@ def _described(
     grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
     digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
     first = Path(manifest.source.get("root", ""))
-    described = {"form": source.form, "sha256": digest, "programs": programs, "notes": [*known]}
+    described: dict[str, Any] = {
+        "form": source.form,
+        "sha256": digest,
+        "programs": programs,
+        "notes": [*known],
+    }
     described |= {"splits": dict(sorted(digests.items())), "grouped": sorted(grouped)}
     described |= {"is_placed": bool(source.about), "dataset": source.about.get("dataset", "")}
     described |= {"root": str(_wider(first, source.root.resolve()))}

@@ -58,7 +58,7 @@ _ABOUT = Fields(
         "kind": TEXT,
         "attributes": MapOf(ListOf(TEXT), keys=NAME),
         "constraints": Fields({"max_objects": COUNT}),
-        "file": Fields(dict.fromkeys(("hop", "split", "pool"), NAME), {"suite": NAME}),
+        "file": Fields(dict.fromkeys(("hop", "split", "pool"), NAME), {"n_originals": COUNT}),
         "vocab": VOCAB,
         "widths": ListOf(INDEX, 2),
         "sha256": SHA256,
@@ -94,6 +94,7 @@ class _ExportedSplit(ABC):
             raise DatasetError(
                 f"{files[0]}: questions of kind {about['kind']}, which this version cannot read"
             )
+        check_form(self.attributes, Fields(dict.fromkeys(kind.names, NAME)), files[0], place="clevrhope.file")
         self.kind: QuestionKind = kind
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = kind.of_images("image_index"), kind.of_images("scene")
@@ -181,7 +182,7 @@ def _found(
     splits: list[_ExportedSplit] = []
     for (_, split), group in groupby(named, lambda each: (each[0].parent, each[1])):
         found = opened([path for path, _ in group], split)
-        if found is not None and (found.about or split in SPLITS):
+        if found is not None and found.attributes["split"] in (found.kind.splits or SPLITS):
             splits.append(found)
     if not splits:
         return None
@@ -232,7 +233,8 @@ class _Table(_ExportedSplit):
             for first, batch in batches(path, there, ROWS_AT_ONCE):
                 nothing = [None] * len(batch)
                 cells = {name: batch.column(name).to_pylist() if name in there else nothing for name in names}
-                rows, places = range(first, first + len(batch)), [()] * len(batch)
+                rows = range(first, first + len(batch))
+                places: list[list[list[int]]] = [[] for _ in rows]
                 if has_images and self.kind.of_sets:
                     sets = zip(rows, cells[self.index], strict=True)
                     places = [[[number, row, k] for k in range(len(of or ()))] for row, of in sets]

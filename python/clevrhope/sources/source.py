@@ -171,6 +171,11 @@ class SourceSplit:
     sha256: str = ""
 
     @property
+    def suite(self) -> str:
+        """The suite whose pairs these are; "" for questions of a split."""
+        return str(self.attributes["suite"]) if "suite" in self.kind.names else ""
+
+    @property
     def table(self) -> str:
         """The HOP's name, followed by that of the suite, or ".covr", if these are its questions."""
         return self.kind.table.format(**{"hop": self.hop, **self.attributes})
