@@ -26,6 +26,7 @@ from clevrhope.dataset.scene_files import MISSING, Pools, Rows
 from clevrhope.dataset.source_images import ImageRecord, source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.describe.measured import total_variation
+from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
@@ -288,7 +289,10 @@ def _check_apart(splits: list[_Split], check: CheckResult, *, pixels: bool, prog
         for a, b in combinations(of_hop, 2):
             if not excluded(a.kind, b.kind):
                 continue
-            marks = [known.setdefault(each.table.pool, _marks(each, pixels, progress)) for each in (a, b)]
+            for each in (a, b):
+                if each.table.pool not in known:
+                    known[each.table.pool] = _marks(each, pixels, check, progress)
+            marks = [known[each.table.pool] for each in (a, b)]
             if a.table.pool == b.table.pool:
                 both = set(np.intersect1d(a.table.scenes, b.table.scenes).tolist())
             else:
@@ -312,8 +316,11 @@ def _by_hop(splits: list[_Split]) -> dict[str, list[_Split]]:
     return found
 
 
-def _marks(split: _Split, pixels: bool, progress: Progress) -> Mapping[int, Any]:
-    """Index of each image of a split's pool -> what no image of another split may have; empty if unknown."""
+def _marks(split: _Split, pixels: bool, check: CheckResult, progress: Progress) -> Mapping[int, Any]:
+    """Index of each image of a split's pool -> what no image of another split may have; empty if unknown.
+
+    An image that cannot be read is a fault, and is left out.
+    """
     images = source_images(split.folder.layout, split.table.pool)
     if images is None:
         return {}
@@ -327,7 +334,10 @@ def _marks(split: _Split, pixels: bool, progress: Progress) -> Mapping[int, Any]
 
         def digests() -> Iterator[tuple[int, int]]:
             for index in indices:
-                yield index, hash(images.pixels(index).tobytes())
+                try:
+                    yield index, hash(images.pixels(index).tobytes())
+                except DatasetError as error:
+                    check.fault(split.file, None, "an image cannot be read", str(error))
                 advance(1)
 
         return dict(digests())
