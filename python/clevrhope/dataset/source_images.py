@@ -233,7 +233,7 @@ class SourceImages:
                     self._groups.popitem(last=False)
             images = self._groups[path, group]
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
-        content = (cell or {}).get("bytes")
+        content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")
         return bytes(content)

@@ -25,7 +25,7 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.import_features import import_features
 from clevrhope.pipeline.import_files import QuestionDigest, measure_files, write_scenes, write_split
 from clevrhope.questions import read_templates, synonyms_path
@@ -144,6 +144,8 @@ def import_source(
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
             raise ConfigError(f"{out}: holds another dataset; choose another --out")
+        if empty := [split for split in chosen if not split.n_questions]:
+            raise DatasetError(f"{empty[0].file}: there are no questions of {empty[0].split} in it")
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)

@@ -16,7 +16,7 @@ from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.sources.official.names import BEGINS, FIRST_RUN, PLAIN, POOLS, SECOND_RUN, OfficialFile
-from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
+from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit, image_numbers
 
 ROWS_AT_ONCE = 65_536
 
@@ -113,7 +113,8 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
     columns = {name: read(name, limit) for name, limit in names.items()}
     for name in ("questions", "programs"):
         columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", columns[name].shape[1] + 1)
-    columns["image_idxs"] = read(_IMAGES, 1 << 31)
+    images = opened[_IMAGES][first:stop]
+    columns["image_idxs"] = image_numbers(images, lambda k: f"{file.path}: {_IMAGES}[{first + k}]")
     columns["question_families"] = np.full(stop - first, NO_FAMILY, dtype=np.int32)
     return columns
 

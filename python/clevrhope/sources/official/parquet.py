@@ -13,7 +13,7 @@ import numpy as np
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.reading import reading
+from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
 from clevrhope.sources.source import Columns, Numbering, SourceSplit
 from clevrhope.splits.hops import paper_hops
@@ -22,8 +22,20 @@ from clevrhope.splits.kinds import MINIMAL_OOD
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-NEEDED = {"query": "string", "answer": "string"}
-"""Column -> its type."""
+NEEDED = ("query", "answer")
+"""The columns that a file must have."""
+
+EXPECTED = {
+    **dict.fromkeys(NEEDED, ("string",)),
+    "idx": ("int64", "int32", "int16", "uint8", "uint16", "uint32", "uint64", "int8"),
+    "image": (
+        "struct<bytes: binary, path: string>",
+        "struct<path: string, bytes: binary>",
+        "struct<bytes: binary>",
+        "binary",
+    ),
+}
+"""Column -> its types, the usual one first."""
 
 ROWS_AT_ONCE = 65_536
 
@@ -75,15 +87,9 @@ class _Shards:
         for file in self.files:
             about = _metadata(file)
             schema = about.schema.to_arrow_schema()
-            found = {name: str(schema.field(name).type) for name in schema.names}
-            there = ", ".join(f"{name} {kind}" for name, kind in found.items())
-            for name, kind in NEEDED.items():
-                if found.get(name, "").removeprefix("large_") != kind:
-                    raise DatasetError(
-                        f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {kind}; it "
-                        f"has {there}"
-                    )
+            found = _checked_columns(file, schema)
             self.has_images = "image" in found
+            self.has_numbers = "idx" in found
             rows.append(about.num_rows)
             if file is self.files[0]:
                 self.has_names = _has_names(file, about)
@@ -101,7 +107,9 @@ class _Shards:
         """The columns of some ten thousand questions at a time."""
         self._numbers, self._first_rows = {}, []
         names = ["query", "answer", *(["image.path"] if self.has_names else [])]
+        names += ["idx"] if self.has_numbers else []
         at = 0
+        numbers: list[Any] = []
         for file in self.files:
             opened, in_file = _opened(file), 0
             with reading(file.path, "a Parquet file that can be read to its end"):
@@ -109,12 +117,29 @@ class _Shards:
                     texts, answers = (_strings(file, name, batch.column(name), in_file) for name in NEEDED)
                     place = _place(file, in_file)
                     paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                    if self.has_numbers:
+                        numbers.append(batch.column("idx").to_numpy(zero_copy_only=False))
                     yield {
-                        **numbering.texts(texts),
+                        **numbering.texts(texts, place),
                         "answers": numbering.answers(answers, place),
                         "image_idxs": self._indices(at, len(texts), paths),
                     }
                     at, in_file = at + len(texts), in_file + len(texts)
+
+        if numbers:
+            self._check_numbers(np.concatenate(numbers))
+
+    def _check_numbers(self, numbers: Any) -> None:
+        """Checks that no number of `idx` occurs twice, as in files that were joined."""
+        order = np.argsort(numbers, kind="stable")
+        again = np.flatnonzero(numbers[order][1:] == numbers[order][:-1])
+        if len(again):
+            row = int(order[again[0] + 1])
+            number = int(np.searchsorted(np.cumsum(self.rows), row, side="right"))
+            path, first = self.files[number].path, sum(self.rows[:number])
+            raise DatasetError(
+                f"{path}: row {row - first}: idx {numbers[row]} is that of an earlier row, too"
+            )
 
     def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
         rows = np.arange(first, first + n, dtype=np.int32)
@@ -157,11 +182,48 @@ class _Shards:
         return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
 
 
+def _checked_columns(file: OfficialFile, schema: Any) -> dict[str, str]:
+    """The columns of a file and their types; raises DatasetError if they are not those expected."""
+    found = {field.name: str(field.type) for field in schema}
+    there = ", ".join(f"{field.name} {field.type}" for field in schema)
+    for name, expected in EXPECTED.items():
+        kind = found.get(name, "missing").replace("large_", "")
+        optional = name not in NEEDED and name not in found
+        if not (optional or kind in expected):
+            raise DatasetError(
+                f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {expected[0]}; it has "
+                f"{there}"
+            )
+        if schema.names.count(name) > 1:
+            raise DatasetError(f"{file.path}: column {name} is there twice; it has {there}")
+    return found
+
+
+def check_shards(files: Sequence[OfficialFile]) -> None:
+    """Checks that all files of a split are there, if their names say how many there are.
+
+    Raises:
+        DatasetError: one is missing, or there are two of one part.
+    """
+    numbers = [file.shard[0] for file in files]
+    n = max(file.shard[1] for file in files)
+    if missing := sorted(set(range(n)) - set(numbers)):
+        first = files[0].path
+        raise DatasetError(
+            f"{first.parent}: file {missing[0]} of {files[0].name} is missing; {first.name} says that there "
+            f"are {n}"
+        )
+    if len(set(numbers)) < len(numbers):
+        twice = next(k for k in range(len(numbers)) if numbers[k] in numbers[:k])
+        raise DatasetError(f"{files[twice].path}: another file is of the same part of the split; remove one")
+
+
 def _opened(file: OfficialFile) -> "pq.ParquetFile":
     check_extra("Parquet files need", "pyarrow", "export")
     import pyarrow.parquet as pq
 
     with reading(file.path, "a Parquet file"):
+        check_regular(file.path)
         return pq.ParquetFile(file.path)
 
 
@@ -170,6 +232,7 @@ def _metadata(file: OfficialFile) -> "pq.FileMetaData":
     import pyarrow.parquet as pq
 
     with reading(file.path, "a Parquet file"):
+        check_regular(file.path)
         return pq.read_metadata(file.path)
 
 
