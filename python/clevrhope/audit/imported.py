@@ -7,7 +7,7 @@ is not done, and says so.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -23,7 +23,7 @@ from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.scene_files import MISSING, Pools, Rows
-from clevrhope.dataset.source_images import ImageRecord, source_images
+from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.describe.measured import total_variation
 from clevrhope.errors import DatasetError
@@ -34,13 +34,14 @@ from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 CHECKS = (
     *("pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers"),
     *("images of one kind", "equal texts", "answers of sets"),
-    *("objects an image", "order of objects", "CLEVR's images"),
+    *("objects an image", "order of objects", "CLEVR's images", "suites and sets"),
 )
 
-BY_CHAINS, BY_DESCRIPTIONS, IN_WORDS, IN_IMAGES, ANSWERS, APART, TEXTS, BALANCE, NUMBERS, ORDER, CLEVR = (
-    CHECKS
+NO_OTHERS = "there are no suites and no questions about sets of images"
+NO_OTHERS_CHECKED = (
+    "pairs of suites and questions about sets of images are not checked in published files; audit the folder "
+    "that clevrhope build wrote"
 )
-
 NO_SCENES = "scenes are not published"
 NO_PROGRAMS = "programs are not published; with --templates, they are read from the texts"
 
@@ -68,24 +69,26 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
     results = new_results(CHECKS)
     hops = tuple(folder.hop(name) for name in folder.manifest.splits)
     splits = [_Split(folder, hop, name) for hop in hops for name in folder.manifest.splits[hop.name]]
-    pools = Pools(folder.layout, vocabulary_of(read_vocab(folder.layout.vocab)))
-    readers = {hop.name: _Readers(read_vocab(folder.layout.vocab), hop) for hop in hops}
+    vocab = read_vocab(folder.layout.vocab)
+    pools = Pools(folder.layout, vocabulary_of(vocab))
     total = sum(len(split.table) for split in splits)
     with progress.stage("Reading questions", total=total, unit="questions") as advance:
         for split in splits:
-            _read(split, readers[split.hop.name], pools, results)
+            _read(split, vocab, pools, results)
             advance(len(split.table))
     for of_hop in _by_hop(splits).values():
-        _compare_answers(of_hop, results[BALANCE])
+        _compare_answers(of_hop, results["answers of sets"])
     _check_images(splits, pools, results)
-    _check_apart(splits, results[APART], pixels=pixels, progress=progress)
+    _check_apart(splits, results["images of one kind"], pixels=pixels, progress=progress)
     have_scenes = any(split.has_scenes for split in splits)
-    for name in (IN_IMAGES, ANSWERS, NUMBERS, ORDER):
+    for name in ("pair in images", "answers", "objects an image", "order of objects"):
         if not results[name].n_checked and results[name].done:
-            results[name].skip(NO_PROGRAMS if name == ANSWERS and have_scenes else NO_SCENES)
-    for name in (BY_CHAINS, BY_DESCRIPTIONS):
+            results[name].skip(NO_PROGRAMS if name == "answers" and have_scenes else NO_SCENES)
+    for name in ("pair by chains", "pair by descriptions"):
         if not results[name].n_checked:
             results[name].skip(NO_PROGRAMS)
+    others = [*folder.manifest.suites, *folder.manifest.covr]
+    results["suites and sets"].skip(NO_OTHERS_CHECKED if others else NO_OTHERS)
     for result in results.values():
         result.finish()
     return Report(str(folder.root), tuple(hop.name for hop in hops), tuple(results.values()))
@@ -119,54 +122,49 @@ class _Split:
         """Whether the scenes of its images are there."""
         return bool(self.folder.layout.scene_files(self.table.pool))
 
-    @property
-    def images(self) -> ImageRecord | None:
-        """Where its images are."""
-        found = source_images(self.folder.layout, self.table.pool)
-        return found.record if found else None
 
-
-class _Readers:
-    """The native readers of a pair's questions, by both definitions of a mention."""
-
-    def __init__(self, vocab: Vocab, hop: Hop) -> None:
-        self.vocab = vocab
-        self.by_chains, self.by_descriptions = (
-            question_reader(vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=in_chains)
-            for in_chains in (True, False)
-        )
-
-
-def _read(split: _Split, readers: _Readers, pools: Pools, results: Results) -> None:
+def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results) -> None:
     """Reads a split's questions: what they ask for, their answers, and texts that occur twice."""
-    table, vocab = split.table, readers.vocab
+    table, target = split.table, split.hop.target
+    by_chains, by_descriptions = (
+        question_reader(vocab, target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=in_chains)
+        for in_chains in (True, False)
+    )
+    # Questions that were chosen by their descriptions mention the pair, but perhaps not in a chain.
+    not_in_chains = split.kind.asked == "always" and split.folder.manifest.settings.strictness != "chain"
     has_program = table.program_lengths > 2
     pool = pools[table.pool]
     digests: list[int] = []
     for first, questions, programs in table.blocks():
-        block = slice(first, first + len(questions))
+        numbers = range(first, first + len(questions))
+        block = slice(first, numbers.stop)
         rows = pool.rows(table.image_idxs[block])
         with_program = has_program[block]
-        text = partial(_text, vocab, questions)
-        for name, reader in ((BY_CHAINS, readers.by_chains), (BY_DESCRIPTIONS, readers.by_descriptions)):
-            findings = reader.read(questions, programs, pool.native, rows)
-            wrong = _wrong_mentions(split, findings.by_program) & with_program
-            problem = _problem(split, "its program")
-            results[name].add(split.file, where(wrong, problem, text), range(first, first + len(rows)))
-            results[name].n_checked += int(with_program.sum()) if split.hop.target else 0
-        wrong = _wrong_mentions(split, findings.by_words)
-        results[IN_WORDS].add(
-            split.file, where(wrong, _problem(split, "its words"), text), range(first, first + len(rows))
+        chains, findings = (
+            reader.read(questions, programs, pool.native, rows) for reader in (by_chains, by_descriptions)
         )
-        results[IN_WORDS].n_checked += len(rows) if split.hop.target else 0
+        for name, mentions, is_read, place in (
+            ("pair by chains", chains.by_program | not_in_chains, with_program, "its program"),
+            ("pair by descriptions", findings.by_program, with_program, "its program"),
+            ("pair in words", findings.by_words, np.ones(len(rows), dtype=bool), "its words"),
+        ):
+            if not target:
+                continue
+            found = where(
+                is_read & _wrong(split.kind.asked, mentions),
+                f"{_does(split.kind.asked, 'mention')} {split.hop.words} in {place}",
+                lambda k, questions=questions: vocab.text(questions[k].tolist()),
+            )
+            results[name].add(split.file, found, numbers)
+            results[name].n_checked += int(is_read.sum())
         can_run = with_program & (rows != MISSING)
         given = np.where(can_run, findings.answers, AuditReader.NO_SCENE)
         faults = wrong_answers(given, table.answers[block], vocab.answer_names)
-        results[ANSWERS].add(split.file, faults, range(first, first + len(rows)))
-        results[ANSWERS].n_checked += int(can_run.sum())
+        results["answers"].add(split.file, faults, numbers)
+        results["answers"].n_checked += int(can_run.sum())
         digests += [hash(question.tobytes()) for question in questions]
-    results[TEXTS].add(split.file, _equal_texts(table, np.asarray(digests, dtype=np.int64)))
-    results[TEXTS].n_checked += len(table)
+    results["equal texts"].add(split.file, _equal_texts(table, np.asarray(digests, dtype=np.int64)))
+    results["equal texts"].n_checked += len(table)
 
 
 def _equal_texts(table: QuestionTable, digests: npt.NDArray[np.int64]) -> Iterator[Found]:
@@ -178,20 +176,15 @@ def _equal_texts(table: QuestionTable, digests: npt.NDArray[np.int64]) -> Iterat
         yield again, f"the text of question {first} on its image", f"image {images[again]}"
 
 
-def _text(vocab: Vocab, questions: Any, k: int) -> str:
-    return vocab.text(questions[k].tolist())
+def _wrong(promise: str, has_pair: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """(n,) what has the pair although it never must, or the reverse."""
+    if promise not in ("never", "always"):
+        return np.zeros(len(has_pair), dtype=bool)
+    return has_pair if promise == "never" else ~has_pair
 
 
-def _wrong_mentions(split: _Split, mentions: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """(n,) whether questions ask for the pair although they must not, or the reverse."""
-    if not split.hop.target or split.kind.asked not in ("never", "always"):
-        return np.zeros(len(mentions), dtype=bool)
-    return mentions if split.kind.asked == "never" else ~mentions
-
-
-def _problem(split: _Split, where_it_is: str) -> str:
-    does = "mentions" if split.kind.asked == "never" else "does not mention"
-    return f"{does} {split.hop.words} in {where_it_is}"
+def _does(promise: str, verb: str) -> str:
+    return f"{verb}s" if promise == "never" else f"does not {verb}"
 
 
 def _compare_answers(splits: list[_Split], check: CheckResult) -> None:
@@ -220,27 +213,29 @@ def _check_images(splits: list[_Split], pools: Pools, results: Results) -> None:
             missing = used[rows == MISSING]
             problem = "a question's scene is missing"
             for index in missing.tolist():
-                results[IN_IMAGES].fault(f"scenes/{pool.name}", index, problem, split.file)
+                results["pair in images"].fault(f"scenes/{pool.name}", index, problem, split.file)
             used, rows = used[rows != MISSING], rows[rows != MISSING]
         if split.hop.target and split.kind.shown in ("never", "always"):
-            wrong = pool.holding(split.hop.target)[rows] == (split.kind.shown == "never")
-            does = "shows" if split.kind.shown == "never" else "does not show"
-            found = where(wrong, f"{does} {split.hop.words}, in {split.name}", lambda k, used=used: used[k])
-            results[IN_IMAGES].add(f"scenes/{pool.name}", found, used)
-            results[IN_IMAGES].n_checked += len(used)
+            wrong = _wrong(split.kind.shown, pool.holding(split.hop.target)[rows])
+            problem = f"{_does(split.kind.shown, 'show')} {split.hop.words}, in {split.name}"
+            found = where(wrong, problem, lambda k, used=used: used[k])
+            results["pair in images"].add(f"scenes/{pool.name}", found, used)
+            results["pair in images"].n_checked += len(used)
         if split.kind.drawn == "stream":
-            _check_numbers(split, pool.native, rows, results[NUMBERS])
+            _check_numbers(split, pool.native, rows, results["objects an image"])
         if pool.name not in sorted_by_pool:
             sorted_by_pool[pool.name] = _order_and_origin(split)
         n_sorted, n_scenes, of_clevr = sorted_by_pool[pool.name]
         if split.kind.role == "train" and of_clevr:
-            _note_clevr(split, of_clevr, results[CLEVR])
+            _note_clevr(split, of_clevr, results["CLEVR's images"])
     for name, (n_sorted, n_scenes, _) in sorted_by_pool.items():
-        results[ORDER].n_checked += n_scenes
+        results["order of objects"].n_checked += n_scenes
         share = f"{n_sorted / max(1, n_scenes):.1%}"
-        results[ORDER].notes.append(f"{name}: {share} of scenes list objects sorted by their values")
-    if not results[CLEVR].n_checked:
-        results[CLEVR].skip("published scenes do not say which images are CLEVR's")
+        results["order of objects"].notes.append(
+            f"{name}: {share} of scenes list objects sorted by their values"
+        )
+    if not results["CLEVR's images"].n_checked:
+        results["CLEVR's images"].skip("published scenes do not say which images are CLEVR's")
 
 
 def _check_numbers(split: _Split, scenes: AuditScenes, rows: Rows, check: CheckResult) -> None:

@@ -219,7 +219,8 @@ class SourceImages:
         check_extra("images in Parquet need", "pyarrow", "export")
         import pyarrow.parquet as pq
 
-        row = place[0]
+        row, *of_set = place  # a place in a list of images follows
+        column = "images" if of_set else "image"
         with reading(path, "a Parquet file", remedy=MOVED):
             if path not in self._open:
                 file = pq.ParquetFile(path)
@@ -228,11 +229,13 @@ class SourceImages:
             file, ends = self._open[path]
             group = int(np.searchsorted(ends, row, side="right"))
             if (path, group) not in self._groups:
-                self._groups[path, group] = file.read_row_group(group, columns=["image"]).column("image")
+                self._groups[path, group] = file.read_row_group(group, columns=[column]).column(column)
                 while len(self._groups) > GROUPS_KEPT:
                     self._groups.popitem(last=False)
             images = self._groups[path, group]
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
+            for k in of_set:
+                cell = cell[k]
         content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")

@@ -174,19 +174,24 @@ class AnswerKey:
         Raises:
             PredictionsError: it does.
         """
-        if asked_of not in (None, here := self._manifest.digest):
+        published = (self._manifest.source or {}).get("dataset")
+        if asked_of not in (None, here := self._manifest.digest, published):
             raise PredictionsError(
                 f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
                 f"and {here} for {self.folder}); give the folder that the requests were made of"
             )
 
-    def suite_sha256(self, hop: str, suite: str, split: str) -> str:
+    def suite_sha256(self, hop: str, suite: str, split: str) -> tuple[str, ...]:
         """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.
+
+        Of an import, that of the file which was published follows.
 
         Raises:
             DatasetError: the file is missing or cannot be read.
         """
-        return self._record(self._layout.suite_h5(hop, suite, split)).sha256
+        entry = self._manifest.suites.get(hop, {}).get(suite, {}).get(split, {})
+        own = self._record(self._layout.suite_h5(hop, suite, split)).sha256
+        return (own, entry["sha256"]) if "sha256" in entry else (own,)
 
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.

@@ -2,17 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope._core import TextReader, number_texts
+from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
+from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
 Columns = dict[str, Ints]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
@@ -29,12 +31,25 @@ MOST_PROGRAM_TOKENS = 64
 """Tokens of a program that is read from a text: twice as many as CLEVR's longest have."""
 
 
+SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
+"""What a published scene has at least."""
+
 MOST_CHARACTERS = 2_000
 """Characters of a question: several times as many as CLEVR's longest have."""
 
-
 MAX_IMAGES = 10_000_000
 """More than the indices of a pool's images: the official names have six digits."""
+
+
+def check_filled(cells: Mapping[str, list[Any]], where: Callable[[int], str]) -> None:
+    """Checks that no cell of these columns is empty.
+
+    Raises:
+        DatasetError: one is; `where` names the place of a row.
+    """
+    for name, values in cells.items():
+        if None in values:
+            raise DatasetError(f"{where(values.index(None))}: {name} is empty")
 
 
 class Numbering:
@@ -52,6 +67,11 @@ class Numbering:
         """The number of words for which a reader was made, and the reader."""
         self.n_unread = 0
         """Number of texts so far that no template gives."""
+
+    def has_numbers_of(self, vocab: Vocab) -> bool:
+        """Whether all tokens of a vocabulary have the same numbers here."""
+        mine, others = asdict(self.vocab()), asdict(vocab)
+        return all(mine[name].items() >= numbers.items() for name, numbers in others.items())
 
     def vocab(self) -> Vocab:
         """The vocabulary with all words so far."""
@@ -72,15 +92,14 @@ class Numbering:
             )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
+        columns = {"questions": rows, "question_lengths": lengths}
         if self._make_reader is None:
-            return {"questions": rows, "question_lengths": lengths, **without_programs(len(rows))}
+            return columns | without_programs(len(rows))
         if self._reader is None or self._reader[0] != len(self.words):
             self._reader = len(self.words), self._make_reader(self.vocab())
         families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
         self.n_unread += int((families < 0).sum())
-        return {
-            "questions": rows,
-            "question_lengths": lengths,
+        return columns | {
             "programs": programs,
             "program_lengths": n_tokens,
             "question_families": families,
@@ -177,6 +196,11 @@ class SourceSplit:
         images: returns where its images are, after `blocks` was read; None if they are not there.
         features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
+        kind: the kind of its questions.
+        attributes: those of its question file, for kinds with more than hop, split and pool.
+        vocab: the numbers of its words, functions and answers; None if the files hold text alone.
+        widths: the least number of tokens in rows of questions and of programs.
+        sha256: SHA-256 of the question file that it was exported from, by which predictions name suites.
     """
 
     hop: str
@@ -189,6 +213,21 @@ class SourceSplit:
     note: str = ""
     unit: int = 0
     features: Path | None = None
+    kind: QuestionKind = SINGLE
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    vocab: Vocab | None = None
+    widths: tuple[int, int] = (2, 2)
+    sha256: str = ""
+
+    @property
+    def suite(self) -> str:
+        """The suite whose pairs these are; "" for questions of a split."""
+        return str(self.attributes["suite"]) if "suite" in self.kind.names else ""
+
+    @property
+    def table(self) -> str:
+        """The HOP's name, followed by that of the suite, or ".covr", if these are its questions."""
+        return self.kind.table.format(**{"hop": self.hop, **self.attributes})
 
 
 @dataclass(frozen=True)
@@ -199,7 +238,6 @@ class Source:
         form: the form's key in `FORMS`.
         root: the folder, or the file.
         splits: its splits, in order.
-        vocab: the numbers of its words, functions and answers; None if the files hold text.
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
@@ -209,7 +247,6 @@ class Source:
     form: str
     root: Path
     splits: tuple[SourceSplit, ...]
-    vocab: Vocab | None = None
     scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     has_programs: bool = True

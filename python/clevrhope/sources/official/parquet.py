@@ -12,22 +12,20 @@ import numpy as np
 
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.source import Columns, Numbering, SourceSplit
+from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
+from clevrhope.sources.source import Columns, Numbering, SourceSplit, check_filled
 from clevrhope.splits.hops import paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-NEEDED = ("query", "answer")
-"""The columns that a file must have."""
+NEEDED = {"query": ("string",), "answer": ("string",)}
+"""Column that a file must have -> its type."""
 
-EXPECTED = {
-    **dict.fromkeys(NEEDED, ("string",)),
-    "idx": ("int64", "int32", "int16", "uint8", "uint16", "uint32", "uint64", "int8"),
+OPTIONAL = {
+    "idx": ("int64",),
     "image": (
         "struct<bytes: binary, path: string>",
         "struct<path: string, bytes: binary>",
@@ -35,7 +33,7 @@ EXPECTED = {
         "binary",
     ),
 }
-"""Column -> its types, the usual one first."""
+"""Column that may be there -> its types, the usual one first."""
 
 ROWS_AT_ONCE = 65_536
 
@@ -49,24 +47,16 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    shards = _Shards(files)
-    first = files[0]
-    pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
+    shards, first = _Shards(files), files[0]
     n = sum(shards.rows)
-    unit = 0
-    if first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0:
-        unit = n // shards.n_places
-    notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
-    return SourceSplit(
-        first.hop,
-        first.split,
-        pool,
+    by_place = first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0
+    return first.split_source(
         n,
-        first.path,
         shards.blocks,
-        images=shards.images,
-        note="; ".join(note for note in notes if note),
-        unit=unit,
+        shards.images,
+        pool=f"{POOLS.get(first.split, first.split)}_{first.hop}",
+        note="" if shards.has_names else "no column says which rows share an image: one each",
+        unit=n // shards.n_places if by_place else 0,
     )
 
 
@@ -85,16 +75,14 @@ class _Shards:
     def __post_init__(self) -> None:
         rows = []
         for file in self.files:
-            about = _metadata(file)
-            schema = about.schema.to_arrow_schema()
-            found = _checked_columns(file, schema)
-            self.has_images = "image" in found
-            self.has_numbers = "idx" in found
-            rows.append(about.num_rows)
+            footer = read_footer(file.path)
+            found = check_columns(file.path, footer, NEEDED, OPTIONAL)
+            self.has_images, self.has_numbers = "image" in found, "idx" in found
+            rows.append(footer.num_rows)
             if file is self.files[0]:
-                self.has_names = _has_names(file, about)
+                self.has_names = _has_names(file, footer)
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
-            del about, schema
+            del footer
             gc.collect(0)
         self.rows = tuple(rows)
 
@@ -111,20 +99,19 @@ class _Shards:
         at = 0
         numbers: list[Any] = []
         for file in self.files:
-            opened, in_file = _opened(file), 0
-            with reading(file.path, "a Parquet file that can be read to its end"):
-                for batch in opened.iter_batches(ROWS_AT_ONCE, columns=names):
-                    texts, answers = (_strings(file, name, batch.column(name), in_file) for name in NEEDED)
-                    place = _place(file, in_file)
-                    paths = batch.column("image").field("path").to_pylist() if self.has_names else None
-                    if self.has_numbers:
-                        numbers.append(batch.column("idx").to_numpy(zero_copy_only=False))
-                    yield {
-                        **numbering.texts(texts, place),
-                        "answers": numbering.answers(answers, place),
-                        "image_idxs": self._indices(at, len(texts), paths),
-                    }
-                    at, in_file = at + len(texts), in_file + len(texts)
+            for in_file, batch in batches(file.path, names, ROWS_AT_ONCE):
+                where = row_of(file.path, in_file)
+                cells = {name: batch.column(name).to_pylist() for name in NEEDED}
+                check_filled(cells, where)
+                paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                if self.has_numbers:
+                    numbers.append(batch.column("idx").to_numpy(zero_copy_only=False))
+                yield {
+                    **numbering.texts(cells["query"], where),
+                    "answers": numbering.answers(cells["answer"], where),
+                    "image_idxs": self._indices(at, len(batch), paths),
+                }
+                at += len(batch)
 
         if numbers:
             self._check_numbers(np.concatenate(numbers))
@@ -182,23 +169,6 @@ class _Shards:
         return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
 
 
-def _checked_columns(file: OfficialFile, schema: Any) -> dict[str, str]:
-    """The columns of a file and their types; raises DatasetError if they are not those expected."""
-    found = {field.name: str(field.type) for field in schema}
-    there = ", ".join(f"{field.name} {field.type}" for field in schema)
-    for name, expected in EXPECTED.items():
-        kind = found.get(name, "missing").replace("large_", "")
-        optional = name not in NEEDED and name not in found
-        if not (optional or kind in expected):
-            raise DatasetError(
-                f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {expected[0]}; it has "
-                f"{there}"
-            )
-        if schema.names.count(name) > 1:
-            raise DatasetError(f"{file.path}: column {name} is there twice; it has {there}")
-    return found
-
-
 def check_shards(files: Sequence[OfficialFile]) -> None:
     """Checks that all files of a split are there, if their names say how many there are.
 
@@ -218,24 +188,6 @@ def check_shards(files: Sequence[OfficialFile]) -> None:
         raise DatasetError(f"{files[twice].path}: another file is of the same part of the split; remove one")
 
 
-def _opened(file: OfficialFile) -> "pq.ParquetFile":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(file.path, "a Parquet file"):
-        check_regular(file.path)
-        return pq.ParquetFile(file.path)
-
-
-def _metadata(file: OfficialFile) -> "pq.FileMetaData":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(file.path, "a Parquet file"):
-        check_regular(file.path)
-        return pq.read_metadata(file.path)
-
-
 def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
     """Whether the first rows name their images."""
     if not about.num_row_groups:
@@ -247,17 +199,5 @@ def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
         return False
     if path.is_stats_set and path.statistics.has_null_count:
         return bool(path.statistics.null_count == 0)
-    batch = next(_opened(file).iter_batches(1, columns=["image.path"]), None)
-    return batch is not None and bool(batch.column("image").field("path")[0].as_py())
-
-
-def _strings(file: OfficialFile, name: str, column: Any, first: int) -> list[str]:
-    if column.null_count:
-        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DatasetError(f"{file.path}: row {row}: {name} is empty")
-    found: list[str] = column.to_pylist()
-    return found
-
-
-def _place(file: OfficialFile, first: int) -> Any:
-    return lambda k: f"{file.path}: row {first + k}"
+    first = next(batches(file.path, ["image.path"], 1), None)
+    return first is not None and bool(first[1].column("image").field("path")[0].as_py())
