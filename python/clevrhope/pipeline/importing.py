@@ -38,6 +38,7 @@ from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
 """The dataset version of an imported folder."""
@@ -135,6 +136,7 @@ def import_source(
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)
+        _check_hops(chosen, manifest.world["attributes"])
         vocabulary = world.vocabulary  # CLEVR's, unless the source says another
         if attributes := source.about.get("attributes"):
             most = source.about["constraints"]["max_objects"]
@@ -166,6 +168,15 @@ def import_source(
             import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
     return Imported(out, source, manifest, n, n_unread)
+
+
+def _check_hops(chosen: Sequence[SourceSplit], attributes: Mapping[str, Sequence[str]]) -> None:
+    """Checks that the names of sub-datasets, which may be those of folders, are of the source's values."""
+    for split in chosen:
+        try:
+            parse_hop(split.hop, list(attributes.items()))
+        except ConfigError as error:
+            raise DatasetError(f"{split.file}: {error}") from error
 
 
 def _check_new(out: Path) -> None:

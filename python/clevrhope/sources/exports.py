@@ -9,7 +9,8 @@ import re
 import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from functools import cached_property
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -176,8 +177,9 @@ class _ExportedSplit(ABC):
                 for index, scene in pairs:
                     if scene and index not in seen:
                         seen.add(index)
-                        found = parse_json(scene, self.files[0]) if isinstance(scene, str) else scene
-                        check_form(found, SCENE, self.files[0], place=f"the scene of image {index}")
+                        place = f"{self.files[0]}: the scene of image {index}"
+                        found = parse_json(scene, place) if isinstance(scene, str) else scene
+                        check_form(found, SCENE, place)
                         yield found
 
 
@@ -242,7 +244,47 @@ class _Table(_ExportedSplit):
         self.n_rows = tuple(footer.num_rows for footer in footers)
         self.n_questions = sum(self.n_rows)
 
+    @cached_property
+    def _order(self) -> list[int] | None:
+        """The rows in the order of their questions; None if that is the order in the files."""
+        parts = []
+        for path in self.files:
+            for first, batch in batches(path, ["question_index"], ROWS_AT_ONCE):
+                cells = {"question_index": batch.column("question_index").to_pylist()}
+                check_filled(cells, row_of(path, first))
+                parts.append(np.asarray(cells["question_index"], dtype=np.int64))
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        if (np.diff(numbers) > 0).all():
+            return None
+        order = np.argsort(numbers, kind="stable")
+        for row in order[1:][np.diff(numbers[order]) == 0].tolist():
+            raise DatasetError(
+                f"{self._place(row)}: question_index {numbers[row]} is that of another row, too"
+            )
+        found: list[int] = order.tolist()
+        return found
+
+    def _place(self, row: int) -> str:
+        """Names a row of all files."""
+        ends = np.cumsum(self.n_rows)
+        number = int(np.searchsorted(ends, row, side="right"))
+        return f"{self.files[number]}: row {row - int(ends[number]) + self.n_rows[number]}"
+
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
+        if (order := self._order) is None:
+            yield from self._blocks(names)
+            return
+        parts = list(self._blocks(names))
+        cells = {name: [cell for part in parts for cell in part.cells[name]] for name in names}
+        places = [of for part in parts for of in part.places]
+        yield _Rows(
+            {name: [values[row] for row in order] for name, values in cells.items()},
+            [places[row] for row in order],
+            lambda k: self._place(order[k]),
+        )
+
+    def _blocks(self, names: Sequence[str]) -> Iterator[_Rows]:
+        """The rows in the order of the files, some thousand at a time."""
         there = [name for name in names if name in self._types]
         has_images = self.kind.of_images("image") in self._types
         for number, path in enumerate(self.files):
@@ -322,6 +364,9 @@ class _Shards(_ExportedSplit):
                 f"questions, where shards.json says {self._n_listed:,}; a shard is missing"
             )
         rows.sort(key=lambda row: row[0])
+        for one, other in pairwise(number for number, *_ in rows):
+            if one == other:
+                raise DatasetError(f"{self.files[0].parent}: question_index {one} is there twice")
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
         yield _Rows(columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}")
