@@ -88,7 +88,9 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     if not Layout(out).manifest.is_file():
         say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
         out.mkdir(parents=True, exist_ok=True)
-        import_source(path, out, templates=templates)
+        source = import_source(path, out, templates=templates).source
+        for note in dict.fromkeys([*source.notes, *(split.note for split in source.splits if split.note)]):
+            say(f"  {note}")
     return out
 
 

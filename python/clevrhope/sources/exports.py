@@ -9,6 +9,7 @@ import re
 import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -21,6 +22,7 @@ from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
+from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import (
     ANY,
     COUNT,
@@ -234,6 +236,7 @@ class _Table(_ExportedSplit):
         super().__init__(files, split, about)
         several = {True: "list<element: {}>", False: "{}"}
         wanted = {"question": "string", "answer": "string", "program": several[True].format("string")}
+        wanted["question_index"] = "int32"
         wanted[self.index] = several[self.kind.of_sets].format("int32")
         for column, name in self.kind.exported.items():
             kind = self.kind.columns[column]
@@ -382,10 +385,18 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
     check_form(shards, _LISTED, f"{root}: shards.json")
 
+    there: set[tuple[str, str]] = set()
+
     def opened(files: list[Path], split: str) -> _ExportedSplit:
+        there.add((files[0].parent.name, split))
         entry = shards.get(files[0].parent.name, {}).get(split, {})
         if root.is_file():
             entry = {name: value for name, value in entry.items() if name != "questions"}
         return _Shards(files, split, entry)
 
-    return _found("webdataset", root, ".tar", _SHARD, opened)
+    source = _found("webdataset", root, ".tar", _SHARD, opened)
+    if source is None or root.is_file() or listed != root:
+        return source
+    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
+    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
+    return replace(source, notes=(*source.notes, *notes))

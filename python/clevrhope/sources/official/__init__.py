@@ -23,7 +23,7 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError, listed
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, is_of_images
+from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, not_of_images
 from clevrhope.sources.official.json_files import json_split, scenes_of
 from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
 from clevrhope.sources.official.parquet import check_shards, parquet_split
@@ -50,9 +50,17 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     one_run = len({file.run for file in files}) == 1
     of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
     of_features = [path for path in paths if path.name.endswith(FRCNN)]
+    notes = ["rotations in published scenes are radians; they are imported as degrees"]
+    notes += _left_out(paths, files)
     of_images: list[Path] = []
     if any(file.path.suffix == ".h5" for file in files):
-        of_images += [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
+        why_not = {path: not_of_images(path) for path in paths if path.suffix == ".h5"}
+        of_images += [path for path, why in why_not.items() if not why]
+        notes += [
+            f"left out: {why.partition('; ')[0]}"
+            for path, why in why_not.items()
+            if why and "_ims" in path.name
+        ]
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
@@ -84,7 +92,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         root,
         tuple(splits),
         scenes,
-        ("rotations in published scenes are radians; they are imported as degrees", *_left_out(paths, files)),
+        tuple(notes),
         has_programs=not any(split.file.suffix == ".parquet" for split in splits),
     )
 

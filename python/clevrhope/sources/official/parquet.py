@@ -29,6 +29,7 @@ OPTIONAL = {
     "image": (
         "struct<bytes: binary, path: string>",
         "struct<path: string, bytes: binary>",
+        "struct<bytes: binary, path: null>",
         "struct<bytes: binary>",
         "binary",
     ),
