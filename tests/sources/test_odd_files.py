@@ -164,6 +164,18 @@ def test_names_of_images_lead_nowhere_else(dataset: Path, tmp_path: Path) -> Non
             import_source(source, tmp_path / "out")
 
 
+def test_a_wrong_scene_is_named_by_its_image(dataset: Path, tmp_path: Path) -> None:
+    source = write_json(dataset, tmp_path / "json")
+    path = source / "held_out_CLEVR" / "CLEVR_held_out_test_scenes.json"
+    content = json.loads(path.read_text())
+    index = clevrhope.load(dataset, HOP, "complex_ood", images=False)[3]["image_index"]
+    scene = next(scene for scene in content["scenes"] if scene["image_index"] == index)
+    scene["objects"][0]["color"] = "ochre"
+    path.write_text(json.dumps(content))
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
 # Exports
 
 

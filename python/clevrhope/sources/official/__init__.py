@@ -56,11 +56,8 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     if any(file.path.suffix == ".h5" for file in files):
         why_not = {path: not_of_images(path) for path in paths if path.suffix == ".h5"}
         of_images += [path for path, why in why_not.items() if not why]
-        notes += [
-            f"left out: {why.partition('; ')[0]}"
-            for path, why in why_not.items()
-            if why and "_ims" in path.name
-        ]
+        reasons = [why.partition("; ")[0] for path, why in why_not.items() if why and "_ims" in path.name]
+        notes += [f"left out: {reason}" for reason in reasons]
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
