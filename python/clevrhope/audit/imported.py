@@ -7,8 +7,8 @@ is not done, and says so.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
+from functools import cache, cached_property, partial
+from itertools import combinations, groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -37,8 +37,7 @@ CHECKS = (
     *("objects an image", "order of objects", "CLEVR's images", "suites and sets"),
 )
 
-NO_OTHERS = "there are no suites and no questions about sets of images"
-NO_OTHERS_CHECKED = (
+NO_OTHERS = (
     "pairs of suites and questions about sets of images are not checked in published files; audit the folder "
     "that clevrhope build wrote"
 )
@@ -66,7 +65,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
     Raises:
         DatasetError: a file is missing or broken.
     """
-    results = new_results(CHECKS)
+    has_others = bool(folder.manifest.suites or folder.manifest.covr)
+    results = new_results(CHECKS if has_others else CHECKS[:-1])
     hops = tuple(folder.hop(name) for name in folder.manifest.splits)
     splits = [_Split(folder, hop, name) for hop in hops for name in folder.manifest.splits[hop.name]]
     vocab = read_vocab(folder.layout.vocab)
@@ -76,10 +76,10 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         for split in splits:
             _read(split, vocab, pools, results)
             advance(len(split.table))
-    for of_hop in _by_hop(splits).values():
-        _compare_answers(of_hop, results["answers of sets"])
+    for _, of_hop in groupby(splits, lambda split: split.hop.name):
+        _compare_answers([*of_hop], results["answers of sets"])
     _check_images(splits, pools, results)
-    _check_apart(splits, results["images of one kind"], pixels=pixels, progress=progress)
+    _check_apart(folder, splits, results["images of one kind"], pixels=pixels, progress=progress)
     have_scenes = any(split.has_scenes for split in splits)
     for name in ("pair in images", "answers", "objects an image", "order of objects"):
         if not results[name].n_checked and results[name].done:
@@ -87,8 +87,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
     for name in ("pair by chains", "pair by descriptions"):
         if not results[name].n_checked:
             results[name].skip(NO_PROGRAMS)
-    others = [*folder.manifest.suites, *folder.manifest.covr]
-    results["suites and sets"].skip(NO_OTHERS_CHECKED if others else NO_OTHERS)
+    if has_others:
+        results[CHECKS[-1]].skip(NO_OTHERS)
     for result in results.values():
         result.finish()
     return Report(str(folder.root), tuple(hop.name for hop in hops), tuple(results.values()))
@@ -276,18 +276,16 @@ def _note_clevr(split: _Split, of_clevr: set[int], check: CheckResult) -> None:
     check.notes.append(f"{split.hop.name}: {', '.join(shares)}")
 
 
-def _check_apart(splits: list[_Split], check: CheckResult, *, pixels: bool, progress: Progress) -> None:
+def _check_apart(
+    folder: Folder, splits: list[_Split], check: CheckResult, *, pixels: bool, progress: Progress
+) -> None:
     """Checks that no image of a train set is in a test set of the same pair, by name or pixels."""
-    known: dict[str, Mapping[int, Any]] = {}
-    by = "pixels" if pixels else "names"
-    for hop, of_hop in _by_hop(splits).items():
+    marks_of = cache(partial(_marks, folder, check=check, pixels=pixels, progress=progress))
+    for hop, of_hop in groupby(splits, lambda split: split.hop.name):
         for a, b in combinations(of_hop, 2):
             if not excluded(a.kind, b.kind):
                 continue
-            for each in (a, b):
-                if each.table.pool not in known:
-                    known[each.table.pool] = _marks(each, pixels, check, progress)
-            marks = [known[each.table.pool] for each in (a, b)]
+            marks = [marks_of(each.table.pool) for each in (a, b)]
             if a.table.pool == b.table.pool:
                 both = set(np.intersect1d(a.table.scenes, b.table.scenes).tolist())
             else:
@@ -299,40 +297,29 @@ def _check_apart(splits: list[_Split], check: CheckResult, *, pixels: bool, prog
                 check.fault(b.file, None, f"an image of {hop} {a.name} is in {b.name}", f"image {index}")
             check.n_checked += len(a.table.scenes) + len(b.table.scenes)
     if check.n_checked:
-        check.notes.append(f"compared by {by}")
+        check.notes.append(f"compared by {'pixels' if pixels else 'names'}")
     else:
         check.skip("the files do not name images; --pixels compares the images themselves")
 
 
-def _by_hop(splits: list[_Split]) -> dict[str, list[_Split]]:
-    found: dict[str, list[_Split]] = {}
-    for split in splits:
-        found.setdefault(split.hop.name, []).append(split)
-    return found
-
-
-def _marks(split: _Split, pixels: bool, check: CheckResult, progress: Progress) -> Mapping[int, Any]:
-    """Index of each image of a split's pool -> what no image of another split may have; empty if unknown.
+def _marks(
+    folder: Folder, pool: str, *, check: CheckResult, pixels: bool, progress: Progress
+) -> Mapping[int, Any]:
+    """Index of each image of a pool -> what no image of another split may have; empty if unknown.
 
     An image that cannot be read is a fault, and is left out.
     """
-    images = source_images(split.folder.layout, split.table.pool)
+    images = source_images(folder.layout, pool)
     if images is None:
         return {}
     if not pixels:
-        names = images.record.names
-        return {index: name for index, name in enumerate(names or ()) if name}
-    indices = images.record.indices.tolist()
-    with progress.stage(
-        f"Reading images of {split.table.pool}", total=len(indices), unit="images"
-    ) as advance:
-
-        def digests() -> Iterator[tuple[int, int]]:
-            for index in indices:
-                try:
-                    yield index, hash(images.pixels(index).tobytes())
-                except DatasetError as error:
-                    check.fault(split.file, None, "an image cannot be read", str(error))
-                advance(1)
-
-        return dict(digests())
+        return {index: name for index, name in enumerate(images.record.names or ()) if name}
+    indices, found = images.record.indices.tolist(), {}
+    with progress.stage(f"Reading images of {pool}", total=len(indices), unit="images") as advance:
+        for index in indices:
+            try:
+                found[index] = hash(images.pixels(index).tobytes())
+            except DatasetError as error:
+                check.fault(f"images/{pool}", index, "an image cannot be read", str(error))
+            advance(1)
+    return found

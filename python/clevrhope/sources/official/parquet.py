@@ -5,7 +5,6 @@ Programs and scenes are not there. Which rows share an image is said only if `im
 
 import gc
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,31 +60,23 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     )
 
 
-@dataclass
 class _Shards:
     """The shards of a split, opened one after another."""
 
-    files: Sequence[OfficialFile]
-    rows: tuple[int, ...] = ()
-    has_names: bool = False
-    _numbers: dict[str, int] = field(default_factory=dict)
-    """Name of an image -> its number, in the order in which they occur."""
-    _first_rows: list[int] = field(default_factory=list)
-    """The first row that shows each of these."""
-
-    def __post_init__(self) -> None:
-        rows = []
-        for file in self.files:
+    def __init__(self, files: Sequence[OfficialFile]) -> None:
+        self.files, self.has_names = files, False
+        self.rows: tuple[int, ...] = ()
+        self._first_rows: dict[str, int] = {}
+        """Name of an image -> the first row that shows it; names are in the order in which they occur."""
+        for file in files:
             footer = read_footer(file.path)
             found = check_columns(file.path, footer, NEEDED, OPTIONAL)
             self.has_images, self.has_numbers = "image" in found, "idx" in found
-            rows.append(footer.num_rows)
-            if file is self.files[0]:
-                self.has_names = _has_names(file, footer)
+            self.rows += (footer.num_rows,)
+            self.has_names = _has_names(file, footer) if file is files[0] else self.has_names
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
             del footer
             gc.collect(0)
-        self.rows = tuple(rows)
 
     @property
     def n_places(self) -> int:
@@ -94,11 +85,11 @@ class _Shards:
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
-        self._numbers, self._first_rows = {}, []
+        numbers: dict[str, int] = {}
         names = ["query", "answer", *(["image.path"] if self.has_names else [])]
         names += ["idx"] if self.has_numbers else []
         at = 0
-        numbers: list[Any] = []
+        of_rows: list[Any] = []
         for file in self.files:
             for in_file, batch in batches(file.path, names, ROWS_AT_ONCE):
                 where = row_of(file.path, in_file)
@@ -106,16 +97,16 @@ class _Shards:
                 check_filled(cells, where)
                 paths = batch.column("image").field("path").to_pylist() if self.has_names else None
                 if self.has_numbers:
-                    numbers.append(batch.column("idx").to_numpy(zero_copy_only=False))
+                    of_rows.append(batch.column("idx").to_numpy(zero_copy_only=False))
                 yield {
                     **numbering.texts(cells["query"], where),
                     "answers": numbering.answers(cells["answer"], where),
-                    "image_idxs": self._indices(at, len(batch), paths),
+                    "image_idxs": self._indices(at, len(batch), paths, numbers),
                 }
                 at += len(batch)
 
-        if numbers:
-            self._check_numbers(np.concatenate(numbers))
+        if of_rows:
+            self._check_numbers(np.concatenate(of_rows))
 
     def _check_numbers(self, numbers: Any) -> None:
         """Checks that no number of `idx` occurs twice, as in files that were joined."""
@@ -129,17 +120,15 @@ class _Shards:
                 f"{path}: row {row - first}: idx {numbers[row]} is that of an earlier row, too"
             )
 
-    def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
+    def _indices(self, first: int, n: int, names: Sequence[str] | None, numbers: dict[str, int]) -> Any:
+        """The numbers of the images of n rows; those of images that have names are in `numbers`."""
         rows = np.arange(first, first + n, dtype=np.int32)
         if names is None:
             return rows if self.files[0].split != MINIMAL_OOD else self._by_place(rows)
-        found = []
         for row, name in zip(rows.tolist(), names, strict=True):
-            if name not in self._numbers:
-                self._numbers[name] = len(self._first_rows)
-                self._first_rows.append(row)
-            found.append(self._numbers[name])
-        return np.asarray(found, dtype=np.int32)
+            self._first_rows.setdefault(name, row)
+            numbers.setdefault(name, len(numbers))
+        return np.asarray([numbers[name] for name in names], dtype=np.int32)
 
     def _by_place(self, rows: Any) -> Any:
         """The numbers of images: those of a place follow each other. Rows are by target, then by place."""
@@ -157,7 +146,7 @@ class _Shards:
             return None
         paths, rows = tuple(file.path.absolute() for file in self.files), self.rows
         if self.has_names:
-            first, names = np.asarray(self._first_rows, dtype=np.int64), list(self._numbers)
+            first, names = np.asarray([*self._first_rows.values()], dtype=np.int64), [*self._first_rows]
         else:
             first, names = np.arange(sum(rows)), None
             if self.files[0].split == MINIMAL_OOD:
