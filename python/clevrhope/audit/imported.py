@@ -26,6 +26,7 @@ from clevrhope.dataset.scene_files import MISSING, Pools, Rows
 from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.describe.measured import total_variation
+from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
@@ -279,7 +280,7 @@ def _check_apart(
     folder: Folder, splits: list[_Split], check: CheckResult, *, pixels: bool, progress: Progress
 ) -> None:
     """Checks that no image of a train set is in a test set of the same pair, by name or pixels."""
-    marks_of = cache(partial(_marks, folder, pixels=pixels, progress=progress))
+    marks_of = cache(partial(_marks, folder, check=check, pixels=pixels, progress=progress))
     for hop, of_hop in groupby(splits, lambda split: split.hop.name):
         for a, b in combinations(of_hop, 2):
             if not excluded(a.kind, b.kind):
@@ -301,8 +302,13 @@ def _check_apart(
         check.skip("the files do not name images; --pixels compares the images themselves")
 
 
-def _marks(folder: Folder, pool: str, *, pixels: bool, progress: Progress) -> Mapping[int, Any]:
-    """Index of each image of a pool -> what no image of another split may have; empty if unknown."""
+def _marks(
+    folder: Folder, pool: str, *, check: CheckResult, pixels: bool, progress: Progress
+) -> Mapping[int, Any]:
+    """Index of each image of a pool -> what no image of another split may have; empty if unknown.
+
+    An image that cannot be read is a fault, and is left out.
+    """
     images = source_images(folder.layout, pool)
     if images is None:
         return {}
@@ -311,6 +317,9 @@ def _marks(folder: Folder, pool: str, *, pixels: bool, progress: Progress) -> Ma
     indices, found = images.record.indices.tolist(), {}
     with progress.stage(f"Reading images of {pool}", total=len(indices), unit="images") as advance:
         for index in indices:
-            found[index] = hash(images.pixels(index).tobytes())
+            try:
+                found[index] = hash(images.pixels(index).tobytes())
+            except DatasetError as error:
+                check.fault(f"images/{pool}", index, "an image cannot be read", str(error))
             advance(1)
     return found

@@ -27,7 +27,7 @@ from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.measure import measure_split, read_scene_counts
 from clevrhope.describe.measured import hop_json
 from clevrhope.describe.suites import measure_suites
-from clevrhope.errors import DatasetError, listed
+from clevrhope.errors import DatasetError, SceneError, listed
 from clevrhope.runtime.atomic import FileRecord, record
 from clevrhope.scenes.forms import read_batch
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
@@ -175,10 +175,18 @@ def _scene_rows(
         {**scene, "split": pool, "image_filename": image_filename(pool, scene["image_index"])}
         for scene in scenes
     ]
+    try:
+        json_rows = read_batch(named, vocabulary, file=f"{file}: {pool}").json_rows()
+    except SceneError:
+        for scene in named:  # the place in these is not that in the file
+            of_image = f"{file}: the scene of image {scene['image_index']} of {pool}"
+            try:
+                read_batch([scene], vocabulary, file=of_image)
+            except SceneError as error:
+                raise DatasetError(str(error).replace("scenes[0].", "", 1)) from error
+        raise
     rows = {}
-    for scene, row in zip(
-        named, read_batch(named, vocabulary, file=f"{file}: {pool}").json_rows(), strict=True
-    ):
+    for scene, row in zip(named, json_rows, strict=True):
         whole = json.loads(row)
         for thing, given in zip(whole["objects"], scene["objects"], strict=True):
             if "pixel_coords" not in given:

@@ -22,7 +22,7 @@ from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.dataset.native_reader import text_reader, vocabulary_with
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.import_features import import_features
 from clevrhope.pipeline.import_files import (
     QuestionDigest,
@@ -38,6 +38,7 @@ from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.splits.hops import parse_hop
 
 VERSION = "imported"
 """The dataset version of an imported folder."""
@@ -87,7 +88,9 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     if not Layout(out).manifest.is_file():
         say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
         out.mkdir(parents=True, exist_ok=True)
-        import_source(path, out, templates=templates)
+        source = import_source(path, out, templates=templates).source
+        for note in dict.fromkeys([*source.notes, *(split.note for split in source.splits if split.note)]):
+            say(f"  {note}")
     return out
 
 
@@ -130,9 +133,12 @@ def import_source(
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
             raise ConfigError(f"{out}: holds another dataset; choose another --out")
+        if empty := [split for split in chosen if not split.n_questions]:
+            raise DatasetError(f"{empty[0].file}: there are no questions of {empty[0].split} in it")
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source)
+        _check_hops(chosen, manifest.world["attributes"])
         vocabulary = world.vocabulary  # CLEVR's, unless the source says another
         if attributes := source.about.get("attributes"):
             most = source.about["constraints"]["max_objects"]
@@ -164,6 +170,15 @@ def import_source(
             import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
     return Imported(out, source, manifest, n, n_unread)
+
+
+def _check_hops(chosen: Sequence[SourceSplit], attributes: Mapping[str, Sequence[str]]) -> None:
+    """Checks that the names of sub-datasets, which may be those of folders, are of the source's values."""
+    for split in chosen:
+        try:
+            parse_hop(split.hop, list(attributes.items()))
+        except ConfigError as error:
+            raise DatasetError(f"{split.file}: {error}") from error
 
 
 def _check_new(out: Path) -> None:

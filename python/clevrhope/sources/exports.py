@@ -9,7 +9,9 @@ import re
 import tarfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -20,6 +22,7 @@ from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
+from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import (
     ANY,
     COUNT,
@@ -36,7 +39,16 @@ from clevrhope.runtime.forms import (
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
-from clevrhope.sources.source import SCENE, Columns, Numbering, Source, SourceSplit, check_filled
+from clevrhope.sources.source import (
+    SCENE,
+    Columns,
+    Numbering,
+    Source,
+    SourceSplit,
+    check_filled,
+    files_below,
+    image_numbers,
+)
 from clevrhope.splits.kinds import SPLITS
 
 METADATA = "clevrhope"
@@ -126,6 +138,9 @@ class _ExportedSplit(ABC):
             cells = {name: values for name, values in all_cells.items() if name not in absent}
             check_filled(cells, where)
             indices = cells[self.index]
+            listed = indices if self.kind.of_sets else [[index] for index in indices]
+            row_of_each = [row for row, of_row in enumerate(listed) for _ in of_row]
+            image_numbers([index for of_row in listed for index in of_row], _at(where, row_of_each))
             for of_row, of_images in zip(indices, places, strict=True):
                 for index, place in zip(of_row if self.kind.of_sets else (of_row,), of_images, strict=False):
                     self._images.setdefault(index, place)
@@ -133,7 +148,7 @@ class _ExportedSplit(ABC):
                 width = self.kind.columns["image_idxs"].row[0] or 0
                 indices = [[*row, *[ABSENT] * (width - len(row))] for row in indices]
             columns = {
-                **numbering.texts(cells["question"]),
+                **numbering.texts(cells["question"], where),
                 **numbering.programs(cells["program"], where),
                 "answers": numbering.answers(cells["answer"], where),
             }
@@ -164,9 +179,14 @@ class _ExportedSplit(ABC):
                 for index, scene in pairs:
                     if scene and index not in seen:
                         seen.add(index)
-                        found = parse_json(scene, self.files[0]) if isinstance(scene, str) else scene
-                        check_form(found, SCENE, self.files[0], place=f"the scene of image {index}")
+                        place = f"{self.files[0]}: the scene of image {index}"
+                        found = parse_json(scene, place) if isinstance(scene, str) else scene
+                        check_form(found, SCENE, place)
                         yield found
+
+
+def _at(where: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str]:
+    return lambda k: where(rows[k])
 
 
 def _found(
@@ -177,7 +197,7 @@ def _found(
     opened: Callable[[list[Path], str], _ExportedSplit | None],
 ) -> Source | None:
     """The splits in the files with such names, `<folder>/<split>-*`; None if there are none."""
-    paths = [root] if root.is_file() else sorted(root.rglob(f"*{suffix}"))
+    paths = [path for path in files_below(root) if root.is_file() or path.suffix == suffix]
     named = [(path, match[1]) for path in paths if (match := name.fullmatch(path.name))]
     splits: list[_ExportedSplit] = []
     for (_, split), group in groupby(named, lambda each: (each[0].parent, each[1])):
@@ -216,6 +236,7 @@ class _Table(_ExportedSplit):
         super().__init__(files, split, about)
         several = {True: "list<element: {}>", False: "{}"}
         wanted = {"question": "string", "answer": "string", "program": several[True].format("string")}
+        wanted["question_index"] = "int32"
         wanted[self.index] = several[self.kind.of_sets].format("int32")
         for column, name in self.kind.exported.items():
             kind = self.kind.columns[column]
@@ -226,7 +247,47 @@ class _Table(_ExportedSplit):
         self.n_rows = tuple(footer.num_rows for footer in footers)
         self.n_questions = sum(self.n_rows)
 
+    @cached_property
+    def _order(self) -> list[int] | None:
+        """The rows in the order of their questions; None if that is the order in the files."""
+        parts = []
+        for path in self.files:
+            for first, batch in batches(path, ["question_index"], ROWS_AT_ONCE):
+                cells = {"question_index": batch.column("question_index").to_pylist()}
+                check_filled(cells, row_of(path, first))
+                parts.append(np.asarray(cells["question_index"], dtype=np.int64))
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        if (np.diff(numbers) > 0).all():
+            return None
+        order = np.argsort(numbers, kind="stable")
+        for row in order[1:][np.diff(numbers[order]) == 0].tolist():
+            raise DatasetError(
+                f"{self._place(row)}: question_index {numbers[row]} is that of another row, too"
+            )
+        found: list[int] = order.tolist()
+        return found
+
+    def _place(self, row: int) -> str:
+        """Names a row of all files."""
+        ends = np.cumsum(self.n_rows)
+        number = int(np.searchsorted(ends, row, side="right"))
+        return f"{self.files[number]}: row {row - int(ends[number]) + self.n_rows[number]}"
+
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
+        if (order := self._order) is None:
+            yield from self._blocks(names)
+            return
+        parts = list(self._blocks(names))
+        cells = {name: [cell for part in parts for cell in part.cells[name]] for name in names}
+        places = [of for part in parts for of in part.places]
+        yield _Rows(
+            {name: [values[row] for row in order] for name, values in cells.items()},
+            [places[row] for row in order],
+            lambda k: self._place(order[k]),
+        )
+
+    def _blocks(self, names: Sequence[str]) -> Iterator[_Rows]:
+        """The rows in the order of the files, some thousand at a time."""
         there = [name for name in names if name in self._types]
         has_images = self.kind.of_images("image") in self._types
         for number, path in enumerate(self.files):
@@ -306,6 +367,9 @@ class _Shards(_ExportedSplit):
                 f"questions, where shards.json says {self._n_listed:,}; a shard is missing"
             )
         rows.sort(key=lambda row: row[0])
+        for one, other in pairwise(number for number, *_ in rows):
+            if one == other:
+                raise DatasetError(f"{self.files[0].parent}: question_index {one} is there twice")
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
         yield _Rows(columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}")
@@ -321,10 +385,18 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
     check_form(shards, _LISTED, f"{root}: shards.json")
 
+    there: set[tuple[str, str]] = set()
+
     def opened(files: list[Path], split: str) -> _ExportedSplit:
+        there.add((files[0].parent.name, split))
         entry = shards.get(files[0].parent.name, {}).get(split, {})
         if root.is_file():
             entry = {name: value for name, value in entry.items() if name != "questions"}
         return _Shards(files, split, entry)
 
-    return _found("webdataset", root, ".tar", _SHARD, opened)
+    source = _found("webdataset", root, ".tar", _SHARD, opened)
+    if source is None or root.is_file() or listed != root:
+        return source
+    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
+    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
+    return replace(source, notes=(*source.notes, *notes))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.reading import reading
+from clevrhope.runtime.reading import check_regular, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,22 +24,38 @@ def read_footer(path: Path) -> "pq.FileMetaData":
     import pyarrow.parquet as pq
 
     with reading(path, "a Parquet file"):
+        check_regular(path)
         return pq.read_metadata(path)
 
 
-def check_columns(path: Path, footer: "pq.FileMetaData", wanted: Mapping[str, str]) -> dict[str, str]:
+def check_columns(
+    path: Path,
+    footer: "pq.FileMetaData",
+    wanted: Mapping[str, str | Sequence[str]],
+    optional: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, str]:
     """Checks the types of columns; returns the types of all, by name. Integers may have any width.
 
+    Args:
+        path: the file.
+        footer: its footer.
+        wanted: column that must be there -> its type, or several of which it has one.
+        optional: column that may be there -> its types.
+
     Raises:
-        DatasetError: a column is missing or has another type; says what was found and expected.
+        DatasetError: a column is missing, there twice or of another type; says what was found and expected.
     """
-    schema = footer.schema.to_arrow_schema()
-    types = {name: str(schema.field(name).type) for name in schema.names}
-    for name, kind in wanted.items():
+    fields = list(footer.schema.to_arrow_schema())
+    types = {field.name: str(field.type) for field in fields}
+    there = ", ".join(f"{field.name} {field.type}" for field in fields)
+    known = {name: kinds for name, kinds in (optional or {}).items() if name in types}
+    for name, kinds in {**wanted, **known}.items():
         found = types.get(name, "missing")
-        if _plain(found) != _plain(kind):
-            there = ", ".join(f"{each} {of}" for each, of in types.items())
-            raise DatasetError(f"{path}: column {name} is {found}; expected {kind}; it has {there}")
+        of = [kinds] if isinstance(kinds, str) else kinds
+        if _plain(found) not in map(_plain, of):
+            raise DatasetError(f"{path}: column {name} is {found}; expected {of[0]}; it has {there}")
+        if sum(field.name == name for field in fields) > 1:
+            raise DatasetError(f"{path}: column {name} is there twice; it has {there}")
     return types
 
 

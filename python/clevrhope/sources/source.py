@@ -1,5 +1,6 @@
 """What a published form of files gives: splits, each a stream of columns of questions, images and scenes."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -32,6 +33,12 @@ MOST_PROGRAM_TOKENS = 64
 
 SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 """What a published scene has at least."""
+
+MOST_CHARACTERS = 2_000
+"""Characters of a question: several times as many as CLEVR's longest have."""
+
+MAX_IMAGES = 10_000_000
+"""More than the indices of a pool's images: the official names have six digits."""
 
 
 def check_filled(cells: Mapping[str, list[Any]], where: Callable[[int], str]) -> None:
@@ -71,8 +78,18 @@ class Numbering:
         words = {word: number for number, word in enumerate(self.words)}
         return Vocab(words, self._programs, self._answers)
 
-    def texts(self, texts: Sequence[str]) -> Columns:
-        """The columns of questions and, by the templates if there are any, of programs and families."""
+    def texts(self, texts: Sequence[str], where: Callable[[int], str] | None = None) -> Columns:
+        """The columns of questions and, by the templates if there are any, of programs and families.
+
+        Raises:
+            DatasetError: a text is too long to be a question; `where` names the place of a row.
+        """
+        if (longest := max(map(len, texts), default=0)) > MOST_CHARACTERS:
+            place = where(next(k for k, text in enumerate(texts) if len(text) == longest)) if where else ""
+            raise DatasetError(
+                f"{place + ': ' if place else ''}a text of {longest:,} characters; a question has at most "
+                f"{MOST_CHARACTERS:,}"
+            )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
         columns = {"questions": rows, "question_lengths": lengths}
@@ -121,6 +138,38 @@ class Numbering:
                 f"{listed(sorted(numbers), most=40)}"
             )
         return found
+
+
+def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
+    """(n,) int32 indices of images.
+
+    Raises:
+        DatasetError: an index is negative or too large; `where` names the place of a row.
+    """
+    found = np.asarray(indices, dtype=np.int64)
+    if wrong := np.flatnonzero((found < 0) | (found >= MAX_IMAGES))[:1].tolist():
+        raise DatasetError(
+            f"{where(wrong[0])}: the index of its image is {found[wrong[0]]:,}; expected 0 to "
+            f"{MAX_IMAGES - 1:,}"
+        )
+    return found.astype(np.int32)
+
+
+def files_below(root: Path) -> list[Path]:
+    """A file, or all in a folder and those below it, also where links lead to folders; sorted."""
+    if not root.is_dir():
+        return [root]
+    found: list[Path] = []
+    seen: set[str] = set()
+    for folder, names, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:  # a link leads back to a folder above it, or another one to the same
+            names.clear()
+            continue
+        seen.add(real)
+        names.sort()
+        found += [Path(folder, name) for name in files]
+    return sorted(found)
 
 
 def without_programs(n: int) -> Columns:

@@ -16,7 +16,7 @@ from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.sources.official.names import FIRST_RUN, PLAIN, OfficialFile
-from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
+from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit, image_numbers
 
 ROWS_AT_ONCE = 65_536
 
@@ -80,13 +80,13 @@ def _plain(file: OfficialFile, opened: Any) -> tuple[int, str]:
 
 
 def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Vocab) -> Columns:
-    def read(name: str, limit: int) -> Any:
+    def read(name: str, limit: int, has: str = "its vocab.json") -> Any:
         numbers = opened[name][first:stop]
         if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
             row = int(np.argwhere((numbers < 0) | (numbers >= limit))[0][0])
             raise DatasetError(
-                f"{file.path}: {name}[{first + row}] has a number that is not 0 to {limit - 1}, which its "
-                "vocab.json has"
+                f"{file.path}: {name}[{first + row}] has a number that is not 0 to {limit - 1}, which {has} "
+                "has"
             )
         return numbers.astype(np.int32)
 
@@ -97,8 +97,10 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
     }
     columns = {name: read(name, limit) for name, limit in names.items()}
     for name in ("questions", "programs"):
-        columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", columns[name].shape[1] + 1)
-    columns["image_idxs"] = read(_IMAGES, 1 << 31)
+        width = columns[name].shape[1]
+        columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", width + 1, f"an array of {width} columns")
+    images = opened[_IMAGES][first:stop]
+    columns["image_idxs"] = image_numbers(images, lambda k: f"{file.path}: {_IMAGES}[{first + k}]")
     columns["question_families"] = np.full(stop - first, NO_FAMILY, dtype=np.int32)
     return columns
 
@@ -107,10 +109,10 @@ FRCNN = "_vg_frcnn.h5"
 """How the names of files of detector features end."""
 
 
-def is_of_images(path: Path) -> bool:
-    """Whether an HDF5 file has images: `features` (N, 3, height, width) uint8."""
+def not_of_images(path: Path) -> str:
+    """Why an HDF5 file has no images, `features` (N, 3, height, width) uint8; "" if it has them."""
     try:
         with reading_hdf5(path, CHANNELS_FIRST):
-            return True
-    except DatasetError:
-        return False
+            return ""
+    except DatasetError as error:
+        return str(error)

@@ -17,7 +17,7 @@ from clevrhope._core import Programs, ProgramTokens, Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.source_images import ImageRecord
-from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import OfficialFile
 from clevrhope.sources.source import (
@@ -27,6 +27,7 @@ from clevrhope.sources.source import (
     Columns,
     Numbering,
     SourceSplit,
+    image_numbers,
 )
 
 ROWS_AT_ONCE = 10_000
@@ -59,7 +60,12 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         while block := list(islice(rows, ROWS_AT_ONCE)):
             for k, row in enumerate(block):
                 check_form(row, _ROW, file.path, place=f"questions[{at + k}]")
-                names[row["image_index"]] = row["image_filename"]
+                index, name = row["image_index"], row["image_filename"]
+                if name != Path(name).name or names.setdefault(index, name) != name:
+                    raise DatasetError(
+                        f"{file.path}: questions[{at + k}]: image_filename is {shown(name)}; expected the "
+                        f"name of a file, and one for image {index}"
+                    )
             yield _columns(file, block, at, vocabulary, numbering)
             at += len(block)
 
@@ -100,7 +106,7 @@ def _columns(
         "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
         "question_families": np.asarray(families, dtype=np.int32),
         "answers": numbering.answers([row["answer"] for row in block], place),
-        "image_idxs": np.asarray([row["image_index"] for row in block], dtype=np.int32),
+        "image_idxs": image_numbers([row["image_index"] for row in block], place),
     }
 
 

@@ -56,7 +56,10 @@ BEGINS = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood":
 RENAMED = "the official {name} is the in-distribution test set, complex_iid here; val_iid here is another set"
 
 _TUPLE = re.compile(r"\((?:None|'\w+')(?:, ?(?:None|'\w+')){3}\)")
-_PARQUET = re.compile(r"(train|val_iid|test_(?:complex|minimal)_(?:iid|ood))(?:-\d+-of-\d+)?\.parquet")
+_PARQUET = re.compile(
+    r"(train|val_iid|test_(?:complex|minimal)_(?:iid|ood))"
+    r"(?:-(?P<number>\d+)-of-(?P<shards>\d+)(?:-[0-9a-f]+)?)?\.parquet"
+)
 _MINIMAL = re.compile(r"val_atom_ho_exist_(mis)?match_ho(\d+)(_filtered)?(?:_questions)?\.(?:h5|json)")
 _JSON = re.compile(r"CLEVR_(?:ho_(train|val_iid)|held_out_questions_(test))_\(.*\.json")
 
@@ -76,6 +79,12 @@ class OfficialFile:
     split: str
     name: str
     path: Path
+
+    @property
+    def shard(self) -> tuple[int, int]:
+        """Its number among the files of the split, and how many there are; (0, 1) if its name says none."""
+        found = _PARQUET.fullmatch(self.path.name)
+        return (int(found["number"]), int(found["shards"])) if found and found["number"] else (0, 1)
 
     @property
     def hop(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.errors import DatasetError
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
 from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
 from clevrhope.sources.source import Columns, Numbering, SourceSplit, check_filled
@@ -19,8 +20,20 @@ from clevrhope.splits.kinds import MINIMAL_OOD
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-NEEDED = {"query": "string", "answer": "string"}
-"""Column -> its type."""
+NEEDED = {"query": ("string",), "answer": ("string",)}
+"""Column that a file must have -> its type."""
+
+OPTIONAL = {
+    "idx": ("int64",),
+    "image": (
+        "struct<bytes: binary, path: string>",
+        "struct<path: string, bytes: binary>",
+        "struct<bytes: binary, path: null>",
+        "struct<bytes: binary>",
+        "binary",
+    ),
+}
+"""Column that may be there -> its types, the usual one first."""
 
 ROWS_AT_ONCE = 65_536
 
@@ -57,7 +70,8 @@ class _Shards:
         """Name of an image -> the first row that shows it; names are in the order in which they occur."""
         for file in files:
             footer = read_footer(file.path)
-            self.has_images = "image" in check_columns(file.path, footer, NEEDED)
+            found = check_columns(file.path, footer, NEEDED, OPTIONAL)
+            self.has_images, self.has_numbers = "image" in found, "idx" in found
             self.rows += (footer.num_rows,)
             self.has_names = _has_names(file, footer) if file is files[0] else self.has_names
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
@@ -73,19 +87,38 @@ class _Shards:
         """The columns of some ten thousand questions at a time."""
         numbers: dict[str, int] = {}
         names = ["query", "answer", *(["image.path"] if self.has_names else [])]
+        names += ["idx"] if self.has_numbers else []
         at = 0
+        of_rows: list[Any] = []
         for file in self.files:
             for in_file, batch in batches(file.path, names, ROWS_AT_ONCE):
                 where = row_of(file.path, in_file)
                 cells = {name: batch.column(name).to_pylist() for name in NEEDED}
                 check_filled(cells, where)
                 paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                if self.has_numbers:
+                    of_rows.append(batch.column("idx").to_numpy(zero_copy_only=False))
                 yield {
-                    **numbering.texts(cells["query"]),
+                    **numbering.texts(cells["query"], where),
                     "answers": numbering.answers(cells["answer"], where),
                     "image_idxs": self._indices(at, len(batch), paths, numbers),
                 }
                 at += len(batch)
+
+        if of_rows:
+            self._check_numbers(np.concatenate(of_rows))
+
+    def _check_numbers(self, numbers: Any) -> None:
+        """Checks that no number of `idx` occurs twice, as in files that were joined."""
+        order = np.argsort(numbers, kind="stable")
+        again = np.flatnonzero(numbers[order][1:] == numbers[order][:-1])
+        if len(again):
+            row = int(order[again[0] + 1])
+            number = int(np.searchsorted(np.cumsum(self.rows), row, side="right"))
+            path, first = self.files[number].path, sum(self.rows[:number])
+            raise DatasetError(
+                f"{path}: row {row - first}: idx {numbers[row]} is that of an earlier row, too"
+            )
 
     def _indices(self, first: int, n: int, names: Sequence[str] | None, numbers: dict[str, int]) -> Any:
         """The numbers of the images of n rows; those of images that have names are in `numbers`."""
@@ -124,6 +157,25 @@ class _Shards:
         number = np.searchsorted(ends, first, side="right")
         in_file = first - (ends - np.asarray(rows))[number]
         return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
+
+
+def check_shards(files: Sequence[OfficialFile]) -> None:
+    """Checks that all files of a split are there, if their names say how many there are.
+
+    Raises:
+        DatasetError: one is missing, or there are two of one part.
+    """
+    numbers = [file.shard[0] for file in files]
+    n = max(file.shard[1] for file in files)
+    if missing := sorted(set(range(n)) - set(numbers)):
+        first = files[0].path
+        raise DatasetError(
+            f"{first.parent}: file {missing[0]} of {files[0].name} is missing; {first.name} says that there "
+            f"are {n}"
+        )
+    if len(set(numbers)) < len(numbers):
+        twice = next(k for k in range(len(numbers)) if numbers[k] in numbers[:k])
+        raise DatasetError(f"{files[twice].path}: another file is of the same part of the split; remove one")
 
 
 def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
