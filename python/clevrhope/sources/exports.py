@@ -141,8 +141,8 @@ class _ExportedSplit(ABC):
             listed = indices if self.kind.of_sets else [[index] for index in indices]
             row_of_each = [row for row, of_row in enumerate(listed) for _ in of_row]
             image_numbers([index for of_row in listed for index in of_row], _at(where, row_of_each))
-            for of_row, of_images in zip(indices, places, strict=True):
-                for index, place in zip(of_row if self.kind.of_sets else (of_row,), of_images, strict=False):
+            for of_row, of_images in zip(listed, places, strict=True):
+                for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
             if self.kind.of_sets:
                 width = self.kind.columns["image_idxs"].row[0] or 0
@@ -192,13 +192,11 @@ def _at(where: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str
 def _found(
     form: str,
     root: Path,
-    suffix: str,
     name: re.Pattern[str],
     opened: Callable[[list[Path], str], _ExportedSplit | None],
 ) -> Source | None:
     """The splits in the files with such names, `<folder>/<split>-*`; None if there are none."""
-    paths = [path for path in files_below(root) if root.is_file() or path.suffix == suffix]
-    named = [(path, match[1]) for path in paths if (match := name.fullmatch(path.name))]
+    named = [(path, match[1]) for path in files_below(root) if (match := name.fullmatch(path.name))]
     splits: list[_ExportedSplit] = []
     for (_, split), group in groupby(named, lambda each: (each[0].parent, each[1])):
         found = opened([path for path, _ in group], split)
@@ -323,7 +321,7 @@ def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
                 )
         return _Table(files, split)
 
-    return _found("parquet", root, ".parquet", _TABLE, opened)
+    return _found("parquet", root, _TABLE, opened)
 
 
 # WebDataset
@@ -394,7 +392,7 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
             entry = {name: value for name, value in entry.items() if name != "questions"}
         return _Shards(files, split, entry)
 
-    source = _found("webdataset", root, ".tar", _SHARD, opened)
+    source = _found("webdataset", root, _SHARD, opened)
     if source is None or root.is_file() or listed != root:
         return source
     missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
