@@ -20,7 +20,6 @@ from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
-from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -64,15 +63,11 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         ConfigError: something is bound to fail, or `together` and there is no such table; names the place in
             the file.
     """
-    ways: set[str] = set()
     refused: dict[int, str] = {}
-    every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
         chain = plan.datasets[dataset.name]
-        runs = [run for run in plan.runs if run.dataset == dataset.name]
-        left = [run for run in runs if not run.done]
-        every_way_is_known &= left == runs
+        left = [run for run in plan.runs if run.dataset == dataset.name and not run.done]
         if chain.done and not left:
             continue
         built = _built(plan, dataset, at)
@@ -83,17 +78,11 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
-        every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
+                _check_runs(its_runs, model, dataset, built, refused if together else None)
     tables = {run.model for run in plan.runs if not run.done}
     if refused and tables == refused.keys():
         table, reason = min(refused.items())
         raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
-    if every_way_is_known:
-        place = f"{plan.experiment.file}: report.ways"
-        check_known(
-            plan.experiment.content.report.ways, sorted(ways), f"{place}: no model answers in the way"
-        )
     return frozenset(tables - refused.keys()) if together else frozenset()
 
 
@@ -160,8 +149,8 @@ def _check_runs(
     dataset: DatasetConfig,
     built: _Built,
     refused: dict[int, str] | None,
-) -> Iterator[str]:
-    """Checks the runs of a model on a dataset; gives the ways in which it answers.
+) -> None:
+    """Checks the runs of a model on a dataset.
 
     The reason why they cannot be trained together is added to `refused`, unless that is None.
     """
@@ -208,7 +197,6 @@ def _check_runs(
             except ConfigError as error:
                 refused[run.model] = str(error)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
-        yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
 
 def _check_own(options: Sequence[str], what: str) -> None:

@@ -99,8 +99,6 @@ def run_experiment(
                 note(failure)
                 advance(1)
         left = [run for run in plan.runs if plan.datasets[run.dataset].done and not run.done]
-        for run in left:
-            run.claim()
         # Runs that start from another run begin once all others have ended.
         first = [run for run in left if run.source is None]
         second = [run for run in left if run.source is not None]
@@ -157,7 +155,7 @@ def _train_and_evaluate(
     tell: Callable[[str], None],
 ) -> Iterator[Failure | None]:
     """Runs whatever is left of some runs, unless what they start from failed; gives the failure of each."""
-    able = [run for run in runs if run.source is None or run.source.steps[0].made.exists()]
+    able = [run for run in runs if run.source is None or run.source.is_trained]
     if len(able) < len(runs):
         tell(f"Left out, as what they start from failed: {len(runs) - len(able)} of {len(runs)} runs")
     if stackable:
@@ -181,7 +179,7 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
     from clevrhope.cli.models import read_train_request, train
     from clevrhope.training.stacked_runs import train_together
 
-    left = [run for run in runs if not run.steps[0].done]
+    left = [run for run in runs if not run.is_trained]
     for _, group in groupby(left, key=lambda run: run.model):
         stack = list(group)
         requests = [read_train_request(parsed(train, run.steps[0].arguments)) for run in stack]
@@ -200,7 +198,8 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
     from clevrhope.report import report
 
-    there = [run.folder for run in plan.runs if (run.folder / "predictions").is_dir()]
+    # A folder can hold a run of other settings, whose predictions are not those of this file.
+    there = [run.folder for run in plan.runs if run.is_trained and (run.folder / "predictions").is_dir()]
     if not there:
         return None
     content = plan.experiment.content
@@ -210,7 +209,6 @@ def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path
             plan.report,
             title=content.title or plan.experiment.file.stem,
             question=content.report.question,
-            ways=content.report.ways,
             failures=[str(each) for each in failures],
             progress=progress,
         ).html
