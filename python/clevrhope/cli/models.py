@@ -128,10 +128,8 @@ def train(**choices: Any) -> None:
     After an interruption, run the same command again to resume.
     """
     _load_torch(quiet=choices["quiet"])
-    from clevrhope.training.device import keep_freed_memory
     from clevrhope.training.run import train as run
 
-    keep_freed_memory()
     drawn = choices["seed"] is None
     if drawn:
         choices["seed"] = secrets.randbelow(2**32)

@@ -183,6 +183,9 @@ def environment(chain: Chain, *, threads: int, slot: Slot) -> dict[str, str]:
     limits = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads)
     )
+    # Each update frees tensors as large as those that the next one allocates. By default glibc returns them
+    # to the system and fetches them again, up to a tenth of the time of a small model on a CPU.
+    limits |= {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str((1 << 31) - 1)}
     limits[SIDE_BY_SIDE] = str(slot.side_by_side)
     named = any(each.startswith("cuda:") for step in chain.steps for each in step.arguments)
     if slot.gpu is not None and not named:

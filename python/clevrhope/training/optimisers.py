@@ -65,13 +65,16 @@ class Muon(_Adam):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
-        """One update of all weights that have a gradient; those of convolutions are used up."""
+        """One update of all weights that have a gradient."""
+        gradients: dict[Parameter, Tensor] = {}
         for group in self.param_groups:
             for each in group["params"]:
                 if each.dim() >= _CONVOLUTION and each.grad is not None:
                     self._move(each, group["lr"])
-                    each.grad = None  # so that Adam leaves it alone
+                    gradients[each], each.grad = each.grad, None  # so that Adam leaves it alone
         super().step(closure)
+        for each, gradient in gradients.items():
+            each.grad = gradient
 
     def _move(self, weights: Tensor, rate: float) -> None:
         assert weights.grad is not None

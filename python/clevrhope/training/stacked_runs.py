@@ -6,6 +6,7 @@ Many models that are too small to fill a GPU train in little more time than one.
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -25,7 +26,7 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.data import Questions, padded
 from clevrhope.training.device import computing
-from clevrhope.training.loop import Interrupt, Loop, interrupts
+from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers
 from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
@@ -79,7 +80,7 @@ def train_together(
                 made.update(zip(numbers, ended, strict=True))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()  # evaluation, in other processes, comes next
-    if interrupt.is_set:
+    if interrupt.is_set():
         raise KeyboardInterrupt
     return [made[number] for number in range(len(requests))]
 
@@ -152,7 +153,7 @@ def _train_group(
     state: str,
     began: float,
     progress: Progress,
-    interrupt: Interrupt,
+    interrupt: Event,
 ) -> list[TrainSummary | ClevrhopeError]:
     """Trains runs, each with its tune set, from a state that all have; returns their summaries or errors."""
     runs = [run for run, _ in group]
