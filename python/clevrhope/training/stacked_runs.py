@@ -89,12 +89,11 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
     """Checks that runs can be trained together; if not, raises a ConfigError that says why."""
     for run in runs:
         check_stackable(run.model, run.request)
-        for what, own in _common(run).items():
-            if own != _common(runs[0])[what]:
-                raise ConfigError(
-                    f"{runs[0].request.out} and {run.request.out}: runs that are trained together have "
-                    f"different {what}"
-                )
+        if _common(run) != _common(runs[0]):
+            raise ConfigError(
+                f"{runs[0].request.out} and {run.request.out}: runs that are trained together may only "
+                "differ in the seed and in what they learn from, in one vocabulary"
+            )
 
 
 def check_stackable(model: nn.Module, request: TrainRequest) -> None:
@@ -115,19 +114,11 @@ def check_stackable(model: nn.Module, request: TrainRequest) -> None:
         raise ConfigError(f"runs that are trained together learn from all questions of {TRAIN.name}")
 
 
-def _common(run: PreparedRun) -> dict[str, Any]:
-    """Everything that must be the same in runs that are trained together, by its name in messages."""
-    request = run.request
-    options = ("device", "deterministic", "keep_last", "keep_every", "save_every", "tune_every")
-    return {
-        "models": request.model,
-        "settings": request.settings,
-        "recipes": run.recipe,
-        "precisions": run.precision,
-        "vocabularies": vocab_digest(run.vocab),
-        "sets to tune on": run.tune is None,
-        **{f"values of --{name.replace('_', '-')}": getattr(request, name) for name in options},
-    }
+def _common(run: PreparedRun) -> tuple[Any, ...]:
+    """Everything that must be the same in runs that are trained together."""
+    own = dict.fromkeys(("dataset", "features", "hop", "seed", "out", "size", "init_from", "tune_on"))
+    options = {**vars(run.request), **own}
+    return options, run.recipe, run.precision, vocab_digest(run.vocab), run.tune is None
 
 
 def groups_at_a_state(runs: dict[int, PreparedRun]) -> Iterator[tuple[str, list[int]]]:
