@@ -118,7 +118,6 @@ Machine
 """)
 @options("""
     --out RUN: The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]
-    --tensorboard: Also write TensorBoard's files.
     --quiet: Print nothing but errors.
     --json -> as_json: Print one JSON object instead of text.
 """)

@@ -62,7 +62,6 @@ class TrainRequest:
         keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
-        tensorboard: whether to write TensorBoard files next to the log.
         drop_types: type of questions, such as "color" or "count" -> the share of them that is left out of the
             `size` questions, see `clevrhope.training.train_sets`.
         split: "train"; a train set with questions of a suite, such as "train_carets", whose vocabulary the
@@ -91,7 +90,6 @@ class TrainRequest:
     keep_last: int = 1
     keep_every: int | None = None
     save_every: int | None = None
-    tensorboard: bool = False
     drop_types: Mapping[str, float] = field(default_factory=dict)
     split: str = TRAIN.name
     covr_split: str | None = None
