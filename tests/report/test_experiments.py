@@ -208,9 +208,9 @@ def test_a_run_that_fails_stops_no_other(
     made = run_experiment(plan, tell=told.append)
     assert (made.n_done, len(made.failures)) == (11, 1)
     assert told[0].startswith(
-        "train-film-cyan_cylinder-d4-grid-300-2: the loss is NaN at update 7 (exit code 1; "
+        "failed: train-film-cyan_cylinder-d4-grid-300-2: the loss is NaN at update 7 (exit code 1; "
     )
-    assert reported == told
+    assert reported == [told[0].removeprefix("failed: ")]
     monkeypatch.delenv("FAKE_FAILS")
     asked()
     assert run_experiment(plan).n_new == 1
