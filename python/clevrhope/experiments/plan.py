@@ -285,14 +285,16 @@ def _run_chain(
     answer = ["evaluate", str(run), *_options(model=named, reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
     made, tests, finished = run / "predictions", DatasetInputs(data, f"tests/{hop}"), RunFolder(run).finished
+    begun = "" if source is None else " ".join(source.steps[0].arguments)
+    own = DatasetInputs(data)
     steps = [
-        _step(experiment, f"train-{name}", train, finished, inputs=DatasetInputs(data), holds=run),
+        _step(experiment, f"train-{name}", train, finished, settings=begun, inputs=own, holds=run),
         _step(experiment, f"evaluate-{name}", evaluate, made, inputs=tests),
     ]
     smallest = None if variant.split else smallest_palette(dataset, hop)
     if smallest is not None:
-        own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
-        elsewhere = [*answer, *own, *_options(hop=smallest, splits=OOD)]
+        options = _without(model.evaluate, {"--splits": 1, "--suite": 1})
+        elsewhere = [*answer, *options, *_options(hop=smallest, splits=OOD)]
         there, others = RunFolder(run).other_hop(smallest), DatasetInputs(data, f"tests/{smallest}")
         steps.append(_step(experiment, f"smallest-{name}", elsewhere, there, inputs=others))
     if dataset.suites:
