@@ -100,6 +100,8 @@ def test_some_splits_leave_a_files_others_as_they_are(run: Train, tmp_path: Path
     before = rows(made.path)
     (again,) = evaluate(folder, **more, splits=["minimal_ood"])
     assert set(again.percent) == {"minimal_ood"}
+    assert again.constants == {"minimal_ood": ("no", 75.0)}  # one image in four shows the pair
+    assert 0 <= again.groups["minimal_ood"] <= again.percent["minimal_ood"]
     after = rows(made.path)
     assert sorted(after, key=json.dumps) == sorted(before, key=json.dumps)
     # One file grows from split to split, too.

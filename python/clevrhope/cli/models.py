@@ -207,7 +207,10 @@ def evaluate(run: Path, **choices: Any) -> None:
     ]
     lines = []
     for each in made:
-        accuracies = ", ".join(f"{split} {percent:.2f}%" for split, percent in each.percent.items())
+        accuracies = ", ".join(
+            f"{split} {percent:.2f}%" + _beside(each.constants.get(split), each.groups.get(split))
+            for split, percent in each.percent.items()
+        )
         n_without = sum(each.unanswered.values())
         without = f"; {n_without:,} without an answer" if n_without else ""
         n_unknown = len(each.unknown_words)
@@ -217,6 +220,13 @@ def evaluate(run: Path, **choices: Any) -> None:
     rows = [asdict(each) for each in made]
     result = [{"predictions": str(row.pop("path")), **row} for row in rows]
     show_result({"as_json": choices["as_json"]}, result, lines)
+
+
+def _beside(constant: tuple[str, float] | None, groups: float | None) -> str:
+    """The accuracy of always giving one answer and the share of right groups, in brackets; "" of others."""
+    if constant is None or groups is None:
+        return ""
+    return f" (always {constant[0]}: {constant[1]:.2f}%; groups right: {groups:.2f}%)"
 
 
 def _load_torch(*, quiet: bool) -> None:

@@ -1,7 +1,7 @@
 """Evaluates trained runs: answers the test sets and writes the files that `clevrhope score` reads."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from torch import nn
 
 from clevrhope.dataset.oracle import execute_programs
 from clevrhope.dataset.suite_questions import suite_columns
+from clevrhope.dataset.vocab import Vocab
 from clevrhope.features.device import chosen_device
 from clevrhope.models.names import build_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.models.recipe import Precision
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.covr.kinds import COVR_COLUMNS
+from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.minimal_groups import groups_of
 from clevrhope.training.answers import BATCH, NO_ANSWER, accuracy, predict_answers, predict_programs
 from clevrhope.training.checkpoints import load_weights
 from clevrhope.training.data import Questions
@@ -44,6 +47,9 @@ class PredictionFile:
         percent: split -> accuracy in per cent over all of its questions; the key carets/SPLIT stands for the
             questions that the suite carets made on it.
         unanswered: split -> number of questions without an answer.
+        constants: split -> its most frequent right answer, and the accuracy in per cent of always giving it;
+            only for splits whose images come in groups, as their answers are not balanced.
+        groups: likewise split -> percentage of its groups of which all answers are right.
         unknown_words: words of the questions that were read as <UNK>.
         n_skipped: number of a suite's questions that were left out, as their images were edited pixel by
             pixel and the features are made from scenes.
@@ -54,6 +60,8 @@ class PredictionFile:
     way: str
     percent: Mapping[str, float]
     unanswered: Mapping[str, int]
+    constants: Mapping[str, tuple[str, float]] = field(default_factory=dict)
+    groups: Mapping[str, float] = field(default_factory=dict)
     unknown_words: tuple[str, ...] = ()
     n_skipped: int = 0
 
@@ -182,18 +190,7 @@ def evaluate(
                     lines[part] = answer_lines(opened.hop, part, asked[part].rows, given, vocab, row)
                 path = opened.into.prediction(name, way)
                 write_lines(path, lines)
-                found = PredictionFile(
-                    path=path,
-                    checkpoint=name,
-                    way=way,
-                    percent={str(part): accuracy(given, sets[part]) for part, given in answers.items()},
-                    unanswered={
-                        str(part): int((given == NO_ANSWER).sum()) for part, given in answers.items()
-                    },
-                    unknown_words=unknown_words(asked[part] for part in answers),
-                    n_skipped=sum(each.n_skipped for each in asked.values()),
-                )
-                files.append(found)
+                files.append(_summary(path, name, way, answers, sets, asked, vocab))
     return tuple(files)
 
 
@@ -211,6 +208,46 @@ def _columns(
         **({name: info["covr"][each] for name, each in COVR_COLUMNS.items()} if "covr" in info else {}),
         **note_column(info["features"]["note"], alike),
     }
+
+
+def _summary(
+    path: Path,
+    checkpoint: str,
+    way: str,
+    answers: Mapping[Part, npt.NDArray[np.int64]],
+    sets: Mapping[Part, Questions],
+    asked: Mapping[Part, PartQuestions],
+    vocab: Vocab,
+) -> PredictionFile:
+    """What `evaluate` says of a file that it has written."""
+    minimal = [
+        part
+        for part in answers
+        if not part.suite and part.split in SPLITS and SPLITS[part.split].drawn == "places"
+    ]
+    return PredictionFile(
+        path=path,
+        checkpoint=checkpoint,
+        way=way,
+        percent={str(part): accuracy(given, sets[part]) for part, given in answers.items()},
+        unanswered={str(part): int((given == NO_ANSWER).sum()) for part, given in answers.items()},
+        constants={part.split: _constant(sets[part], vocab) for part in minimal},
+        groups={part.split: _right_groups(answers[part], sets[part], vocab) for part in minimal},
+        unknown_words=unknown_words(asked[part] for part in answers),
+        n_skipped=sum(each.n_skipped for each in asked.values()),
+    )
+
+
+def _constant(questions: Questions, vocab: Vocab) -> tuple[str, float]:
+    """The most frequent right answer, and the percentage of the questions that have it."""
+    numbers, counts = np.unique(questions.answers, return_counts=True)
+    return vocab.answers()[int(numbers[counts.argmax()])], 100 * float(counts.max()) / len(questions)
+
+
+def _right_groups(given: npt.NDArray[np.int64], questions: Questions, vocab: Vocab) -> float:
+    """The percentage of a minimal set's groups, of whatever size, of which all answers are right."""
+    groups = groups_of(questions.answers == vocab.answer_token_to_idx.get("yes", -1))
+    return 100 * float(groups.all_of(given == questions.answers).mean())
 
 
 def _answers(
