@@ -24,14 +24,9 @@ from clevrhope.training.run import train
 from clevrhope.training.stacked_runs import train_together
 from wording import refused
 
-SETTINGS = {
-    **PIXELS,
-    "shift": 1,
-    "stages": "engine",
-    "recipe.batch_size": 24,
-    "recipe.rate": 1e-3,
-    "recipe.averaging": 0.6,
-}
+COMMON = {**PIXELS, "shift": 1, "recipe.batch_size": 24, "recipe.rate": 1e-3, "recipe.averaging": 0.6}
+SETTINGS = {**COMMON, "stages": "engine"}
+FILM = {**COMMON, "blocks": 2, "words": 6, "hidden": 9}
 RUNS = ((HOP, 3), ("none", 3), (HOP, 4))
 """Two datasets' questions, one of them for two seeds; 60 of them make an epoch of two batches."""
 
@@ -79,13 +74,22 @@ def assert_same_runs(ours: Path, theirs: Path, *, exact: bool = False) -> None:
                 torch.testing.assert_close(weights[name], value, rtol=tolerance, atol=tolerance, msg=name)
 
 
-@pytest.mark.parametrize("optimiser", ["adam", "muon"])
+@pytest.mark.parametrize(
+    ("model", "settings", "optimiser", "late"),
+    [
+        ("tensor_nmn", SETTINGS, "adam", "engine-0000003"),
+        ("tensor_nmn", SETTINGS, "muon", "engine-0000003"),
+        ("film", FILM, "adam", "train-0000003"),
+        ("film", {**FILM, "recipe.decay": 0}, "muon", "train-0000003"),
+    ],
+)
 @pytest.mark.slow
 def test_each_run_has_the_weights_and_files_of_a_run_by_itself(
-    dataset: Path, tmp_path: Path, optimiser: str
+    dataset: Path, tmp_path: Path, model: str, settings: dict[str, Any], optimiser: str, late: str
 ) -> None:
     changes: dict[str, Any] = {
-        "settings": {**SETTINGS, "recipe.optimiser": optimiser},
+        "model": model,
+        "settings": {**settings, "recipe.optimiser": optimiser},
         "tune_on": "val",
         "tune_every": 2,
         "keep_last": 2,
@@ -100,7 +104,7 @@ def test_each_run_has_the_weights_and_files_of_a_run_by_itself(
     assert any(not torch.equal(value, weights[2][name]) for name, value in weights[0].items())
     torch.set_default_dtype(torch.float32)
     assert {each.checkpoint for each in evaluate(tmp_path / "together/1", device="cpu")} == {
-        "best", "engine-0000003", "last",
+        "best", late, "last",
     }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 Source: Perez et al. 2018 and its public script. Layers followed by batch norm have no bias of their own.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -15,7 +16,8 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import Gru, encode
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.stems import make_maps, with_coordinates
+from clevrhope.models.stack import answer_losses, by_model, by_question, embed, run_gru, run_layers
+from clevrhope.models.stems import Generators, PixelStem, make_maps, with_coordinates
 from clevrhope.runtime.settings import check_at_least
 
 
@@ -45,6 +47,10 @@ class FilmConfig(MapsConfig):
         )
 
 
+Run = Callable[[nn.Module, Tensor], Tensor]
+"""Runs a layer on its input: `nn.Module.__call__`, or `run_layers` for all models of a stack at once."""
+
+
 class FilmBlock(nn.Module):
     """A residual block whose second convolution is scaled and shifted."""
 
@@ -54,10 +60,10 @@ class FilmBlock(nn.Module):
         self.second = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
         self.norm = nn.BatchNorm2d(channels, affine=False)
 
-    def forward(self, x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-        """(B, C, H, W) to the same shape; scale and shift are (B, C)."""
-        x = torch.relu(self.first(with_coordinates(x)))
-        normed = self.norm(self.second(x))
+    def forward(self, x: Tensor, scale: Tensor, shift: Tensor, run: Run = nn.Module.__call__) -> Tensor:
+        """(B, C, H, W) to the same shape; scale and shift are (B, C). In a stack, all are (B, M, C, ...)."""
+        x = torch.relu(run(self.first, with_coordinates(x)))
+        normed = run(self.norm, run(self.second, x))
         return x + torch.relu(normed * scale[..., None, None] + shift[..., None, None])
 
 
@@ -67,12 +73,15 @@ class Film(BaseModel):
     name = "film"
     settings = FilmConfig
     recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=3e-4, decay=1e-5))
+    stack_losses: Mapping[str, str] = {}
 
     def __init__(self, config: FilmConfig, vocab: Vocab) -> None:
         super().__init__()
         self.config = config
         self.feature_kind = config.features
         self.maps, n = make_maps(config)
+        if config.features == "pixels":
+            self.stack_losses = {"loss": "stack_answer_losses"}
         self.stem = nn.Sequential(
             nn.Conv2d(n + 2, config.channels, 3, padding=1, bias=False),
             nn.BatchNorm2d(config.channels),
@@ -105,10 +114,28 @@ class Film(BaseModel):
                 "film: batch norm needs two questions or more; set recipe.batch_size to more than 1"
             )
         _, _, last = encode(self.reader, self.words(batch.questions), self.planned(batch))
-        film = self.steer(last[-1]).view(len(batch), self.config.blocks, 2, self.config.channels)
-        x = self.stem(with_coordinates(self.maps(batch.features)))  # (B, C, H, W)
-        for block, (scale, shift) in zip(self.blocks, film.movedim((1, 2), (0, 1)), strict=True):
-            x = block(x, 1 + scale, shift)
+        return self._scores(last[-1], self.maps(batch.features), nn.Module.__call__)
+
+    stack_plan = BaseModel.plan
+
+    def stack_answer_losses(self, batch: Batch, generators: Generators) -> Tensor:
+        """(M,) `loss` of each model of a stack, on its own part of the questions."""
+        n_models = len(generators)
+        assert isinstance(self.maps, PixelStem)
+        words = embed(self.words, batch.questions, n_models)
+        last = run_gru(self.reader, words, batch.plan, n_models)
+        images = self.maps.images(batch.features, generators)
+        maps = run_layers(self.maps.layers, by_question(images, n_models))
+        scores = self._scores(by_question(last, n_models), maps, run_layers)
+        return answer_losses(by_model(scores), batch.answers, n_models)
+
+    def _scores(self, questions: Tensor, maps: Tensor, run: Run) -> Tensor:
+        """(B, A) scores from (B, H) states of the questions and (B, C, H, W) maps; in a stack (B, M, ...)."""
+        film = run(self.steer, questions)
+        film = film.view(*questions.shape[:-1], self.config.blocks, 2, self.config.channels)
+        x = run(self.stem, with_coordinates(maps))  # (B, C, H, W)
+        for block, (scale, shift) in zip(self.blocks, film.movedim((-3, -2), (0, 1)), strict=True):
+            x = block(x, 1 + scale, shift, run)
         # torch's pooling layer has no deterministic gradient on a GPU.
-        pooled = self.look(with_coordinates(x)).amax((-2, -1))
-        return self.classifier(pooled)  # type: ignore[no-any-return]
+        pooled = run(self.look, with_coordinates(x)).amax((-2, -1))
+        return run(self.classifier, pooled)

@@ -32,6 +32,11 @@ class Lstm(_InFloat32, nn.LSTM):
 class Gru(_InFloat32, nn.GRU):
     """`nn.GRU` that computes in float32 on a CPU."""
 
+    def flatten_parameters(self) -> None:
+        """As in `nn.GRU`, but does nothing for stacked weights, for which cuDNN has no layout."""
+        if self.weight_ih_l0.ndim == 2:
+            super().flatten_parameters()
+
 
 def encode(rnn: Lstm | Gru, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, Any]:
     """Runs over padded rows, (B, Q, E); the first `lengths` (B,), on the CPU, of each row are tokens.

@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn import Parameter
 
+from clevrhope.models.lstm import Gru
+
 
 def stack_models(models: Sequence[nn.Module]) -> nn.Module:
     """A stack of models that differ only in the values of their weights and buffers."""
@@ -78,12 +80,12 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
             bias = None if layer.bias is None else layer.bias.flatten()
             maps = F.conv2d(x.flatten(1, 2), weight, bias, layer.stride, layer.padding, groups=n_models)
             x = maps.view(n, n_models, -1, *maps.shape[2:])
-        elif isinstance(layer, nn.BatchNorm2d):
+        elif isinstance(layer, nn.BatchNorm1d | nn.BatchNorm2d):
             x = _batch_norm(layer, x.flatten(1, 2)).view_as(x)
         elif isinstance(layer, nn.Flatten):
             x = x.flatten(2)
         elif isinstance(layer, nn.Linear):
-            x = torch.baddbmm(layer.bias.unsqueeze(1), x.transpose(0, 1), layer.weight.mT).transpose(0, 1)
+            x = _linear(x.transpose(0, 1), layer.weight, layer.bias).transpose(0, 1)
         elif isinstance(layer, nn.ReLU):
             x = layer(x)
         elif isinstance(layer, nn.MaxPool2d):
@@ -94,9 +96,60 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
     return x
 
 
+def _is_1x1(layer: nn.Conv2d) -> bool:
+    return layer.kernel_size == layer.stride == (1, 1) and layer.padding == (0, 0)
+
+
+def embed(words: nn.Embedding, tokens: Tensor, n_models: int) -> Tensor:
+    """(M * B, Q, E) embeddings of (M * B, Q) tokens, those of one model after those of another."""
+    n_words = words.weight.shape[1]
+    starts = n_words * torch.arange(n_models, device=tokens.device)
+    rows = tokens.view(n_models, -1) + starts[:, None]
+    return F.embedding(rows.view_as(tokens), words.weight.flatten(0, 1))
+
+
+def run_gru(gru: Gru, x: Tensor, lengths: Tensor, n_models: int) -> Tensor:
+    """The state of a stacked GRU after each row's last token.
+
+    torch has no GRU for stacked weights, and `vmap` does not support its GRU, so its equations are here:
+    r, z = s(W x + U h); n = tanh(W x + r (U h)); h = (1 - z) n + z h, each W and U with a bias.
+
+    Args:
+        gru: of one layer and one direction.
+        x: (M * B, Q, E) padded rows.
+        lengths: (M * B,) int64 on the CPU.
+        n_models: M.
+
+    Returns:
+        (M * B, H) states, in float32 under autocast on a CPU, as of `Gru`.
+    """
+    first, second = (gru.weight_ih_l0, gru.bias_ih_l0), (gru.weight_hh_l0, gru.bias_hh_l0)
+    n_steps, n_gates = int(lengths.max()), 2 * gru.hidden_size
+    is_token = torch.arange(n_steps)[:, None] < lengths  # (Q, M * B)
+    is_token = is_token.to(x.device, non_blocking=True).view(n_steps, n_models, -1, 1)
+    with torch.autocast("cpu", enabled=False):
+        inputs = x[:, :n_steps].reshape(n_models, -1, x.shape[2])  # (M, B * Q, E)
+        inputs = _linear(inputs, *first).view(n_models, -1, n_steps, 3 * gru.hidden_size)
+        state = inputs.new_zeros(*inputs.shape[:2], gru.hidden_size)  # (M, B, H)
+        for step, there in zip(inputs.unbind(2), is_token, strict=True):
+            own = _linear(state, *second)
+            gates = torch.sigmoid(step[..., :n_gates] + own[..., :n_gates])
+            reset, update = gates.chunk(2, dim=2)
+            new = torch.tanh(step[..., n_gates:] + reset * own[..., n_gates:])
+            state = torch.where(there, new + update * (state - new), state)
+    return state.flatten(0, 1)
+
+
 def answer_losses(scores: Tensor, answers: Tensor, n_models: int) -> Tensor:
     """(M,) mean cross-entropy of each model's part of (M * B, A) scores."""
     return F.cross_entropy(scores, answers, reduction="none").view(n_models, -1).mean(dim=1)
+
+
+def _linear(x: Tensor, weight: Any, bias: Any) -> Tensor:
+    """(M, B, I) rows times (M, O, I) weights, with (M, O) biases."""
+    if bias is None:
+        return torch.bmm(x, weight.mT)
+    return torch.baddbmm(bias.unsqueeze(1), x, weight.mT)
 
 
 def _batch_norm(layer: Any, x: Tensor) -> Tensor:
@@ -108,8 +161,8 @@ def _batch_norm(layer: Any, x: Tensor) -> Tensor:
         x,
         layer.running_mean.flatten(),
         layer.running_var.flatten(),
-        layer.weight.flatten(),
-        layer.bias.flatten(),
+        layer.weight.flatten() if layer.affine else None,
+        layer.bias.flatten() if layer.affine else None,
         layer.training,
         layer.momentum,
         layer.eps,

@@ -103,7 +103,8 @@ def check_stackable(model: nn.Module, request: TrainRequest) -> None:
         if stage.loss not in losses:
             raise ConfigError(
                 f"{request.model} cannot be trained together with others in its stage {stage.name}; of the "
-                'package\'s models, tensor_nmn with features = "pixels" and stages = "engine" can be'
+                'package\'s models, film with features = "pixels" and tensor_nmn with the same and '
+                'stages = "engine" can be'
             )
         if stage.optimiser.clip_norm is not None:
             raise ConfigError(
