@@ -137,10 +137,10 @@ class _ExportedSplit(ABC):
             cells = {name: values for name, values in all_cells.items() if name not in absent}
             check_filled(cells, where)
             indices = cells[self.index]
-            sets = indices if self.kind.of_sets else [[index] for index in indices]
-            row_of_each = [row for row, of_row in enumerate(sets) for _ in of_row]
-            image_numbers([index for of_row in sets for index in of_row], _at(where, row_of_each))
-            for of_row, of_images in zip(listed, places, strict=True):
+            each = indices if self.kind.of_sets else [[index] for index in indices]
+            row_of_each = [row for row, of_row in enumerate(each) for _ in of_row]
+            image_numbers([index for of_row in each for index in of_row], _at(where, row_of_each))
+            for of_row, of_images in zip(each, places, strict=True):
                 for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
             if self.kind.of_sets:
