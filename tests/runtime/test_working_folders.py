@@ -121,7 +121,6 @@ def test_images_are_found_by_their_names_and_others_passed_over(tmp_path: Path) 
 def test_sweeping_takes_half_written_files_of_the_folders_that_are_named(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     folders = ["", *FOLDERS, "images/train", "images/.clevrhope-train", "passes/val", "scenes/x", "hops/none"]
-    folders += ["hops/none/plots"]
     foreign = ["mine", "mine/images", "images/train/mine", "hops/none/mine", "features/pixels", ".hidden"]
     for folder in (*folders, *foreign):
         (tmp_path / folder).mkdir(exist_ok=True, parents=True)
