@@ -334,7 +334,14 @@ def open_split(
 
 
 def check_numbers(
-    path: Path, name: str, numbers: Numbers, limit: int, *, least: int = 0, first: int = 0
+    path: Path,
+    name: str,
+    numbers: Numbers,
+    limit: int,
+    *,
+    least: int = 0,
+    first: int = 0,
+    remedy: str = _REMEDY,
 ) -> None:
     """Checks that all numbers are at least `least` and below `limit`; `first` is the row where they begin.
 
@@ -345,7 +352,7 @@ def check_numbers(
         row, *rest = np.argwhere((numbers < least) | (numbers >= limit))[0]
         place = ", ".join(map(str, (first + row, *rest)))
         raise DatasetError(
-            f"{path}: {name}[{place}] is {numbers[(row, *rest)]}; expected {least} to {limit - 1}; {_REMEDY}"
+            f"{path}: {name}[{place}] is {numbers[(row, *rest)]}; expected {least} to {limit - 1}; {remedy}"
         )
 
 

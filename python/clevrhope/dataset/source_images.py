@@ -5,26 +5,23 @@ their paths, and a place for each image, by its index. A place is a file and a r
 offset and size of a member); without places, the images are the rows of all files, in order.
 """
 
-import io
 import json
-import warnings
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, lru_cache, partial
+from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import BEGIN, MAX_PIXELS, encode_png, open_png
+from clevrhope.images.png import BEGIN, encode_png, open_image, open_png
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.forms import INDEX, TEXT, Fields, ListOf, Nullable, check_form, one_of
@@ -74,8 +71,7 @@ class ImageRecord:
         return np.flatnonzero([bool(place) for place in self.places]).astype(np.int32)
 
     def __contains__(self, index: int) -> bool:
-        n = sum(self.rows) if self.places is None else len(self.places)
-        return 0 <= index < n and (self.places is None or bool(self.places[index]))
+        return bool(np.isin(index, self.indices))
 
     def write(self, path: Path) -> None:
         """Writes the record whole."""
@@ -142,19 +138,20 @@ class ImageRecord:
         return np.cumsum(self.rows)
 
 
-@dataclass
 class SourceImages:
     """The images of an imported pool; methods as in `PngImages`. Pickles without an open file."""
 
-    record: ImageRecord
-    _open: dict[Path, Any] = field(default_factory=dict, repr=False)
-    _groups: "OrderedDict[tuple[Path, int], Any]" = field(default_factory=OrderedDict, repr=False)
+    def __init__(self, record: ImageRecord) -> None:
+        self.record = record
+        self._array = lru_cache(maxsize=None)(partial(ProcessFile, schema=CHANNELS_FIRST))
+        self._table = lru_cache(maxsize=None)(_open_table)
+        self._group = lru_cache(maxsize=GROUPS_KEPT)(self._read_group)
 
     def __repr__(self) -> str:
         return f"<{self.record.n_images:,} images in {len(self.record.files):,} files>"
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"record": self.record, "_open": {}, "_groups": OrderedDict()}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SourceImages, (self.record,)
 
     def pixels(self, index: int) -> ImageArray:
         """(height, width, 3) uint8 RGB, in an array that the caller owns.
@@ -181,13 +178,11 @@ class SourceImages:
         """The pixels of an image's file, of which the content is given."""
         path, place = self.record.place(index)
         where = f"{path}: {'row' if self.record.form == 'parquet' else 'the image at byte'} {place[0]}"
-        with reading(where, "a whole image", remedy=DAMAGED), warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
-            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                width, height = image.size
-                if width * height > MAX_PIXELS:
-                    raise DatasetError(f"{where} claims to have {width:,} x {height:,} pixels")
-                return np.array(image.convert("RGB"))
+        with (
+            reading(where, "a whole image", remedy=DAMAGED),
+            open_image(BytesIO(content), where, FORMATS) as image,
+        ):
+            return np.array(image.convert("RGB"))
 
     def _read(self, index: int) -> ImageArray | bytes:
         """The bytes of an image's file, or its pixels."""
@@ -199,8 +194,7 @@ class SourceImages:
             return np.array(image.convert("RGB"))
 
     def _of_features(self, path: Path, place: Sequence[int]) -> ImageArray:
-        file = self._open.setdefault(path, ProcessFile(path, CHANNELS_FIRST))
-        with file.reading() as opened:
+        with self._array(path).reading() as opened:
             return np.ascontiguousarray(opened["features"][place[0]].transpose(1, 2, 0))
 
     def _of_tar(self, path: Path, place: Sequence[int]) -> bytes:
@@ -210,23 +204,11 @@ class SourceImages:
             return file.read(size)
 
     def _of_parquet(self, path: Path, place: Sequence[int]) -> bytes:
-        check_extra("images in Parquet need", "pyarrow", "export")
-        import pyarrow.parquet as pq
-
         row, *of_set = place  # a place in a list of images follows
-        column = "images" if of_set else "image"
         with reading(path, "a Parquet file", remedy=MOVED):
-            if path not in self._open:
-                file = pq.ParquetFile(path)
-                sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
-                self._open[path] = file, np.cumsum(sizes)
-            file, ends = self._open[path]
+            _, ends = self._table(path)
             group = int(np.searchsorted(ends, row, side="right"))
-            if (path, group) not in self._groups:
-                self._groups[path, group] = file.read_row_group(group, columns=[column]).column(column)
-                while len(self._groups) > GROUPS_KEPT:
-                    self._groups.popitem(last=False)
-            images = self._groups[path, group]
+            images = self._group(path, group, "images" if of_set else "image")
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
             for k in of_set:
                 cell = cell[k]
@@ -234,6 +216,18 @@ class SourceImages:
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")
         return bytes(content)
+
+    def _read_group(self, path: Path, group: int, column: str) -> Any:
+        return self._table(path)[0].read_row_group(group, columns=[column]).column(column)
+
+
+def _open_table(path: Path) -> tuple[Any, Ints]:
+    """A Parquet file, and the rows at which its row groups end."""
+    check_extra("images in Parquet need", "pyarrow", "export")
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    return file, np.cumsum([file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)])
 
 
 MOVED = "download it, or import the files again from where they are now"

@@ -14,7 +14,7 @@ each row group that has one of them.
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -138,17 +138,19 @@ def write_tables(
 
 
 def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
-    """The columns; in the metadata, the features that `datasets` reads, and what `import` reads."""
+    about = {METADATA: json.dumps(split_json(source, split))}
+    return schema_of(columns, about, answers=split.answer_names)
+
+
+def schema_of(
+    columns: Sequence[Field], metadata: Mapping[str, str], *, answers: Sequence[str] = ()
+) -> "pa.Schema":
+    """The schema of these columns; the metadata also say the features, which `datasets` reads."""
     import pyarrow as pa
 
-    features = {column.name: _feature(column, split.answer_names) for column in columns}
-    return pa.schema(
-        [(column.name, _type(column)) for column in columns],
-        metadata={
-            "huggingface": json.dumps({"info": {"features": features}}),
-            METADATA: json.dumps(split_json(source, split)),
-        },
-    )
+    features = {column.name: _feature(column, answers) for column in columns}
+    about = {"huggingface": json.dumps({"info": {"features": features}}), **metadata}
+    return pa.schema([(column.name, _type(column)) for column in columns], metadata=about)
 
 
 def _type(column: Field) -> "pa.DataType":

@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -59,11 +60,22 @@ def open_png(path: Path, *, remedy: str = "remove it and run the command again")
     """Opens a PNG file without decoding it; errors in the block become those of `read_png`."""
     with reading(path, "a whole PNG file", remedy=remedy):
         check_regular(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
-            image = Image.open(path, formats=("PNG",))
-        with image:
-            width, height = image.size
-            if width * height > MAX_PIXELS:
-                raise DatasetError(f"{path}: claims to have {width:,} x {height:,} pixels, too many to read")
+        with open_image(path, str(path), ("PNG",)) as image:
             yield image
+
+
+@contextmanager
+def open_image(file: Path | BytesIO, place: str, formats: tuple[str, ...]) -> Iterator[Image.Image]:
+    """Opens an image in one of these formats of Pillow without decoding it; `place` names it in messages.
+
+    Raises:
+        DatasetError: it is larger than `MAX_PIXELS`.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+        image = Image.open(file, formats=formats)
+    with image:
+        width, height = image.size
+        if width * height > MAX_PIXELS:
+            raise DatasetError(f"{place}: claims to have {width:,} x {height:,} pixels, too many to read")
+        yield image

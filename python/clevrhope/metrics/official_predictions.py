@@ -5,13 +5,12 @@ those of this program.
 """
 
 import re
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, make_vocab
 from clevrhope.errors import PredictionsError, shown
 from clevrhope.metrics.rows import Block, Rows
+from clevrhope.runtime.forms import ANY, INDEX, Fields, Kind, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes.vocabulary import default_vocabulary
 from clevrhope.sources.official.names import SPLITS
@@ -51,28 +50,22 @@ def read_official(path: Path) -> Block:
             f"{path}: predictions of the set before it was filtered; give the file whose name begins with "
             "filtered_"
         )
-    rows = Rows(path, ": row ")
+    rows, answers = Rows(path, ": row "), make_vocab([], [], default_vocabulary().answers).answers()
     content = read_object(path, "official predictions", error=PredictionsError, max_bytes=MAX_BYTES)
+    check_form(content, _ROWS, path, error=PredictionsError)
     for row, about in content.items():
-        if not (row.isascii() and row.isdecimal() and isinstance(about, dict) and "pred" in about):
-            raise PredictionsError(
-                f"{path}: {shown(row)} is {shown(about)}; expected a row's number, and an object with pred"
-            )
-        answer = _answer(path, row, about["pred"])
+        answer = about["pred"]
+        if not isinstance(answer, str):
+            if not (INDEX.test(answer) and answer < len(answers)):
+                raise PredictionsError(
+                    f"{path}: row {row}: pred is {shown(answer)}; expected 0 to {len(answers) - 1}"
+                )
+            answer = NO_ANSWER if answers[answer] in SPECIAL_TOKENS else answers[answer]
         rows.add(int(row), {"hop": hop, "split": split, "question_index": int(row), "answer": answer})
     return rows.block()
 
 
-def _answer(path: Path, row: str, given: Any) -> str:
-    names = _answers()
-    if isinstance(given, str):
-        return given
-    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given < len(names):
-        return NO_ANSWER if names[given] in SPECIAL_TOKENS else names[given]
-    raise PredictionsError(f"{path}: row {row}: pred is {shown(given)}; expected 0 to {len(names) - 1}")
-
-
-@cache
-def _answers() -> list[str]:
-    """The answers by their official numbers."""
-    return make_vocab([], [], default_vocabulary().answers).answers()
+_ROWS = MapOf(
+    Fields({"pred": ANY}), keys=Kind("a row's number", lambda text: text.isascii() and text.isdecimal())
+)
+"""The form of a file: a row's number, and an object with its prediction."""

@@ -32,7 +32,7 @@ from clevrhope.describe.contact_sheet import (
 )
 from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
-from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split
+from clevrhope.describe.measure import FamilyNames, SceneCounts, count_scenes, measure_split
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
 from clevrhope.describe.suites import measure_suites
 from clevrhope.images.png import read_png
@@ -83,8 +83,14 @@ def write_documents(
             for pool, mine in indices_by_pool(of_hop).items():
                 n_users[pool][mine] += 1
 
+        templates, never_mention = resolved.engine.templates, engine.families_that_never_mention
+        families = engine.families(templates)
+
         def measure(hop: Hop) -> dict[str, Any]:
-            return _measured(hop, resolved, manifest, counts, of_splits, n_users)
+            _, mine = of_splits.get((hop.name, TRAIN.name), ("", np.zeros(0, dtype=np.int32)))
+            known: dict[str, Any] = {"from_clevr": resolved.engine.published_by_number(mine)}
+            known["never"] = never_mention(templates, hop.held_out) if hop.held_out else ()
+            return measured_hop(hop, layout, manifest, counts, n_users, families, **known)
 
         files: dict[str, FileRecord] = {}
         for hop, measured in zip(hops, map_in_threads(measure, hops), strict=True):
@@ -103,33 +109,33 @@ def write_documents(
     return files | {layout.relative(path): record(path) for path in written}
 
 
-def _measured(
+def measured_hop(
     hop: Hop,
-    resolved: Resolved,
+    layout: Layout,
     manifest: Manifest,
-    counts: Mapping[str, SceneCounts],
-    of_splits: Mapping[tuple[str, str], tuple[str, Ints]],
+    counts: Mapping[str, SceneCounts | None],
     n_users: Mapping[str, Ints],
+    families: FamilyNames,
+    **known: Any,
 ) -> dict[str, Any]:
-    """The content of a sub-dataset's measured.json."""
-    layout, templates = resolved.layout, resolved.engine.templates
-    vocab, families = read_vocab(layout.vocab), engine.families(templates)
-    splits, shared = {}, {}
-    from_clevr: dict[int, tuple[int, int]] = {}
+    """The content of a sub-dataset's measured.json.
+
+    `counts` has what the scenes of each pool show, if that is known; `n_users` the number of sub-datasets
+    that use each scene, by index; `known` the other arguments of `hop_json`.
+    """
+    vocab, splits, shared = read_vocab(layout.vocab), {}, {}
     for split in manifest.splits[hop.name]:
         rows = read_table(layout.questions_h5(hop.name, split)).load()
-        pool, mine = of_splits[hop.name, split]
-        splits[split] = measure_split(pool, rows, vocab=vocab, scenes=counts[pool], families=families)
-        shared[split] = int((n_users[pool][mine] > 1).sum())
-        if split == TRAIN.name:
-            from_clevr = resolved.engine.published_by_number(mine)
+        splits[split] = measure_split(
+            rows.pool, rows, vocab=vocab, scenes=counts[rows.pool], families=families
+        )
+        shared[split] = int((n_users[rows.pool][rows.scenes] > 1).sum())
     return hop_json(
         hop,
         splits,
         images_shared=shared,
-        from_clevr=from_clevr,
         families=families,
-        never=engine.families_that_never_mention(templates, hop.held_out) if hop.held_out else (),
+        **known,
         suites=measure_suites(layout, manifest, hop.name),
         covr=measure_covr(layout, manifest, hop.name),
     )

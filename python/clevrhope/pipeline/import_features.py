@@ -6,7 +6,6 @@ The official files, `user_<split>_vg_frcnn.h5`, have `roi_features` (N, 36, 2048
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,12 +34,12 @@ ARRAYS = {
     "n_boxes": ArraySpec("int64", ()),
 }
 
+PUBLISHED = {"vectors": "roi_features", "boxes": "normalized_boxes"}
+"""Array of the store -> the published one."""
+
 SCHEMA = Schema(
     "a file of the official detector features",
-    {
-        "roi_features": Array("f", (BOXES, WIDTH), in_blocks=True),
-        "normalized_boxes": Array("f", (BOXES, 4), in_blocks=True),
-    },
+    {other: Array("f", ARRAYS[name].shape, in_blocks=True) for name, other in PUBLISHED.items()},
     remedy="download it again",
 )
 
@@ -63,42 +62,37 @@ def import_features(
     for table in tables_of(layout, manifest):
         if table.pool in files:
             used[table.pool] = np.union1d(used.get(table.pool, table.scenes), table.scenes)
-    out = layout.root
-    dataset = BuiltDataset(out)
-    store = out / FOLDER / STORE
-    note = "the official release's features"
-    info = StoreInfo(
-        "frcnn", ("image",), {"boxes": BOXES}, ARRAYS, "official", 2, note, dataset.described(images=True)
-    )
+    dataset, store = BuiltDataset(layout.root), layout.root / FOLDER / STORE
+    note, described = "the official release's features", dataset.described(images=True)
+    info = StoreInfo("frcnn", ("image",), {"boxes": BOXES}, ARRAYS, "official", 2, note, described)
     for pool, path in files.items():
         folder, indices = store / pool, used[pool]
         folder.mkdir(parents=True, exist_ok=True)
-        with reading_hdf5(path, SCHEMA) as file:
+        made: dict[str, Any] = {
+            name: np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+                folder / f"{name}.npy", mode="w+", dtype=spec.dtype, shape=(len(indices), *spec.shape)
+            )
+            for name, spec in ARRAYS.items()
+        }
+        made["n_boxes"][:] = BOXES
+        title = f"Copying features of {pool}"
+        with (
+            reading_hdf5(path, SCHEMA) as file,
+            progress.stage(title, total=len(indices), unit="images") as advance,
+        ):
             n = len(file["roi_features"])
             if len(indices) and indices[-1] >= n:
                 raise DatasetError(
                     f"{path}: it has features of {n:,} images, but a question is about {indices[-1]}"
                 )
-            made = {
-                name: _new_array(folder / f"{name}.npy", spec, len(indices)) for name, spec in ARRAYS.items()
-            }
-            with progress.stage(f"Copying features of {pool}", total=len(indices), unit="images") as advance:
-                for first in range(0, len(indices), ROWS_AT_ONCE):
-                    rows = indices[first : first + ROWS_AT_ONCE]
-                    here = slice(first, first + len(rows))
-                    made["vectors"][here] = file["roi_features"][rows]
-                    made["boxes"][here] = file["normalized_boxes"][rows]
-                    made["n_boxes"][here] = BOXES
-                    advance(len(rows))
+            for first in range(0, len(indices), ROWS_AT_ONCE):
+                rows = indices[first : first + ROWS_AT_ONCE]
+                for name, published in PUBLISHED.items():
+                    made[name][first : first + len(rows)] = file[published][rows]
+                advance(len(rows))
         for array in made.values():
             array.flush()
         np.save(folder / "indices.npy", indices)
         record = {"source": dataset.digest(pool, images=True, scenes=False)}
         write_whole(folder / "pool.json", (json.dumps(record) + "\n").encode())
     write_whole(store / "store.json", (json.dumps(info.as_json(), indent=1) + "\n").encode())
-
-
-def _new_array(path: Path, spec: ArraySpec, n: int) -> Any:
-    return np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
-        path, mode="w+", dtype=np.dtype(spec.dtype), shape=(n, *spec.shape)
-    )

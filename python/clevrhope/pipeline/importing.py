@@ -7,7 +7,7 @@ source is only read.
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -133,37 +133,37 @@ def import_source(
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
             raise ConfigError(f"{out}: holds another dataset; choose another --out")
-        if empty := [split for split in chosen if not split.n_questions]:
-            raise DatasetError(f"{empty[0].file}: there are no questions of {empty[0].split} in it")
+        for split in chosen:
+            if not split.n_questions:
+                raise DatasetError(f"{split.file}: there are no questions of {split.split} in it")
         if manifest is None:
             _check_new(out)
-            manifest = _new_manifest(world, source)
-        _check_hops(chosen, manifest.world["attributes"])
+            manifest = _new_manifest(world, source.about)
+        for split in chosen:  # whose name may be that of a folder
+            try:
+                parse_hop(split.hop, list(manifest.world["attributes"].items()))
+            except ConfigError as error:
+                raise DatasetError(f"{split.file}: {error}") from error
         vocabulary = world.vocabulary  # CLEVR's, unless the source says another
         if attributes := source.about.get("attributes"):
             most = source.about["constraints"]["max_objects"]
             vocabulary = vocabulary_with(attributes, largest_count=most)
         plain = make_vocab([], ProgramTokens(vocabulary).names, vocabulary.answers)
         shown = progress or Silent()
-        if manifest.source and manifest.source["splits"]:
+        digests = dict((manifest.source or {}).get("splits", {}))
+        if digests:
             _check_same(layout, manifest, source, chosen, shown)
         make_reader, n_unread = _reader_maker(world, templates), 0
-        digests = dict(manifest.source["splits"]) if manifest.source else {}
         for split in chosen:
             numbering = _numbering(layout, manifest, split, plain, make_reader)
-            title = f"Importing {split.table} {split.split}"
-            with shown.stage(title, total=split.n_questions, unit="questions") as advance:
-                counted = (_counted(columns, advance) for columns in split.blocks(numbering))
-                manifest, digest = write_split(layout, manifest, split, counted, numbering)
-                digests[f"{split.table}/{split.split}"] = digest
+            blocks = _blocks(split, numbering, "Importing", shown)
+            manifest, digests[split.key] = write_split(layout, manifest, split, blocks, numbering)
             place = vocab_of(layout, split)
             write_vocab(place, numbering.vocab())
             manifest = manifest.with_files({layout.relative(place): record(place)})
             n_unread += numbering.n_unread
         manifest = write_scenes(layout, manifest, source, vocabulary)
-        manifest = _described(
-            manifest, source, chosen, digests, n_unread, with_templates=templates is not None
-        )
+        manifest = _described(manifest, source, chosen, digests, n_unread, with_templates=bool(templates))
         manifest = manifest.with_files(measure_files(layout, manifest))
         write_manifest(layout.manifest, manifest)
         if features:
@@ -172,21 +172,21 @@ def import_source(
     return Imported(out, source, manifest, n, n_unread)
 
 
-def _check_hops(chosen: Sequence[SourceSplit], attributes: Mapping[str, Sequence[str]]) -> None:
-    """Checks that the names of sub-datasets, which may be those of folders, are of the source's values."""
-    for split in chosen:
-        try:
-            parse_hop(split.hop, list(attributes.items()))
-        except ConfigError as error:
-            raise DatasetError(f"{split.file}: {error}") from error
-
-
 def _check_new(out: Path) -> None:
     """Checks that a new folder has nothing but what an interrupted import left."""
     ours = {"covr", "hops", "images", "scenes", "vocab.json"}
-    others = [path.name for path in sorted(out.glob("[!.]*")) if path.name not in ours]
-    if others:
-        raise ConfigError(f"{out}: not empty ({others[0]}) and not an import; choose another --out")
+    for path in sorted(out.glob("[!.]*")):
+        if path.name not in ours:
+            raise ConfigError(f"{out}: not empty ({path.name}) and not an import; choose another --out")
+
+
+def _blocks(split: SourceSplit, numbering: Numbering, verb: str, progress: Progress) -> Iterator[Columns]:
+    """The columns of a split, while progress is shown."""
+    title = f"{verb} {split.table} {split.split}"
+    with progress.stage(title, total=split.n_questions, unit="questions") as advance:
+        for columns in split.blocks(numbering):
+            yield columns
+            advance(len(columns["answers"]))
 
 
 def _numbering(
@@ -224,28 +224,23 @@ def _check_same(
         ConfigError: a split has other questions there, or none is there and the files are elsewhere.
     """
     out, known = layout.root, manifest.source or {}
-    there = [split for split in chosen if f"{split.table}/{split.split}" in known["splits"]]
+    there = [split for split in chosen if split.key in known["splits"]]
     for split in there:
         numbering = _numbering(layout, manifest, split, make_vocab([], [], []))
-        digest, name = QuestionDigest(numbering), f"{split.table} {split.split}"
-        with progress.stage(f"Comparing {name}", total=split.n_questions, unit="questions") as advance:
-            for columns in split.blocks(numbering):
-                digest.add(_counted(columns, advance))
-        if digest.hex() != known["splits"][f"{split.table}/{split.split}"]:
+        digest = QuestionDigest(numbering)
+        for columns in _blocks(split, numbering, "Comparing", progress):
+            digest.add(columns)
+        if digest.hex() != known["splits"][split.key]:
             raise ConfigError(
-                f"{out}: its {name} has other questions or images than {split.file}; choose another --out"
+                f"{out}: its {split.table} {split.split} has other questions or images than {split.file}; "
+                "choose another --out"
             )
-    first, root = Path(known.get("root", "")), source.root.resolve()
+    first, root = Path(known["root"]), source.root.resolve()
     if not there and not (root.is_relative_to(first) or first.is_relative_to(root)):
         raise ConfigError(
-            f"{out}: was imported from {known.get('root', 'other files')}, and {source.root} may be of "
-            "another source; choose another --out, or import a folder that holds both"
+            f"{out}: was imported from {first}, and {source.root} may be of another source; choose another "
+            "--out, or import a folder that holds both"
         )
-
-
-def _wider(first: Path, now: Path) -> Path:
-    """The folder of a source: that of an earlier import if the files now are some of those, else theirs."""
-    return first if now.is_relative_to(first) else now
 
 
 def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
@@ -257,24 +252,21 @@ def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[
     for name in splits:
         if name not in there:
             raise ConfigError(f'{source.root}: no split "{name}"; there are: {", ".join(there)}')
-    of_hops = [each for each in source.splits if any(same_hop(name, each.hop) for name in hops or known)]
-    return [each for each in of_hops if each.split in (splits or there)]
+    wanted = [each for each in source.splits if any(same_hop(name, each.hop) for name in hops or known)]
+    return [each for each in wanted if each.split in (splits or there)]
 
 
-def _new_manifest(world: World, source: Source) -> Manifest:
-    about = source.about
+def _new_manifest(world: World, about: Mapping[str, Any]) -> Manifest:
+    """The manifest of a folder without questions, of a source that says this of its dataset."""
     default = {kind: list(values) for kind, values in world.attribute_types}
-    attributes = about.get("attributes", default)
+    of_world = {"constraints": json.loads(world.config_json), "attributes": default}
+    of_world |= {name: about[name] for name in of_world if name in about}
+    is_default = of_world["attributes"] == default
     return Manifest(
         version=VERSION,
         complete=True,
-        source={"form": source.form, "sha256": "0" * 64, "programs": NONE, "notes": [], "splits": {}},
         seed=0,
-        world={
-            "fingerprint": world.fingerprint if attributes == default else VERSION,
-            "constraints": about.get("constraints", json.loads(world.config_json)),
-            "attributes": attributes,
-        },
+        world={"fingerprint": world.fingerprint if is_default else VERSION, **of_world},
         templates={"fingerprint": VERSION, "files": []},
         questions={"window": WINDOW, "an_image": {}, **about.get("settings", OFFICIAL.changed_settings())},
     )
@@ -295,11 +287,6 @@ def _reader_maker(world: World, templates: Path | None) -> Callable[[Vocab], Tex
     return make
 
 
-def _counted(columns: Columns, advance: Any) -> Columns:
-    advance(len(columns["answers"]))
-    return columns
-
-
 def _described(
     manifest: Manifest,
     source: Source,
@@ -310,22 +297,21 @@ def _described(
     with_templates: bool,
 ) -> Manifest:
     """The manifest with what is known of its source."""
-    assert manifest.source is not None
-    programs = PUBLISHED if source.has_programs else FROM_TEXTS if with_templates else NONE
+    known = manifest.source or {}
     notes = [f"{split.table} {split.split}: {split.note}" for split in chosen if split.note]
     if n_unread:
         notes.append(f"{n_unread:,} texts are of none of the templates, and have no program")
-    known = dict.fromkeys([*manifest.source["notes"], *source.notes, *notes])
-    grouped = {*manifest.source.get("grouped", ()), *(split.split for split in chosen if split.unit)}
-    digest = hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
-    first = Path(manifest.source.get("root", ""))
-    described: dict[str, Any] = {
+    # A later import may be of some files of the first one's folder, or of a folder with more.
+    first, root = Path(known.get("root", "")), source.root.resolve()
+    described = {
         "form": source.form,
-        "sha256": digest,
-        "programs": programs,
-        "notes": [*known],
+        "sha256": hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest(),
+        "programs": PUBLISHED if source.has_programs else FROM_TEXTS if with_templates else NONE,
+        "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
+        "splits": dict(sorted(digests.items())),
+        "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
+        "is_placed": bool(source.about),
+        "dataset": source.about.get("dataset", ""),
+        "root": str(first if root.is_relative_to(first) else root),
     }
-    described |= {"splits": dict(sorted(digests.items())), "grouped": sorted(grouped)}
-    described |= {"is_placed": bool(source.about), "dataset": source.about.get("dataset", "")}
-    described |= {"root": str(_wider(first, source.root.resolve()))}
     return replace(manifest, source=described)

@@ -11,33 +11,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from clevrhope._core import Vocabulary
-from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
+from clevrhope.dataset.question_kinds import ABSENT, KINDS, SINGLE, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
-from clevrhope.errors import DatasetError, listed
-from clevrhope.runtime.forms import (
-    ANY,
-    COUNT,
-    INDEX,
-    NAME,
-    OBJECT,
-    SHA256,
-    TEXT,
-    Fields,
-    ListOf,
-    MapOf,
-    check_form,
-)
+from clevrhope.errors import DatasetError
+from clevrhope.errors import listed as listing
+from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -53,35 +42,38 @@ from clevrhope.splits.kinds import SPLITS
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a split in shards.json, that says what it holds."""
 
-_LISTED = MapOf(MapOf(Fields({"questions": COUNT}, {METADATA: OBJECT})))
+_LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)})))
 """The form of shards.json."""
 
 ROWS_AT_ONCE = 16_384
 
 _TEXTS = ("question", "program", "answer")
 
-_TABLE = re.compile(r"([A-Za-z0-9_]+)-(\d{5})-of-(\d{5})\.parquet")
-_SHARD = re.compile(r"([A-Za-z0-9_]+)-(\d{6})\.tar")
+_TABLE = re.compile(r"([A-Za-z0-9_]+)-\d{5}-of-\d{5}\.parquet")
+_SHARD = re.compile(r"([A-Za-z0-9_]+)-\d{6}\.tar")
 
-_ABOUT = Fields(
-    {
-        "dataset": TEXT,
-        "kind": TEXT,
-        "attributes": MapOf(ListOf(TEXT), keys=NAME),
-        "constraints": Fields({"max_objects": COUNT}),
-        "file": Fields(dict.fromkeys(("hop", "split", "pool"), NAME), {"n_originals": COUNT}),
-        "vocab": VOCAB,
-        "widths": ListOf(INDEX, 2),
-        "sha256": SHA256,
-    }
-)
-"""The form of what is said there; names in it become parts of paths."""
+
+def _about_form(kind: QuestionKind) -> Fields:
+    """The form of what is said of questions of a kind; names in it become parts of paths."""
+    names = dict.fromkeys(("hop", "split", "pool", *kind.names), NAME)
+    return Fields(
+        {
+            "dataset": TEXT,
+            "kind": one_of(tuple(KINDS)),
+            "attributes": MapOf(ListOf(TEXT), keys=NAME),
+            "constraints": Fields({"max_objects": INDEX}),
+            "file": Fields(names, {"n_originals": INDEX}),
+            "vocab": VOCAB,
+            "widths": ListOf(INDEX, 2),
+            "sha256": SHA256,
+        }
+    )
 
 
 class _Rows(NamedTuple):
     """Consecutive questions: the cells of each column, the places of their images, and what names a row."""
 
-    cells: Mapping[str, list[Any]]
+    cells: dict[str, list[Any]]
     places: Sequence[Sequence[Sequence[int]]]
     where: Callable[[int], str]
 
@@ -97,18 +89,12 @@ class _ExportedSplit(ABC):
 
     def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any]) -> None:
         self.files, self.about = files, about
+        self.kind = KINDS.get(str(about.get("kind")), SINGLE)
         if about != {}:
-            check_form(about, _ABOUT, files[0], place=METADATA)
+            check_form(about, _about_form(self.kind), files[0], place=METADATA)
         self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
-        kind = KINDS.get(about.get("kind", "single"))
-        if kind is None:
-            raise DatasetError(
-                f"{files[0]}: questions of kind {about['kind']}, which this version cannot read"
-            )
-        check_form(self.attributes, Fields(dict.fromkeys(kind.names, NAME)), files[0], place="clevrhope.file")
-        self.kind: QuestionKind = kind
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
-        self.index, self.scene = kind.of_images("image_index"), kind.of_images("scene")
+        self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
         self._images: dict[int, Sequence[int]] = {}
 
     @abstractmethod
@@ -127,39 +113,33 @@ class _ExportedSplit(ABC):
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some thousand questions at a time."""
-        exported = self.kind.exported
-        for all_cells, places, where in self.rows((*_TEXTS, self.index, *exported.values())):
-            absent = {
-                name
-                for column, name in exported.items()
-                if not self.kind.columns[column].needed and all_cells[name][:1] == [None]
-            }
-            cells = {name: values for name, values in all_cells.items() if name not in absent}
+        columns, exported, of_sets = self.kind.columns, self.kind.exported, self.kind.of_sets
+        for cells, places, where in self.rows((*_TEXTS, self.index, *exported.values())):
+            for column, name in exported.items():
+                if not columns[column].needed and cells[name][:1] == [None]:
+                    del cells[name]
             check_filled(cells, where)
             indices = cells[self.index]
-            each = indices if self.kind.of_sets else [[index] for index in indices]
-            row_of_each = [row for row, of_row in enumerate(each) for _ in of_row]
-            image_numbers([index for of_row in each for index in of_row], _at(where, row_of_each))
-            for of_row, of_images in zip(each, places, strict=True):
+            sets = indices if of_sets else [[index] for index in indices]
+            row_of = np.repeat(np.arange(len(sets)), [*map(len, sets)]).tolist()
+            image_numbers([*chain(*sets)], where, row_of)
+            for of_row, of_images in zip(sets, places, strict=True):
                 for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
-            if self.kind.of_sets:
-                width = self.kind.columns["image_idxs"].row[0] or 0
-                indices = [[*row, *[ABSENT] * (width - len(row))] for row in indices]
-            columns = {
+            if of_sets:
+                width = columns["image_idxs"].row[0] or 0
+                indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
+            made = {
                 **numbering.texts(cells["question"], where),
                 **numbering.programs(cells["program"], where),
                 "answers": numbering.answers(cells["answer"], where),
             }
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
             for column, values in {"image_idxs": indices, **numbers}.items():
-                kind = self.kind.columns[column]
-                try:
-                    columns[column] = np.asarray(values, dtype=kind.dtype)
-                except (ValueError, OverflowError, TypeError) as error:
-                    name = exported.get(column, self.index)
-                    raise DatasetError(f"{where(0)}, or one after it: {name} is not {kind.holds}") from error
-            yield columns
+                what = f"{exported.get(column, self.index)}, {columns[column].holds}"
+                with reading(f"{where(0)}, or one after it", what):
+                    made[column] = np.asarray(values, dtype=columns[column].dtype)
+            yield made
 
     def images(self) -> ImageRecord | None:
         """Where the images are."""
@@ -184,10 +164,6 @@ class _ExportedSplit(ABC):
                         yield found
 
 
-def _at(where: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str]:
-    return lambda k: where(rows[k])
-
-
 def _found(
     form: str,
     root: Path,
@@ -209,13 +185,12 @@ def _found(
                 f"{root}: {splits[0].files[0]} and {other.files[0]} are of different datasets; import each "
                 "dataset into a folder of its own"
             )
-    scenes = {each.pool: _scenes([other for other in splits if other.pool == each.pool]) for each in splits}
+    scenes = {
+        pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
+        for pool in {each.pool for each in splits}
+    }
     about = splits[0].about
     return Source(form, root, tuple(each.source_split() for each in splits), scenes=scenes, about=about)
-
-
-def _scenes(splits: Sequence[_ExportedSplit]) -> Callable[[], Iterator[dict[str, Any]]]:
-    return lambda: (scene for split in splits for scene in split.scenes())
 
 
 # Parquet
@@ -226,78 +201,39 @@ class _Table(_ExportedSplit):
 
     form = "parquet"
 
-    def __init__(self, files: Sequence[Path], split: str) -> None:
-        footers = [read_footer(path) for path in files]
-        raw = (footers[0].metadata or {}).get(METADATA.encode())
-        about = parse_json(raw, files[0]) if raw else {}
-        super().__init__(files, split, about)
-        several = {True: "list<element: {}>", False: "{}"}
-        wanted = {"question": "string", "answer": "string", "program": several[True].format("string")}
+    def __init__(self, paths: Sequence[Path], split: str, table: ParquetFiles) -> None:
+        raw = table.metadata.get(METADATA.encode())
+        super().__init__(paths, split, parse_json(raw, paths[0]) if raw else {})
+        self.table, self.n_rows, self.n_questions = table, table.n_rows, len(table)
+        wanted = {"question": "string", "answer": "string", "program": _SEVERAL.format("string")}
         wanted["question_index"] = "int32"
-        wanted[self.index] = several[self.kind.of_sets].format("int32")
+        wanted[self.index] = _SEVERAL.format("int32") if self.kind.of_sets else "int32"
         for column, name in self.kind.exported.items():
             kind = self.kind.columns[column]
             if kind.needed:
-                wanted[name] = several[bool(kind.row)].format(kind.dtype)
-        for path, footer in zip(files, footers, strict=True):
-            self._types = check_columns(path, footer, wanted)
-        self.n_rows = tuple(footer.num_rows for footer in footers)
-        self.n_questions = sum(self.n_rows)
+                wanted[name] = _SEVERAL.format(kind.dtype) if kind.row else kind.dtype
+        table.check({name: (kind,) for name, kind in wanted.items()})
 
     @cached_property
-    def _order(self) -> list[int] | None:
-        """The rows in the order of their questions; None if that is the order in the files."""
-        parts = []
-        for path in self.files:
-            for first, batch in batches(path, ["question_index"], ROWS_AT_ONCE):
-                cells = {"question_index": batch.column("question_index").to_pylist()}
-                check_filled(cells, row_of(path, first))
-                parts.append(np.asarray(cells["question_index"], dtype=np.int64))
-        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        if (np.diff(numbers) > 0).all():
-            return None
-        order = np.argsort(numbers, kind="stable")
-        for row in order[1:][np.diff(numbers[order]) == 0].tolist():
-            raise DatasetError(
-                f"{self._place(row)}: question_index {numbers[row]} is that of another row, too"
-            )
-        return [int(row) for row in order]
-
-    def _place(self, row: int) -> str:
-        """Names a row of all files."""
-        ends = np.cumsum(self.n_rows)
-        number = int(np.searchsorted(ends, row, side="right"))
-        return f"{self.files[number]}: row {row - int(ends[number]) + self.n_rows[number]}"
+    def _order(self) -> Order | None:
+        return self.table.order("question_index", ROWS_AT_ONCE)
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
-        if (order := self._order) is None:
-            yield from self._blocks(names)
-            return
-        parts = list(self._blocks(names))
-        cells = {name: [cell for part in parts for cell in part.cells[name]] for name in names}
-        places = [of for part in parts for of in part.places]
-        yield _Rows(
-            {name: [values[row] for row in order] for name, values in cells.items()},
-            [places[row] for row in order],
-            lambda k: self._place(order[k]),
-        )
+        there = [name for name in names if name in self.table.types]
+        has_images = self.kind.of_images("image") in self.table.types
+        for first, batch in self.table.batches(there, ROWS_AT_ONCE, self._order):
+            cells = {name: [None] * len(batch) for name in names}
+            cells |= {name: batch.column(name).to_pylist() for name in there}
+            rows = np.arange(first, first + len(batch))
+            found = self.table.places(rows if self._order is None else self._order[rows]).tolist()
+            places: list[list[list[int]]] = [[place] if has_images else [] for place in found]
+            if has_images and self.kind.of_sets:
+                sets = zip(found, cells[self.index], strict=True)
+                places = [[[*place, k] for k in range(len(of or ()))] for place, of in sets]
+            yield _Rows(cells, places, self.table.where_from(first, self._order))
 
-    def _blocks(self, names: Sequence[str]) -> Iterator[_Rows]:
-        """The rows in the order of the files, some thousand at a time."""
-        there = [name for name in names if name in self._types]
-        has_images = self.kind.of_images("image") in self._types
-        for number, path in enumerate(self.files):
-            for first, batch in batches(path, there, ROWS_AT_ONCE):
-                nothing = [None] * len(batch)
-                cells = {name: batch.column(name).to_pylist() if name in there else nothing for name in names}
-                rows = range(first, first + len(batch))
-                places: list[list[list[int]]] = [[] for _ in rows]
-                if has_images and self.kind.of_sets:
-                    sets = zip(rows, cells[self.index], strict=True)
-                    places = [[[number, row, k] for k in range(len(of or ()))] for row, of in sets]
-                elif has_images:
-                    places = [[[number, row]] for row in rows]
-                yield _Rows(cells, places, row_of(path, first))
+
+_SEVERAL = "list<element: {}>"
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -307,17 +243,13 @@ def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
         DatasetError: a file has other columns, or a shard is missing.
     """
 
-    def opened(files: list[Path], split: str) -> _ExportedSplit | None:
-        if not {"question", "question_index"} <= {*read_footer(files[0]).schema.to_arrow_schema().names}:
+    def opened(paths: list[Path], split: str) -> _ExportedSplit | None:
+        table = ParquetFiles(paths)
+        if not {"question", "question_index"} <= table.types.keys():
             return None  # the official data have other columns
-        begin, _, n = files[0].stem.rpartition("-of-")
-        for number in range(int(n) if root.is_dir() else 0):
-            other = files[0].with_name(f"{begin.rpartition('-')[0]}-{number:05}-of-{n}.parquet")
-            if not other.is_file():
-                raise DatasetError(
-                    f"{other}: no such file, though {files[0].name} says that there are {int(n)}"
-                )
-        return _Table(files, split)
+        if root.is_dir():
+            check_parts(paths)
+        return _Table(paths, split, table)
 
     return _found("parquet", root, _TABLE, opened)
 
@@ -333,7 +265,13 @@ class _Shards(_ExportedSplit):
     def __init__(self, files: Sequence[Path], split: str, listed: Mapping[str, Any]) -> None:
         super().__init__(files, split, listed.get(METADATA, {}))
         self._n_listed: int | None = listed.get("questions")
-        question = Fields({**dict.fromkeys(_TEXTS, TEXT), "program": ListOf(TEXT), "question_index": INDEX})
+        question = Fields(
+            {
+                **dict.fromkeys(_TEXTS, TEXT),
+                "program": ListOf(TEXT),
+                "question_index": INDEX,
+            }
+        )
         self._sample = Fields({"image_index": INDEX, "questions": ListOf(question)}, {"scene": ANY})
         if self.kind.of_sets:
             fields = {**question.needed, "image_indices": ListOf(INDEX)}
@@ -377,8 +315,8 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a shard is broken, or holds something else.
     """
-    at = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
-    shards = read_object(at / "shards.json", "a list of shards") if at else {}
+    listed = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
+    shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
     check_form(shards, _LISTED, f"{root}: shards.json")
 
     there: set[tuple[str, str]] = set()
@@ -391,8 +329,8 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         return _Shards(files, split, entry)
 
     source = _found("webdataset", root, _SHARD, opened)
-    if source is None or root.is_file() or at != root:
+    if source is None or root.is_file() or listed != root:
         return source
-    missing = [f"{hop}/{name}" for hop, of in shards.items() for name in of if (hop, name) not in there]
-    notes = [f"listed in shards.json, but not there: {listed(missing, most=5)}"] if missing else []
+    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
+    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
     return replace(source, notes=(*source.notes, *notes))

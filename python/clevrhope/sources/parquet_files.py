@@ -1,9 +1,13 @@
-"""Reading of Parquet files by their footers and in batches, with errors that name the file and the row."""
+"""The Parquet files of a split, by their footers and in batches; errors name the file and the row."""
 
+import gc
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.extras import check_extra
@@ -11,69 +15,155 @@ from clevrhope.runtime.reading import check_regular, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+_PART = re.compile(r".+-(\d+)-of-(\d+)(?:-[0-9a-f]+)?")
+"""The name of a file that is one of several."""
+
+Order = npt.NDArray[np.int64]
 
 
-def read_footer(path: Path) -> "pq.FileMetaData":
-    """The columns of a file, its number of rows, and its metadata.
+class ParquetFiles:
+    """The files of a split, whose rows are numbered through.
+
+    Attributes:
+        paths: the files.
+        n_rows: number of rows of each.
+        types: the types of the columns of the first file, by name.
+        metadata: what the first file says beside its columns.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        """Reads the footers.
+
+        Raises:
+            DatasetError: a file is not Parquet.
+        """
+        check_extra("Parquet files need", "pyarrow", "export")
+        import pyarrow.parquet as pq
+
+        self.paths = tuple(paths)
+        self.metadata: Mapping[bytes, bytes] = {}
+        self._columns: list[list[tuple[str, str]]] = []
+        sizes = []
+        for path in paths:
+            with reading(path, "a Parquet file"):
+                check_regular(path)
+                footer = pq.read_metadata(path)
+                self._columns.append(
+                    [(each.name, str(each.type)) for each in footer.schema.to_arrow_schema()]
+                )
+            self.metadata = self.metadata or footer.metadata or {}
+            sizes.append(footer.num_rows)
+            # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
+            del footer
+            gc.collect(0)
+        self.n_rows, self.types = tuple(sizes), dict(self._columns[0])
+        self._ends = np.cumsum(sizes)
+
+    def __len__(self) -> int:
+        return sum(self.n_rows)
+
+    def check(
+        self, wanted: Mapping[str, Sequence[str]], optional: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """Checks the types of columns; integers may have any width.
+
+        Args:
+            wanted: column that must be there -> its types, the usual one first.
+            optional: column that may be there -> its types.
+
+        Raises:
+            DatasetError: a column is missing, there twice or of another type; says what was found and
+                expected.
+        """
+        for path, columns in zip(self.paths, self._columns, strict=True):
+            types = dict(columns)
+            known = {name: kinds for name, kinds in (optional or {}).items() if name in types}
+            for name, kinds in {**wanted, **known}.items():
+                what = ""
+                if _plain(types.get(name, "missing")) not in map(_plain, kinds):
+                    what = f"is {types.get(name, 'missing')}; expected {kinds[0]}"
+                elif [column for column, _ in columns].count(name) > 1:
+                    what = "is there twice"
+                if what:
+                    there = ", ".join(f"{column} {kind}" for column, kind in columns)
+                    raise DatasetError(f"{path}: column {name} {what}; it has {there}")
+
+    def batches(
+        self, names: Sequence[str], n_rows: int, order: Order | None = None
+    ) -> "Iterator[tuple[int, pa.RecordBatch]]":
+        """The number of the first row and the columns of some rows at a time, in this order of all rows."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        if order is not None:
+            with reading(self.paths[0].parent, "a folder of Parquet files that can be read to their ends"):
+                table = pa.concat_tables([pq.read_table(path, columns=[*names]) for path in self.paths])
+                batches = table.take(order).to_batches(n_rows)
+            yield from zip(np.cumsum([0, *map(len, batches)]).tolist(), batches, strict=False)
+            return
+        first = 0
+        for path in self.paths:
+            with reading(path, "a Parquet file that can be read to its end"):
+                for batch in pq.ParquetFile(path).iter_batches(n_rows, columns=[*names]):
+                    yield first, batch
+                    first += len(batch)
+
+    def places(self, rows: Any) -> npt.NDArray[np.int64]:
+        """(N, 2) the number of the file of each row (N,), and the row there."""
+        files = np.searchsorted(self._ends, rows, side="right")
+        return np.stack([files, rows - (self._ends - self.n_rows)[files]], axis=-1)
+
+    def where(self, row: int) -> str:
+        """Names a row in messages."""
+        number, in_file = self.places(row).tolist()
+        return f"{self.paths[number]}: row {in_file}"
+
+    def where_from(self, first: int, order: Order | None = None) -> Callable[[int], str]:
+        """Names the rows from `first` on, in this order."""
+        return lambda k: self.where(first + k if order is None else order[first + k])
+
+    def order(self, name: str, n_rows: int) -> Order | None:
+        """The rows by the numbers in a column; None if that is their order.
+
+        Raises:
+            DatasetError: a number is missing, or there twice, as in files that were joined.
+        """
+        parts = []
+        for first, batch in self.batches([name], n_rows):
+            if batch.column(name).null_count:
+                row = batch.column(name).to_pylist().index(None)
+                raise DatasetError(f"{self.where(first + row)}: {name} is empty")
+            parts.append(batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64))
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        if (np.diff(numbers) > 0).all():
+            return None
+        order = np.argsort(numbers, kind="stable")
+        for row in order[1:][np.diff(numbers[order]) == 0].tolist():
+            raise DatasetError(f"{self.where(row)}: {name} {numbers[row]} is that of an earlier row, too")
+        return order
+
+
+def check_parts(paths: Sequence[Path]) -> None:
+    """Checks that all files of a split are there, if their names say how many there are.
 
     Raises:
-        DatasetError: the file is not Parquet.
+        DatasetError: one is missing, or there are two of one part.
     """
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(path, "a Parquet file"):
-        check_regular(path)
-        return pq.read_metadata(path)
-
-
-def check_columns(
-    path: Path,
-    footer: "pq.FileMetaData",
-    wanted: Mapping[str, str | Sequence[str]],
-    optional: Mapping[str, Sequence[str]] | None = None,
-) -> dict[str, str]:
-    """Checks the types of columns; returns the types of all, by name. Integers may have any width.
-
-    Args:
-        path: the file.
-        footer: its footer.
-        wanted: column that must be there -> its type, or several of which it has one.
-        optional: column that may be there -> its types.
-
-    Raises:
-        DatasetError: a column is missing, there twice or of another type; says what was found and expected.
-    """
-    fields = list(footer.schema.to_arrow_schema())
-    types = {field.name: str(field.type) for field in fields}
-    there = ", ".join(f"{field.name} {field.type}" for field in fields)
-    known = {name: kinds for name, kinds in (optional or {}).items() if name in types}
-    for name, kinds in {**wanted, **known}.items():
-        found = types.get(name, "missing")
-        of = [kinds] if isinstance(kinds, str) else kinds
-        if _plain(found) not in map(_plain, of):
-            raise DatasetError(f"{path}: column {name} is {found}; expected {of[0]}; it has {there}")
-        if sum(field.name == name for field in fields) > 1:
-            raise DatasetError(f"{path}: column {name} is there twice; it has {there}")
-    return types
+    parts: dict[int, Path] = {}
+    most = 1
+    for path in paths:
+        found = _PART.fullmatch(path.stem)
+        number, n_parts = (int(found[1]), int(found[2])) if found else (0, 1)
+        if parts.setdefault(number, path) != path:
+            raise DatasetError(f"{path}: another file is of the same part of the split; remove one")
+        most = max(most, n_parts)
+    for number in range(most):
+        if number not in parts:
+            raise DatasetError(
+                f"{paths[0].parent}: file {number} of {most} is missing beside {paths[0].name}"
+            )
 
 
 def _plain(kind: str) -> str:
     return re.sub(r"u?int\d+", "int", kind.replace("large_", "").replace("item:", "element:"))
-
-
-def batches(path: Path, names: Sequence[str], n_rows: int) -> "Iterator[tuple[int, pa.RecordBatch]]":
-    """The number of the first row and the columns of `n_rows` rows at a time."""
-    import pyarrow.parquet as pq
-
-    first = 0
-    with reading(path, "a Parquet file that can be read to its end"):
-        for batch in pq.ParquetFile(path).iter_batches(n_rows, columns=[*names]):
-            yield first, batch
-            first += len(batch)
-
-
-def row_of(path: Path, first: int) -> Callable[[int], str]:
-    """Names the rows from `first` on in messages."""
-    return lambda k: f"{path}: row {first + k}"

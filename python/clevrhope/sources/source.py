@@ -21,9 +21,6 @@ Columns = dict[str, Ints]
 
 _NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
-NO_PROGRAM: Ints = np.asarray([_START, _END], dtype=np.int32)
-"""The row of `programs` for a question whose program is not published."""
-
 NO_FAMILY = -1
 """The family of a question that does not say it."""
 
@@ -84,26 +81,25 @@ class Numbering:
         Raises:
             DatasetError: a text is too long to be a question; `where` names the place of a row.
         """
-        if (longest := max(map(len, texts), default=0)) > MOST_CHARACTERS:
-            place = where(next(k for k, text in enumerate(texts) if len(text) == longest)) if where else ""
+        longest = max(range(len(texts)), key=lambda k: len(texts[k]), default=0)
+        if texts and len(texts[longest]) > MOST_CHARACTERS:
             raise DatasetError(
-                f"{place + ': ' if place else ''}a text of {longest:,} characters; a question has at most "
-                f"{MOST_CHARACTERS:,}"
+                f"{where(longest) if where else longest}: a text of {len(texts[longest]):,} characters; a "
+                f"question has at most {MOST_CHARACTERS:,}"
             )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
         columns = {"questions": rows, "question_lengths": lengths}
-        if self._make_reader is None:
-            return columns | without_programs(len(rows))
+        if self._make_reader is None:  # as from files without programs
+            columns["programs"] = np.tile(np.asarray([_START, _END], dtype=np.int32), (len(rows), 1))
+            columns["program_lengths"] = np.full(len(rows), 2, dtype=np.int32)
+            return columns | {"question_families": np.full(len(rows), NO_FAMILY, dtype=np.int32)}
         if self._reader is None or self._reader[0] != len(self.words):
             self._reader = len(self.words), self._make_reader(self.vocab())
         families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
         self.n_unread += int((families < 0).sum())
-        return columns | {
-            "programs": programs,
-            "program_lengths": n_tokens,
-            "question_families": families,
-        }
+        columns |= {"programs": programs, "program_lengths": n_tokens}
+        return columns | {"question_families": families}
 
     def programs(self, programs: Sequence[Sequence[str]], where: Callable[[int], str]) -> Columns:
         """The columns of programs, given as functions in prefix order.
@@ -114,13 +110,12 @@ class Numbering:
         lengths = np.asarray([len(each) + 2 for each in programs], dtype=np.int32)
         rows = np.zeros((len(programs), lengths.max(initial=2)), dtype=np.int32)
         for k, program in enumerate(programs):
-            try:
-                rows[k, : lengths[k]] = [_START, *(self._programs[name] for name in program), _END]
-            except KeyError as error:
+            if unknown := [name for name in program if name not in self._programs]:
                 raise DatasetError(
-                    f"{where(k)}: its program has {shown(error.args[0])}, which is not a function of CLEVR's "
+                    f"{where(k)}: its program has {shown(unknown[0])}, which is not a function of CLEVR's "
                     "questions with a value of this dataset"
-                ) from error
+                )
+            rows[k, : lengths[k]] = [_START, *(self._programs[name] for name in program), _END]
         return {"programs": rows, "program_lengths": lengths}
 
     def answers(self, answers: Sequence[Any], where: Callable[[int], str]) -> Ints:
@@ -140,16 +135,18 @@ class Numbering:
         return found
 
 
-def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
-    """(n,) int32 indices of images.
+def image_numbers(
+    indices: Sequence[int], where: Callable[[int], str], rows: Sequence[int] | None = None
+) -> Ints:
+    """(n,) int32 indices of images, one a row, or those of the questions in `rows` (n,).
 
     Raises:
         DatasetError: an index is negative or too large; `where` names the place of a row.
     """
     found = np.asarray(indices, dtype=np.int64)
-    if wrong := np.flatnonzero((found < 0) | (found >= MAX_IMAGES))[:1].tolist():
+    for k in np.flatnonzero((found < 0) | (found >= MAX_IMAGES)).tolist():
         raise DatasetError(
-            f"{where(wrong[0])}: the index of its image is {found[wrong[0]]:,}; expected 0 to "
+            f"{where(k if rows is None else rows[k])}: the index of its image is {found[k]:,}; expected 0 to "
             f"{MAX_IMAGES - 1:,}"
         )
     return found.astype(np.int32)
@@ -170,15 +167,6 @@ def files_below(root: Path) -> list[Path]:
         names.sort()
         found += [Path(folder, name) for name in files]
     return sorted(found)
-
-
-def without_programs(n: int) -> Columns:
-    """The columns of programs and families for n questions that do not say them."""
-    return {
-        "programs": np.tile(NO_PROGRAM, (n, 1)),
-        "program_lengths": np.full(n, len(NO_PROGRAM), dtype=np.int32),
-        "question_families": np.full(n, NO_FAMILY, dtype=np.int32),
-    }
 
 
 @dataclass(frozen=True)
@@ -228,6 +216,11 @@ class SourceSplit:
     def table(self) -> str:
         """The HOP's name, followed by that of the suite, or ".covr", if these are its questions."""
         return self.kind.table.format(**{"hop": self.hop, **self.attributes})
+
+    @property
+    def key(self) -> str:
+        """What names it in a manifest's source."""
+        return f"{self.table}/{self.split}"
 
 
 @dataclass(frozen=True)

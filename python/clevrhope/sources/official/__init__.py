@@ -14,19 +14,18 @@
 loads them. `<values>` is a Python tuple of size, color, shape and material.
 """
 
-from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from clevrhope._core import Vocabulary
+from clevrhope.dataset.hdf5 import reading_hdf5
+from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError, listed
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, not_of_images
-from clevrhope.sources.official.json_files import json_split, scenes_of
 from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
-from clevrhope.sources.official.parquet import check_shards, parquet_split
+from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
+from clevrhope.sources.parquet_files import check_parts
 from clevrhope.sources.source import Source, SourceSplit, files_below
 
 _FORMS = (".parquet", ".h5", ".json")
@@ -49,26 +48,31 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         return None
     one_run = len({file.run for file in files}) == 1
     of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
-    of_features = [path for path in paths if path.name.endswith(FRCNN)]
+    of_features = [path for path in paths if path.name.endswith("_vg_frcnn.h5")]
+    of_images = []
     notes = ["rotations in published scenes are radians; they are imported as degrees"]
-    notes += _left_out(paths, files)
-    of_images: list[Path] = []
-    if any(file.path.suffix == ".h5" for file in files):
-        why_not = {path: not_of_images(path) for path in paths if path.suffix == ".h5"}
-        of_images += [path for path, why in why_not.items() if not why]
-        reasons = [why.partition("; ")[0] for path, why in why_not.items() if why and "_ims" in path.name]
-        notes += [f"left out: {reason}" for reason in reasons]
+    read = {file.path for file in files}
+    beside = {path.parent for path in read}
+    others = [p.name for p in paths if p.suffix == ".parquet" and p not in read and p.parent in beside]
+    if others:
+        notes.append(f"left out, since their names say no split: {listed(others, most=5)}")
+    forms = {path.suffix for path in read}
+    for path in paths:
+        if path.suffix == ".h5" and ".h5" in forms:
+            try:
+                with reading_hdf5(path, CHANNELS_FIRST):
+                    of_images.append(path)
+            except DatasetError as error:
+                notes += [f"left out: {str(error).partition('; ')[0]}"] if "_ims" in path.name else []
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
         chosen = [file for file in of_split if file.path.suffix == form]
-        first = chosen[0]
+        first, chosen_paths = chosen[0], [file.path for file in chosen]
+        if root.is_dir():
+            check_parts(chosen_paths)
         if form == ".parquet":
-            if root.is_dir():
-                check_shards(chosen)
-            return parquet_split(chosen)
-        if len(chosen) > 1:
-            raise DatasetError(f"{first.path}: {chosen[1].path} is of the same split; leave one of them out")
+            return parquet_split(first, chosen_paths)
         if form == ".json":
             return json_split(first, vocabulary, _png_folder(root, first))
         vocab = read_vocab(_vocab_of(first.path, root))
@@ -76,31 +80,15 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         return hdf5_split(first, vocab, images, features)
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
-    of_parquet = all(file.path.suffix == ".parquet" for file in files)
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
-    splits = list(map_in_threads(opened, groups) if of_parquet else map(opened, groups))
-    scenes: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {}
+    splits = list((map_in_threads if forms == {".parquet"} else map)(opened, groups))
+    scenes = {}
     for split, (file, *_) in zip(splits, groups, strict=True):
-        path = about(file, of_scenes, one_run=one_run)
-        if path is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
-            scenes[split.pool] = scenes_of(path)
-    return Source(
-        "official",
-        root,
-        tuple(splits),
-        scenes,
-        tuple(notes),
-        has_programs=not any(split.file.suffix == ".parquet" for split in splits),
-    )
-
-
-def _left_out(paths: Sequence[Path], files: Sequence[OfficialFile]) -> Iterator[str]:
-    """A note on Parquet files beside those of splits whose names say no split."""
-    read = {file.path for file in files}
-    folders = {path.parent for path in read}
-    others = [p.name for p in paths if p.suffix == ".parquet" and p not in read and p.parent in folders]
-    if others:
-        yield f"left out, since their names say no split: {listed(others, most=5)}"
+        place = about(file, of_scenes, one_run=one_run)
+        if place is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
+            scenes[split.pool] = scenes_of(place)
+    has_programs = not any(split.file.suffix == ".parquet" for split in splits)
+    return Source("official", root, tuple(splits), scenes, tuple(notes), has_programs=has_programs)
 
 
 def _vocab_of(path: Path, root: Path) -> Path:

@@ -1,6 +1,5 @@
 """The names of the official files: which pair and which split a file is of."""
 
-import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
 from clevrhope.sources.source import Columns, Numbering, SourceSplit
-from clevrhope.splits.hops import OFFICIAL_NUMBERS
+from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
 
 PAIRS = {number: hop for hop, number in OFFICIAL_NUMBERS.items()}
 """Number of a pair in the official data -> its name here."""
@@ -39,13 +38,25 @@ POOLS = {"train": "train", "complex_iid": "test_iid", "complex_ood": "test_ood"}
 PARQUET = {here: there for there, here in SPLITS.items() if there not in ("val", "val_iid", "test")}
 """Split -> its name in Parquet."""
 
-HDF5 = {
-    "train": ("train", "CLEVR_ho_train_{}_no_text_no_vis_questions", "train_v1.0_img"),
-    "complex_iid": ("val", "CLEVR_ho_val_iid_{}_no_text_no_vis_questions", "val_iid_v1.0_img"),
-    "complex_ood": ("test", "CLEVR_held_out_questions_test_{}", "test_v1.0_img"),
+_ATOM = "hdf5_atom_ho_exist_CLEVR_val_v1.0/val_v1.0_ques_dir/val_atom_ho_exist_"
+_WHOLE = "hdf5_held_out_CLEVR/no_text_no_vis_{values}_v1.0_ques/"
+
+QUESTIONS = {
+    "train": _WHOLE + "train_CLEVR_ho_train_{values}_no_text_no_vis_questions.h5",
+    "complex_iid": _WHOLE + "val_CLEVR_ho_val_iid_{values}_no_text_no_vis_questions.h5",
+    "complex_ood": _WHOLE + "test_CLEVR_held_out_questions_test_{values}.h5",
+    "minimal_ood": _ATOM + "match_ho{number}.h5",
+    "minimal_iid": _ATOM + "mismatch_ho{number}_filtered.h5",
 }
-"""Split of whole scenes -> how the names of its HDF5 files begin, the name of its question file in JSON (with
-the values), and the folder of its images."""
+"""Split -> its question file in HDF5, below the folder of a run."""
+
+IMAGES = {
+    "train": "hdf5_held_out_CLEVR_ims/train_v1.0_img/train_ims.h5",
+    "complex_iid": "hdf5_held_out_CLEVR_ims/val_iid_v1.0_img/val_ims.h5",
+    "complex_ood": "hdf5_held_out_CLEVR_ims/test_v1.0_img/test_ims.h5",
+    **dict.fromkeys(("minimal_iid", "minimal_ood"), "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"),
+}
+"""Split -> the file of its images, below the folder of a run."""
 
 PLAIN = {"train": (567_000, 700_000), "complex_iid": (121_500, 150_000)}
 """Split -> questions of the published set, and of the files of pairs 00 to 05, in which others follow it."""
@@ -55,13 +66,23 @@ BEGINS = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood":
 
 RENAMED = "the official {name} is the in-distribution test set, complex_iid here; val_iid here is another set"
 
-_TUPLE = re.compile(r"\((?:None|'\w+')(?:, ?(?:None|'\w+')){3}\)")
-_PARQUET = re.compile(
-    r"(train|val_iid|test_(?:complex|minimal)_(?:iid|ood))"
-    r"(?:-(?P<number>\d+)-of-(?P<shards>\d+)(?:-[0-9a-f]+)?)?\.parquet"
+_VALUES = r"(?P<values>\((?:None|'\w+')(?:, ?(?:None|'\w+')){3}\))"
+_PARQUET = (
+    r"(?P<name>train|val_iid|test_(?:complex|minimal)_(?:iid|ood))(?:-\d+-of-\d+(?:-[0-9a-f]+)?)?\.parquet"
 )
-_MINIMAL = re.compile(r"val_atom_ho_exist_(mis)?match_ho(\d+)(_filtered)?(?:_questions)?\.(?:h5|json)")
-_JSON = re.compile(r"CLEVR_(?:ho_(train|val_iid)|held_out_questions_(test))_\(.*\.json")
+
+_NAMES = {
+    rf"HOP(?P<number>\d+)/{_PARQUET}": "",
+    rf".*no_text_no_vis.*{_VALUES}.*/(?P<name>train|val|test)_.*\.h5": "",
+    rf".*/CLEVR_ho_(?P<name>train|val_iid)_{_VALUES}.*no_text_no_vis.*\.json": "",
+    rf".*/CLEVR_held_out_questions_(?P<name>test)_{_VALUES}.*\.json": "",
+    r".*/val_atom_ho_exist_match_ho(?P<number>\d+)(_filtered)?(_questions)?\.(h5|json)": "test_minimal_ood",
+    r".*/val_atom_ho_exist_mismatch_ho(?P<number>\d+)_filtered(_questions)?\.(h5|json)": "test_minimal_iid",
+}
+"""Folder and name of a question file, with its pair's number or values -> its split there, unless it says it.
+
+The mismatch set before it was filtered must not be used.
+"""
 
 
 @dataclass(frozen=True, order=True)
@@ -81,12 +102,6 @@ class OfficialFile:
     path: Path
 
     @property
-    def shard(self) -> tuple[int, int]:
-        """Its number among the files of the split, and how many there are; (0, 1) if its name says none."""
-        found = _PARQUET.fullmatch(self.path.name)
-        return (int(found["number"]), int(found["shards"])) if found and found["number"] else (0, 1)
-
-    @property
     def hop(self) -> str:
         """The pair's name here."""
         return PAIRS[self.number]
@@ -101,18 +116,14 @@ class OfficialFile:
         n_questions: int,
         blocks: Callable[[Numbering], Iterator[Columns]],
         images: Callable[[], ImageRecord | None],
-        *,
-        pool: str | None = None,
-        note: str = "",
         **others: Any,
     ) -> SourceSplit:
         """The split as a source; by default, the pairs of a run share its pools."""
         renamed = RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
-        notes = "; ".join(each for each in (renamed, note) if each)
-        pool = pool or f"{POOLS.get(self.split, 'minimal')}_{self.run}"
-        return SourceSplit(
-            self.hop, self.split, pool, n_questions, self.path, blocks, images, note=notes, **others
-        )
+        note = "; ".join(each for each in (renamed, others.pop("note", "")) if each)
+        pool = others.pop("pool", f"{POOLS.get(self.split, 'minimal')}_{self.run}")
+        place = (self.hop, self.split, pool, n_questions, self.path)
+        return SourceSplit(*place, blocks, images, note=note, **others)
 
 
 def official_file(path: Path) -> OfficialFile | None:
@@ -121,24 +132,18 @@ def official_file(path: Path) -> OfficialFile | None:
     Raises:
         DatasetError: the path names a pair that the official data do not have.
     """
-    if path.suffix == ".parquet":
-        found, folder = _PARQUET.fullmatch(path.name), re.fullmatch(r"HOP(\d+)", path.parent.name)
-        if found and folder:
-            return _file(path, _pair(path, int(folder[1])), found[1])
-    elif found := _MINIMAL.fullmatch(path.name):
-        if found[1] and not found[3]:
-            return None  # the set before it was filtered, which must not be used
-        return _file(path, _pair(path, int(found[2])), f"test_minimal_{'iid' if found[1] else 'ood'}")
-    elif path.suffix == ".h5" and "no_text_no_vis" in path.parent.name:
-        name = path.name.partition("_")[0]
-        if name in SPLITS and (values := _TUPLE.search(path.parent.name)):
-            return _file(path, _of_values(path, values[0]), name)
-    elif (
-        (found := _JSON.fullmatch(path.name))
-        and (values := _TUPLE.search(path.name))
-        and (found[2] or "no_text_no_vis" in path.name)
-    ):
-        return _file(path, _of_values(path, values[0]), found[1] or found[2])
+    for pattern, name in _NAMES.items():
+        if found := re.fullmatch(pattern, f"{path.parent.name}/{path.name}"):
+            of_path = found.groupdict()
+            values = {*re.findall(r"\w+", of_path.get("values", ""))} - {"None"}
+            for hop, number in OFFICIAL_NUMBERS.items():
+                if number == int(of_path.get("number", -1)) or {*hop.split("_")} == values:
+                    split = name or of_path["name"]
+                    return OfficialFile(number, SPLITS[split], split, path)
+            pair = of_path.get("values") or int(of_path["number"])
+            raise DatasetError(
+                f"{path}: its path names pair {pair}; the official data have 0 to 28, of two values"
+            )
     return None
 
 
@@ -158,28 +163,7 @@ def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path |
     return None
 
 
-def _file(path: Path, number: int, name: str) -> OfficialFile:
-    return OfficialFile(number, SPLITS[name], name, path)
-
-
-def _pair(path: Path, number: int) -> int:
-    if number not in PAIRS:
-        raise DatasetError(f"{path}: its path names pair {number}; the official data have 0 to 28")
-    return number
-
-
-def _of_values(path: Path, text: str) -> int:
-    """The number of the pair with the values of a tuple of size, color, shape and material."""
-    size, color, shape, material = ast.literal_eval(text)
-    values = {value for value in (size, color, shape, material) if value}
-    number = next((n for hop, n in OFFICIAL_NUMBERS.items() if set(hop.split("_")) == values), None)
-    if number is None:
-        raise DatasetError(
-            f"{path}: its path names the values {text}, which no pair of the official data has"
-        )
-    return number
-
-
-def places_of(hop_diversity: int) -> int:
+def places_of(hop: str) -> int:
     """Number of places that the minimal images of a pair show, by the number of combinations of its types."""
-    return {4: 40, 6: 40, 16: 35, 24: 28}[hop_diversity]
+    diversity = next(each.diversity for each in paper_hops() if each.name == hop)
+    return {4: 40, 6: 40, 16: 35, 24: 28}[diversity]

@@ -1,0 +1,347 @@
+"""Readers of the official data in each of their forms, which give a split as a source.
+
+In Parquet there are columns idx, query, answer (string) and image (a struct with bytes), but no programs and
+scenes. Which rows share an image is said only if `image.path` is filled.
+
+In HDF5, as CLOSURE's preprocessing writes it, a question file has the arrays questions, questions_len,
+programs, programs_len (int32, padded with 0), image_idxs, orig_idxs, question_families, answers, types
+(integers). Families are places in a template file that no column names, and types are numbered anew in each
+run, so neither is read.
+
+In CLEVR's JSON, nodes of programs have `_output`, and a question's family is its place in the template file
+that the question names. Scenes may have lost all but index, file name, directions and objects.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import Programs, ProgramTokens, Vocabulary
+from clevrhope.dataset.clevr_folder import FAMILIES
+from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.question_table import check_numbers
+from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ClevrhopeError, DatasetError, shown
+from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
+from clevrhope.sources.official.names import FIRST_RUN, PLAIN, POOLS, OfficialFile, places_of
+from clevrhope.sources.parquet_files import ParquetFiles
+from clevrhope.sources.source import (
+    MAX_IMAGES,
+    MOST_PROGRAM_TOKENS,
+    NO_FAMILY,
+    SCENE,
+    Columns,
+    Numbering,
+    SourceSplit,
+    check_filled,
+    image_numbers,
+)
+from clevrhope.splits.kinds import MINIMAL_OOD
+
+ROWS_AT_ONCE, JSON_ROWS_AT_ONCE = 65_536, 10_000
+
+# Parquet
+
+NEEDED = {"query": ("string",), "answer": ("string",)}
+"""Column that a file must have -> its type."""
+
+OPTIONAL = {
+    "idx": ("int64",),
+    "image": (
+        "struct<bytes: binary, path: string>",
+        "struct<path: string, bytes: binary>",
+        "struct<bytes: binary, path: null>",
+        "struct<bytes: binary>",
+        "binary",
+    ),
+}
+"""Column that may be there -> its types, the usual one first, which is that of exports."""
+
+NAMES = "image.path"
+
+GROUP = 4
+"""Images of a group of a minimal out-of-distribution set: the match, one value changed, the other, both."""
+
+
+def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
+    """The split in these files, in order, of which `file` is the first.
+
+    Raises:
+        DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
+    """
+    rows = _Rows(file, paths)
+    return file.split_source(
+        len(rows.files),
+        rows.blocks,
+        rows.images,
+        pool=f"{POOLS.get(file.split, file.split)}_{file.hop}",
+        note="" if rows.has_names else "no column says which rows share an image: one each",
+        unit=0 if rows.n_places is None else len(rows.files) // rows.n_places,
+    )
+
+
+class _Rows:
+    """The rows of a split.
+
+    Attributes:
+        files: the files.
+        has_names: whether rows name their images.
+        n_places: number of places that a minimal set shows, whose rows are by target, then by place; None for
+            other sets, and for rows that name their images.
+    """
+
+    def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
+        self.files = ParquetFiles(paths)
+        self.files.check(NEEDED, OPTIONAL)
+        self.has_names = "path" in self.files.types.get("image", "") and self._first_name() is not None
+        self.n_places: int | None = None
+        if file.split == MINIMAL_OOD and not self.has_names and not len(self.files) % places_of(file.hop):
+            self.n_places = places_of(file.hop)
+        self._first_rows: dict[str, int] = {}
+        """Name of an image -> the first row that shows it, in the order in which names occur."""
+
+    def _first_name(self) -> str | None:
+        first = next(self.files.batches([NAMES], 1), None)
+        return None if first is None else first[1].column("image").field("path")[0].as_py()
+
+    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
+        """The columns of some ten thousand questions at a time."""
+        if "idx" in self.files.types:
+            self.files.order("idx", ROWS_AT_ONCE)  # no number may be there twice
+        numbers: dict[str, int] = {}
+        for first, batch in self.files.batches([*NEEDED, *([NAMES] * self.has_names)], ROWS_AT_ONCE):
+            cells = {name: batch.column(name).to_pylist() for name in NEEDED}
+            if self.has_names:
+                cells[NAMES] = batch.column("image").field("path").to_pylist()
+            where = self.files.where_from(first)
+            check_filled(cells, where)
+            images = self._by_place(np.arange(first, first + len(batch)))
+            if self.has_names:
+                for row, name in enumerate(cells[NAMES], first):
+                    self._first_rows.setdefault(name, row)
+                images = np.asarray([numbers.setdefault(name, len(numbers)) for name in cells[NAMES]])
+            yield {
+                **numbering.texts(cells["query"], where),
+                "answers": numbering.answers(cells["answer"], where),
+                "image_idxs": images.astype(np.int32),
+            }
+
+    def _by_place(self, rows: Any) -> Any:
+        """The numbers of images: those of a place follow each other if rows are by target, then by place."""
+        n, a_group = len(self.files), GROUP * (self.n_places or 0)
+        if self.n_places is None or n % a_group:
+            return rows
+        targets, places, of_group = np.unravel_index(rows, (n // a_group, self.n_places, GROUP))
+        return (places * (n // a_group) + targets) * GROUP + of_group
+
+    def images(self) -> ImageRecord | None:
+        """Where the images are."""
+        if "image" not in self.files.types:
+            return None
+        paths = tuple(path.absolute() for path in self.files.paths)
+        names = [*self._first_rows] if self.has_names else None
+        first = np.asarray([*self._first_rows.values()], dtype=np.int64)
+        if not self.has_names:
+            first = np.argsort(self._by_place(np.arange(len(self.files))))
+            if (np.diff(first) == 1).all():
+                return ImageRecord("parquet", paths, self.files.n_rows)
+        return ImageRecord("parquet", paths, self.files.n_rows, self.files.places(first).tolist(), names)
+
+
+# HDF5
+
+ARRAYS = {
+    "questions": ("questions", "int32"),
+    "questions_len": ("question_lengths", "int32"),
+    "programs": ("programs", "int32"),
+    "programs_len": ("program_lengths", "int32"),
+    "image_idxs": ("image_idxs", "int64"),
+    "answers": ("answers", "int64"),
+}
+"""Array that is read -> its column here, and its type where it is written; any integers are read."""
+
+REMEDY = "download it again"
+
+QUESTIONS = Schema(
+    "a question file of the official CLEVR-HOPE",
+    {
+        name: Array("iu", (None,) if name in ("questions", "programs") else (), in_blocks=True)
+        for name in ARRAYS
+    },
+    remedy=REMEDY,
+)
+
+
+def hdf5_split(
+    file: OfficialFile, vocab: Vocab, of_images: Path | None, features: Path | None
+) -> SourceSplit:
+    """The split in a question file.
+
+    Args:
+        file: the question file.
+        vocab: the numbers of its words, functions and answers.
+        of_images: the file with its images, as the array `features`.
+        features: the file of detector features of its images.
+
+    Raises:
+        DatasetError: the file is not one of the official data; says what was found and expected.
+    """
+    with reading_hdf5(file.path, QUESTIONS) as opened:
+        n, note = _published(file, opened)
+    found = None
+    if of_images is not None:
+        with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
+            found = ImageRecord("features", (of_images.absolute(),), (len(opened["features"]),))
+
+    tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
+
+    def blocks(numbering: Numbering) -> Iterator[Columns]:
+        with reading_hdf5(file.path, QUESTIONS) as opened:
+            widths = {f"{name}_len": opened[name].shape[1] + 1 for name in ("questions", "programs")}
+            limits = {**tokens, **widths, "image_idxs": MAX_IMAGES}
+            for first in range(0, n, ROWS_AT_ONCE):
+                stop = min(first + ROWS_AT_ONCE, n)
+                columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
+                for name, (column, _) in ARRAYS.items():
+                    numbers = opened[name][first:stop]
+                    check_numbers(file.path, name, numbers, limits[name], first=first, remedy=REMEDY)
+                    columns[column] = numbers.astype(np.int32)
+                yield columns
+
+    return file.split_source(n, blocks, lambda: found, note=note, features=features, vocab=vocab)
+
+
+def _published(file: OfficialFile, opened: Any) -> tuple[int, str]:
+    """How many questions of a file belong to the published set, and how that was found out."""
+    n = int(opened["answers"].shape[0])
+    plain, all_of_them = PLAIN.get(file.split, (n, n)) if file.number in FIRST_RUN else (n, n)
+    if n <= plain:
+        return n, ""
+    how = ""
+    if n != all_of_them:
+        images = opened["image_idxs"][:].astype(np.int64)
+        falls = np.flatnonzero(np.diff(images) < 0)  # paired questions begin again with the first images
+        plain, how = min(int(falls[0]) + 1 if len(falls) else n, plain), ", by the order of images"
+    return plain, f"the first {plain:,} of {n:,} questions{how}; paired ones follow"
+
+
+# JSON
+
+_ROW = Fields(
+    {
+        "question": TEXT,
+        "answer": ANY,
+        "image_index": INDEX,
+        "image_filename": FILE_NAME,
+        "program": ListOf(ANY),
+    }
+)
+_CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
+"""What the reader of programs wants in a row besides the question."""
+_FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
+
+
+def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) -> SourceSplit:
+    """The split in a question file.
+
+    Args:
+        file: the question file.
+        vocabulary: the values of programs.
+        images: the folder of its images; None if they are not there.
+
+    Raises:
+        DatasetError: the file is not a question file.
+    """
+    names: dict[int, str] = {}
+    n = sum(1 for _ in read_list(file.path, "questions"))
+
+    def blocks(numbering: Numbering) -> Iterator[Columns]:
+        rows, at = read_list(file.path, "questions"), 0
+        functions = ProgramTokens(vocabulary, numbering.vocab().programs())
+        while block := list(islice(rows, JSON_ROWS_AT_ONCE)):
+
+            def where(k: int, first: int = at) -> str:
+                return f"{file.path}: questions[{first + k}]"
+
+            for k, row in enumerate(block):
+                check_form(row, _ROW, where(k))
+                index, name = row["image_index"], row["image_filename"]
+                if names.setdefault(index, name) != name:
+                    raise DatasetError(
+                        f"{where(k)}: image_filename is {shown(name)}; expected one name for image {index}"
+                    )
+            yield columns(block, where, functions, numbering)
+            at += len(block)
+
+    def record() -> ImageRecord | None:
+        if images is None or not names:
+            return None
+        files = [images.absolute() / name for _, name in sorted(names.items())]
+        number = {index: k for k, index in enumerate(sorted(names))}
+        places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
+        return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
+
+    def columns(
+        block: list[dict[str, Any]],
+        where: Callable[[int], str],
+        functions: ProgramTokens,
+        numbering: Numbering,
+    ) -> Columns:
+        rows = [{**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block]
+        data = json.dumps({"questions": rows}).encode()
+        try:
+            programs, _ = Programs.from_questions(vocabulary, data, file=f"{where(0)} and on")
+            tokens = programs.to_tokens(functions, MOST_PROGRAM_TOKENS)
+        except ClevrhopeError as error:
+            raise DatasetError(str(error)) from error
+        families = [(row.get("template_filename", ""), row.get("question_family_index", -1)) for row in block]
+        return {
+            **numbering.texts([row["question"] for row in block], where),
+            "programs": tokens,
+            "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
+            "question_families": np.asarray(
+                [_FAMILIES.get(each, NO_FAMILY) for each in families], dtype=np.int32
+            ),
+            "answers": numbering.answers([row["answer"] for row in block], where),
+            "image_idxs": image_numbers([row["image_index"] for row in block], where),
+        }
+
+    return file.split_source(n, blocks, record)
+
+
+def _plain(program: list[Any]) -> list[Any]:
+    """Nodes with the keys of CLEVR's published files; its generator's have `type` and `side_inputs`."""
+    return [
+        {
+            "function": node.get("function", node.get("type")),
+            "inputs": node.get("inputs", []),
+            "value_inputs": node.get("value_inputs", node.get("side_inputs", [])),
+        }
+        if isinstance(node, dict)
+        else node
+        for node in program
+    ]
+
+
+def scenes_of(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
+    """A function that yields the scenes of a file, with rotations in degrees.
+
+    CLEVR's code takes a number from 0 to 360 as radians, so that is what images show.
+    """
+
+    def scenes() -> Iterator[dict[str, Any]]:
+        for n, scene in enumerate(read_list(path, "scenes")):
+            check_form(scene, SCENE, path, place=f"scenes[{n}]")
+            for thing in scene["objects"]:
+                if isinstance(thing, dict) and isinstance(thing.get("rotation"), int | float):
+                    thing["rotation"] = math.degrees(thing["rotation"]) % 360.0
+            yield scene
+
+    return scenes
