@@ -127,3 +127,15 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
     assert fewer.n_ood == 1_000
 
     assert Matcher(key).gap(HOP, {"complex_iid": given["complex_iid"]}, all_iid) is None
+
+
+def test_an_interval_is_that_of_the_questions_with_a_match() -> None:
+    """One matched question says little, however many there are without a match."""
+    one, many = cells((0, 3)), cells((0, 3), *[(1, k) for k in range(60)])
+    alone = match_cells(asked(flags(1), one), asked(flags(1), one), exactly(50.0)).points
+    beside = match_cells(asked(flags(*[1] * 61), many), asked(flags(1), one), exactly(50.0)).points
+    assert alone is not None
+    assert beside is not None
+    assert (beside.value, beside.n) == (alone.value, alone.n)
+    assert beside.interval is not None
+    assert beside.interval.high - beside.interval.low > 50

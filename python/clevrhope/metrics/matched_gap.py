@@ -84,10 +84,13 @@ def match_cells(ood: Questions, iid: Questions, all_iid: Estimate) -> MatchedGap
     if both.any():
         # A draw of images can leave a cell without IID questions; its OOD questions then have no match.
         weight = np.where(both & (n_iid > 0), n_ood, 0)
-        of_ood = _estimate(ratio(np.where(weight > 0, right_ood, 0).sum(axis=1), weight.sum(axis=1)), ood)
+        in_ood, in_iid = both[at[: len(cells[0])]], both[at[len(cells[0]) :]]
+        shares = ratio(np.where(weight > 0, right_ood, 0).sum(axis=1), weight.sum(axis=1))
+        of_ood = _estimate(shares, ood, in_ood)
         matched = weight * right_iid / np.maximum(n_iid, 1)
-        of_iid = _estimate(ratio(matched.sum(axis=1), weight.sum(axis=1)), iid)
-        of_all = _estimate(ratio(right_ood[:, both].sum(axis=1), n_ood[:, both].sum(axis=1)), ood)
+        of_iid = _estimate(ratio(matched.sum(axis=1), weight.sum(axis=1)), iid, in_iid)
+        shares = ratio(right_ood[:, both].sum(axis=1), n_ood[:, both].sum(axis=1))
+        of_all = _estimate(shares, ood, in_ood)
         points, plain = of_ood.minus(of_iid), of_all.minus(all_iid)
     return MatchedGap(
         points=points,
@@ -113,8 +116,9 @@ def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]
     return n, n_right
 
 
-def _estimate(shares: Floats, questions: Questions) -> Estimate:
-    n_images = len(np.unique(questions.images[questions.counts]))
+def _estimate(shares: Floats, questions: Questions, has_match: Flags) -> Estimate:
+    """The share and its draws, over the images of those questions that have a match."""
+    n_images = len(np.unique(questions.images[questions.counts][has_match]))
     return Estimate.of_share(100 * float(shares[0]), 100 * shares[1:], n_images)
 
 

@@ -82,7 +82,11 @@ def _of_result(result: Result) -> Iterator[Row]:
     for measure, kind in (*(("gap", kind) for kind in KINDS), ("matched_gap", "complex")):
         gap = result.figure(measure, kind)
         if gap is not None:
-            n = result.matched.n_ood if result.matched and measure == "matched_gap" else gap.n
+            n = (
+                result.matched.n_ood - result.matched.n_ood_unmatched
+                if result.matched and measure == "matched_gap"
+                else gap.n
+            )
             yield {**_row(result, measure, kind, gap.value), "n": n}
 
 
