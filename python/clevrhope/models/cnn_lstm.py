@@ -125,7 +125,7 @@ class StackedAttention(nn.Module):
         """(B, H * W, D) cells and a (B, D) question to a (B, D) question that knows more."""
         both = torch.tanh(self.of_cells(cells) + self.of_question(question).unsqueeze(1))
         weights = self.weight(both).softmax(dim=1)  # (B, H * W, 1)
-        return question + (weights * cells).sum(1)
+        return question + (weights * cells).sum(1)  # type: ignore[no-any-return]
 
 
 class CnnLstmSa(_CnnLstmBase):
