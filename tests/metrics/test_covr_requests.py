@@ -53,8 +53,8 @@ def test_replies_in_words_become_predictions(folder: Path, tmp_path: Path) -> No
         for each, row in zip(lines(asked), rows, strict=True)
     ]
     write_lines(replies, sentences)
-    counts = write_answers(replies, asked, out, model="words")
-    assert (counts.n_replies, counts.n_unreadable) == (len(rows), 0)
+    counts = write_answers(replies, asked, out, model="words").counts
+    assert (counts["replies"], counts["unreadable"]) == (len(rows), 0)
     assert [each["answer"] for each in lines(out)] == [row["answer"] for row in rows]
 
 

@@ -12,12 +12,23 @@ from made_pairs import ANSWERS, MISSING, NO, NUMBERS, UNREAD, YES, coins, ints, 
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import Measure, Scores
-from clevrhope.metrics.measures import GROUPS
-from clevrhope.metrics.pairs import Relation, coverage, pair_flags, score_groups, score_pairs
+from clevrhope.metrics.measures import GROUPS, PAIRS
+from clevrhope.metrics.pairs import Answers, AnswerSet, Relation, pair_flags, score_groups
+from clevrhope.metrics.results import Scored
 from clevrhope.metrics.suite_groups import value_flags
 from wording import refused
 
 Given = npt.NDArray[np.int32]
+
+
+def score_pairs(
+    pairs: QuestionTable,
+    given: Answers,
+    answers: AnswerSet,
+    parts: dict[str, Answers] | None = None,
+    **draws: int,
+) -> dict[str, dict[int, Scored]]:
+    return score_groups(pair_flags(pairs, given, answers), PAIRS, pairs.image_idxs[::2], parts, **draws)
 
 
 def score_run(pairs: QuestionTable, original: Given, partner: Given) -> Scores:
@@ -293,17 +304,7 @@ def test_pairs_need_yes_and_no() -> None:
         type(ANSWERS).from_numbers({"no": 4})
 
 
-# Coverage, and groups of questions
-
-
-def test_coverage_by_hand() -> None:
-    """Model 0 has questions 0 to 3 right, model 1 has 2 to 7, model 2 none."""
-    right = np.zeros((3, 10), dtype=bool)
-    right[0, :4] = right[1, 2:8] = True
-    found = coverage(right)
-    assert found[:2, :2].tolist() == [[1.0, 2 / 6], [2 / 4, 1.0]]
-    assert found[2, :2].tolist() == [0.0, 0.0]
-    assert np.isnan(found[:, 2]).all()
+# Groups of questions
 
 
 def test_one_yes_and_the_one_that_is_named() -> None:

@@ -128,7 +128,7 @@ def test_a_new_measure_is_one_row_of_a_table(
     folder = make_folder(tmp_path / "data", questions)
     write_suite(folder, HOP, "complex_iid", [MadePair(k, "yes", "order", Relation.SAME) for k in (0, 1)][:1])
     both_wrong = Kind("wrong", lambda s: (1 - share("original", "pairs")(s)[0], s["pairs"]))
-    monkeypatch.setattr("clevrhope.metrics.pairs.PAIRS", {**PAIRS, "original_wrong": both_wrong})
+    monkeypatch.setattr("clevrhope.metrics.measures.PAIRS", {**PAIRS, "original_wrong": both_wrong})
     place = {"hop": HOP, "split": "complex_iid", "suite": "mine", "question_index": 1}
     rows = [*right_answers(questions), {**place, "answer": "yes"}]
     file = write_lines(tmp_path / "p.jsonl", rows)

@@ -7,9 +7,7 @@ import pytest
 
 pytest.importorskip("scipy")
 
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics.slopes import mean_slope, slope_on_diversity
-from wording import refused
 
 DIVERSITIES = (4, 8, 16)
 
@@ -30,13 +28,6 @@ def test_the_mean_by_hand() -> None:
     assert found.detectable == pytest.approx((3.1824 + 0.9785) * deviation / 2, rel=1e-4)
     assert found.p_value == 2 / 16, "no other flip of signs has a mean as far from 0"
     assert mean_slope([1.0] * 7 + [2.0]).p_value == pytest.approx(2 / 256)
-
-
-def test_too_few_are_refused() -> None:
-    with refused(PredictionsError):
-        mean_slope([1.0])
-    with refused(PredictionsError):
-        slope_on_diversity({4: 50.0})
 
 
 def simulated(effect: float, n: int, generator: np.random.Generator) -> list[float]:

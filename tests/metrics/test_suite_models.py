@@ -87,7 +87,7 @@ def test_the_command_prints_tables_or_one_object(cli: Cli, built: Path, tmp_path
     options = ["--suite", "carets", "--seed", "9", "--bootstrap", "20", "--quiet"]
     ask = ["score", built, given, *options]
     told = json.loads(cli(*ask, "--json").out)
-    assert (told["suite"], told["tier"], told["seed"], told["n_missing"]) == ("carets", "both", 9, 0)
+    assert (told["suite"], told["seed"], told["n_missing"]) == ("carets", 9, 0)
     (condition,) = told["conditions"]
     found = condition["splits"]["complex_iid"]["overall"]["mean"]
     expected = score_suite(built, "carets", given, seed=9, bootstrap=20).condition(HOP)
@@ -100,9 +100,7 @@ def test_the_command_prints_tables_or_one_object(cli: Cli, built: Path, tmp_path
         assert words in text
     for wrong in (["--partial"], ["--by", "answer"], ["--families"]):
         assert "--suite does not go with" in cli(*ask, *wrong, code=2).err
-    assert "--tier needs --suite" in cli("score", built, given, "--tier", "in", code=2).err
     assert "  negation" in text
-    assert "  negation" not in cli(*ask, "--tier", "in").out
 
 
 def test_what_partners_ask_for_and_which_way_kinds_go(built: Path, tmp_path: Path) -> None:

@@ -228,19 +228,6 @@ def test_pairs_without_an_answer_are_left_out_and_named(scored: Score) -> None:
     assert "4 pairs lack an answer and are left out: rubber" in "\n".join(scores_lines(scores))
 
 
-def test_tiers_apart(scored: Score, folder: Path) -> None:
-    sizes = {
-        tier: [split.n for split in scored(all_right(), tier=tier).condition(HOP).splits.values()]
-        for tier in ("in", "beyond", "both")
-    }
-    assert sizes == {"in": [5, 2], "beyond": [1], "both": [6, 2]}
-    write_suite(folder, HOP, "complex_iid", IID_PAIRS[:2])
-    with refused(ConfigError):
-        scored(right_answers({HOP: QUESTIONS[HOP]}), tier="beyond")
-    with refused(ConfigError):
-        scored(all_right(), tier="out")
-
-
 def test_what_is_wrong_with_rows_is_counted_by_kind(scored: Score) -> None:
     one = made_answers()[0]
     odd = [

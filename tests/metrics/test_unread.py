@@ -9,7 +9,8 @@ import pytest
 from building import Cli
 from made_folder import make_folder, right_answers, write_lines
 
-from clevrhope.metrics.unread import Unread, unread_replies
+from clevrhope.metrics.results import Unread
+from clevrhope.metrics.scoring import unread_replies
 
 HOP = "rubber_cylinder"
 ANSWERS = ("yes", "yes", "yes", "yes", "no", "no", "3", "red")

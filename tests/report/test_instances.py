@@ -1,22 +1,19 @@
-"""Runs as instances: RAD's regression with known coefficients, halves of images, and coverage."""
+"""Runs as instances: RAD's regression with known coefficients, and halves of images."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated import HOP, made_result, table_below, text_of, write_run, write_suite_predictions
+from simulated import HOP, exactly, made_result, write_run, write_suite_predictions
 
 from clevrhope.dataset.question_kinds import PAIRS, SINGLE, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import collect
-from clevrhope.metrics.pairs import Booleans, coverage
+from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.regression import least_squares
-from clevrhope.metrics.rows import Target
-from clevrhope.metrics.suites import Rights, rights, score_suite
-from clevrhope.report import report
-from clevrhope.report.instances import FEATURES, HALVES, Instance, measure_instances, regressions
+from clevrhope.metrics.suites import score_suite
+from clevrhope.report.instances import FEATURES, HALVES, Instance, Rights, measure_instances, regressions
 from clevrhope.report.page import Figure
 from clevrhope.report.results import measure
 from clevrhope.report.runs import Source, find_sources
@@ -39,18 +36,15 @@ def instance(
     """A run with these shares right in both halves: of splits, of originals, of pairs and of partners."""
     setup = {"dropped color": 0.5} if drops else {}
     source = Source(Path(f"{k}.jsonl"), Path("data"), "film", Path(f"{k}"), setup=setup)
-    result = made_result(source=source, train_size=100, run=str(k))
+    accuracies = {OOD: exactly(100 * ood)}
+    result = made_result(source=source, train_size=100, run=str(k), accuracies=accuracies)
     images = np.arange(N) * 2
     flags = share(original)
     partners = share(both) | (~flags & (np.arange(N) < round(original * N) + round((partner - both) * N)))
     tests = np.arange(len(TESTS)).repeat(N)
 
-    def target(split: str, suite: str | None = None) -> Target:
-        return Target(HOP, split, str(k), 100, suite)
-
-    def own(split: str, right: float) -> Rights:
-        table = QuestionTable(SINGLE, {"image_idxs": np.concatenate([images, images + 1])})
-        return Rights(target(split), table, np.ones(2 * N, dtype=bool), np.tile(share(right), 2))
+    table = QuestionTable(SINGLE, {"image_idxs": np.concatenate([images, images + 1])})
+    own = Rights(table, np.ones(2 * N, dtype=bool), np.tile(share(iid), 2))
 
     of_half = np.tile(images, len(TESTS))
     columns = {
@@ -60,8 +54,8 @@ def instance(
     }
     right = np.stack([np.tile(side, 2 * len(TESTS)) for side in (flags, partners)], axis=1).reshape(-1)
     table = QuestionTable(PAIRS, columns, tests=TESTS)
-    pairs = Rights(target(IID, "rad"), table, np.ones(len(right), dtype=bool), right)
-    return Instance(result, {IID: own(IID, iid), OOD: own(OOD, ood)}, {IID: [pairs]})
+    pairs = Rights(table, np.ones(len(right), dtype=bool), right)
+    return Instance(result, own, [pairs])
 
 
 def simulated(n: int = 45, *, drops: bool = False, seed: int = 1) -> list[Instance]:
@@ -122,7 +116,7 @@ def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
     runs = simulated()
     generator = np.random.default_rng(7)
     for each in runs:
-        (pairs,) = each.pairs[IID]
+        (pairs,) = each.pairs
         for number in range(3):
             chosen = (pairs.questions.test[::2] == number) & ~pairs.right[::2]
             pairs.right[1::2][chosen] = generator.uniform(size=chosen.sum()) < generator.uniform(0.1, 0.9)
@@ -130,10 +124,10 @@ def test_an_r2_is_the_mean_over_configurations_with_its_deviation() -> None:
     found = []
     for kind in sets:
         original, partner = zip(
-            *(each.pairs_of(IID, [e for e in sets if e != kind], half=0) for each in runs), strict=True
+            *(each.pairs_of([e for e in sets if e != kind], half=0) for each in runs), strict=True
         )
         rad = [(a & b).sum() / a.sum() for a, b in zip(original, partner, strict=True)]
-        target = np.array([each.pairs_of(IID, [kind], half=1)[1].mean() for each in runs])
+        target = np.array([each.pairs_of([kind], half=1)[1].mean() for each in runs])
         fit = least_squares(np.array(rad)[:, None], target, intercept=True)
         found.append(fit.r2)
     rows = rows_of(runs, "unseen")
@@ -146,7 +140,7 @@ def test_an_r2_that_is_not_there_leaves_no_mean() -> None:
     """If no run has a changed question of one set right, no variance is there to be explained."""
     runs = simulated()
     for each in runs:
-        (pairs,) = each.pairs[IID]
+        (pairs,) = each.pairs
         pairs.right[1::2][pairs.questions.test[1::2] == TESTS.index("rephrase")] = False
     rows = rows_of(runs, "unseen")
     for features in FEATURES:
@@ -195,10 +189,10 @@ def test_a_run_that_has_nothing_right_is_left_out() -> None:
 
 def test_features_and_targets_are_of_different_images() -> None:
     one = simulated(1)[0]
-    own = one.splits[IID]
+    own = one.own
     own.right[own.questions.image_idxs % 2 == 1] = False
-    assert one.accuracy(IID, half=HALVES[0]) == pytest.approx(200 * (one.accuracy(IID) or 0) / 100, abs=0.1)
-    assert one.accuracy(IID, half=HALVES[1]) == 0
+    assert one.accuracy(HALVES[0]) == pytest.approx(200 * own.right.mean(), abs=0.1)
+    assert one.accuracy(HALVES[1]) == 0
 
 
 @pytest.fixture
@@ -216,59 +210,27 @@ def written(out: Path, dataset: Path, wrong: Mapping[int, float], size: int = 20
 
 
 def test_rights_give_the_scores_of_score_suite(dataset: Path, tmp_path: Path) -> None:
-    folder = written(tmp_path, dataset, {1: 0.3})
-    (file,) = folder.glob("*/predictions/*")
-    (condition,) = score_suite(dataset, "rad", file, seed=1, bootstrap=0).conditions
-    key = AnswerKey(dataset)
-    splits, pairs = rights(key, "rad", collect([file], key, suite="rad", partial=True))
-    assert {each.target.split for each in splits} == {each.target.split for each in pairs} == {IID, OOD}
-    for each in splits:
-        assert each.right.mean() == pytest.approx(0.7, abs=0.01)
-    for each in pairs:
-        mean = condition.splits[each.target.split].mean
-        original, partner = each.right.reshape(-1, 2).T
-        assert 100 * (original & partner).mean() == pytest.approx(mean["both_right"].value)
-        assert 100 * original.mean() == pytest.approx(mean["original_accuracy"].value)
-        assert 100 * partner.mean() == pytest.approx(mean["partner_accuracy"].value)
+    sources, _ = find_sources([written(tmp_path, dataset, {1: 0.3})])
+    (condition,) = score_suite(dataset, "rad", sources[0].path, seed=1, bootstrap=0).conditions
+    (one,) = measure_instances(measure(sources)[0], keys=AnswerKey)
+    assert one.own.right.mean() == pytest.approx(0.7, abs=0.01)
+    (pairs,), mean = one.pairs, condition.splits[IID].mean
+    original, partner = pairs.right.reshape(-1, 2).T
+    assert 100 * (original & partner).mean() == pytest.approx(mean["both_right"].value)
+    assert 100 * original.mean() == pytest.approx(mean["original_accuracy"].value)
+    assert 100 * partner.mean() == pytest.approx(mean["partner_accuracy"].value)
 
 
 def test_pairs_of_an_instance_are_those_of_its_kinds_and_halves(dataset: Path, tmp_path: Path) -> None:
     results, _ = measure(find_sources([written(tmp_path, dataset, {1: 0.3})])[0])
     (one,) = measure_instances(results, keys=AnswerKey)
-    (pairs,) = one.pairs[IID]
+    (pairs,) = one.pairs
     kinds = ("Y/N<-C", "Y/N<-HM", "Y/N<-WK")
-    found = [one.pairs_of(IID, [kind], half=half) for kind in kinds for half in HALVES]
+    found = [one.pairs_of([kind], half=half) for kind in kinds for half in HALVES]
     assert all(len(original) == len(partner) > 0 for original, partner in found)
     is_in = pairs.questions.tier[::2] == TIERS.index("in")
     assert sum(len(original) for original, _ in found) == np.count_nonzero(is_in) < len(is_in)
     assert sum(original.sum() for original, _ in found) == pairs.right[::2][is_in].sum()
     assert sum(partner.sum() for _, partner in found) == pairs.right[1::2][is_in].sum()
-    assert len(one.pairs_of(IID, ["Reph"], half=0)[0]) == 0
-    assert one.accuracy(IID) == results[0].accuracies[IID].value
-
-
-@pytest.mark.slow
-def test_coverage_of_models_is_that_of_their_runs(dataset: Path, tmp_path: Path) -> None:
-    """Runs that err on the first questions have nested right answers, so the better one covers the worse."""
-    written(tmp_path / "runs", dataset, {1: 0.2, 2: 0.4})
-    written(tmp_path / "runs", dataset, {3: 0.6}, size=100)
-    made = report([tmp_path / "runs"], tmp_path / "out")
-    cells = table_below(text_of(made), f"Coverage on the pairs of rad on {IID}, per cent")
-    assert cells[0][1:] == [row[0] for row in cells[1:]]
-    shown = {(row[0][-3:], name[-3:]): row[k] for row in cells[1:] for k, name in enumerate(cells[0]) if k}
-    files = sorted((tmp_path / "runs").glob("*/predictions/*"))
-    key = AnswerKey(dataset)
-    flags = {}
-    for file in files:
-        (pairs,) = (
-            each
-            for each in rights(key, "rad", collect([file], key, suite="rad", partial=True))[1]
-            if each.target.split == IID
-        )
-        flags[pairs.target.run] = pairs.right
-    found = 100 * coverage(np.stack([flags[name] for name in ("1", "2", "3")]))
-    assert found[0, 1] == found[0, 2] == found[1, 2] == 100
-    assert float(shown["200", "200"]) == pytest.approx((found[0, 1] + found[1, 0]) / 2, abs=0.051)
-    assert float(shown["100", "200"]) == pytest.approx((found[2, 0] + found[2, 1]) / 2, abs=0.051)
-    assert float(shown["200", "100"]) == 100
-    assert shown["100", "100"] == ""  # a single run has no other
+    assert len(one.pairs_of(["Reph"], half=0)[0]) == 0
+    assert 100 * one.own.right.mean() == pytest.approx(results[0].accuracies[IID].value)

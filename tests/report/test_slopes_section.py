@@ -181,7 +181,7 @@ def test_without_scipy_a_sentence_stands_in(
 ) -> None:
     monkeypatch.setitem(sys.modules, "scipy", None)
     text = text_of(report([runs], tmp_path / "out"))
-    assert "Without tests of slopes: tests of slopes need scipy, which cannot be imported" in text
+    assert "Without figures and tests of slopes: tests of slopes need scipy, which cannot be imported" in text
     assert "pip install 'clevrhope[plots]'" in text
     assert "Slopes of" not in text
 

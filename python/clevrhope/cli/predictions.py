@@ -19,8 +19,8 @@ _JSON = "--json -> as_json: Print one JSON object instead of text."
 @click.command(cls=Command, short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
-    --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, majority_by_value (of a
-        suite's own pairs), or symbolic, which executes the true programs.
+    --kind NAME!: majority or majority_by_family (of the train set), always_no, coin, or symbolic, which
+        executes the true programs.
     {_HOPS}
     --size 25k|N: Use only the first N questions of train.  [default: all]
     {_SUITE}
@@ -111,22 +111,16 @@ def answers(
         properties=properties,
         partial=partial,
     )
-    counts = {
-        "replies": found.n_replies,
-        "unreadable": found.n_unreadable,
-        "missing": found.n_missing,
-        "yes_no": found.n_yes_no,
-        "unreadable_yes_no": found.n_unreadable_yes_no,
-    }
-    lines = [f'{out}: {found.n_replies:,} predictions, all marked "{NOT_TRAINED}"']
-    if found.n_missing:
-        n = found.n_replies + found.n_missing
-        lines.append(f"{found.n_missing:,} of {n:,} requests lack a reply (first {found.missing[0]})")
+    counts = found.counts
+    lines = [f'{out}: {counts["replies"]:,} predictions, all marked "{NOT_TRAINED}"']
+    if found.missing:
+        n = counts["replies"] + counts["missing"]
+        lines.append(f"{counts['missing']:,} of {n:,} requests lack a reply (first {found.missing[0]})")
     if found.unreadable:
         lines += [
-            f"Replies that cannot be read: {_of(found.n_unreadable, found.n_replies)} "
+            f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "
             f"(first {found.unreadable[0]}); to questions for yes or no: "
-            f"{_of(found.n_unreadable_yes_no, found.n_yes_no)}.",
+            f"{_of(counts['unreadable_yes_no'], counts['yes_no'])}.",
             "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
         ]
     show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
@@ -145,8 +139,6 @@ Which questions
     {_HOPS}
     --suite NAME: Score the pairs of this suite (carets, rad, holdout, visual) instead: accuracy, consistency
         and RAD.
-    --tier in|beyond|both: With --suite, only pairs in the dataset's own words and functions, or the others.
-        [default: both]
     --covr: Score the answers to questions about sets of images (COVR) instead.
     --covr-split PREDICATE... -> predicates: With --covr, also score questions with and without properties,
         such as has-quant; repeatable.
@@ -173,14 +165,14 @@ def score(
         "hops": choices["hops"] or None,
         "progress": shown_progress(choices),
     }
-    suite, tier, predicates = (choices[name] for name in ("suite", "tier", "predicates"))
+    suite, predicates = choices["suite"], choices["predicates"]
     if predicates and not choices["covr"]:
         raise click.UsageError("--covr-split needs --covr, which scores questions about sets of images")
     if choices["covr"]:
-        if by is not None or families or suite is not None or tier is not None:
+        if by is not None or families or suite is not None:
             raise click.UsageError(
-                "--covr does not go with --by, --families, --suite or --tier: questions about sets of images "
-                "have breakdowns of their own"
+                "--covr does not go with --by, --families or --suite: questions about sets of images have "
+                "breakdowns of their own"
             )
         from clevrhope.metrics.covr import score_covr
 
@@ -193,10 +185,8 @@ def score(
             )
         from clevrhope.metrics.suites import score_suite
 
-        results = score_suite(folder, suite, predictions, tier=tier or "both", **options)
+        results = score_suite(folder, suite, predictions, **options)
     else:
-        if tier is not None:
-            raise click.UsageError("--tier needs --suite, which names the paired tests")
         from clevrhope.metrics import score as run
         from clevrhope.metrics.answer_key import AnswerKey
 

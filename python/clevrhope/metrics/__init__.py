@@ -6,7 +6,6 @@ docs/predictions.md.
 
 from clevrhope.metrics.answer_key import BREAKDOWNS
 from clevrhope.metrics.estimates import Mean
-from clevrhope.metrics.gaps import gap_by_diversity
 from clevrhope.metrics.published import ResultRow, paper_results
 from clevrhope.metrics.results import (
     Condition,
@@ -35,7 +34,6 @@ __all__ = [
     "Scored",
     "Scores",
     "SplitScores",
-    "gap_by_diversity",
     "paper_results",
     "score",
 ]

@@ -1,6 +1,7 @@
 """The right answers of a folder's test sets, and the groups of their questions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
@@ -25,7 +26,7 @@ from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 from clevrhope.splits.palettes import parse_pool_name
 
@@ -227,11 +228,14 @@ class AnswerKey:
         source = self._manifest.source
         if source and not source.get("is_placed") and split not in source.get("grouped", ()):
             return 0
-        try:
-            pair = parse_hop(hop, list(self.attributes.items())).held_out
-        except ConfigError:
-            return 0
-        return kind.group_of(len(pair or ()))
+        parsed = self.parsed(hop)
+        return kind.group_of(len(parsed.held_out or ())) if parsed else 0
+
+    def parsed(self, hop: str) -> Hop | None:
+        """What a HOP's name says, by the values of the dataset; None if it is not such a name."""
+        with suppress(ConfigError):
+            return parse_hop(hop, list(self.attributes.items()))
+        return None
 
     def forget(self, hop: str) -> None:
         """Frees the memory of a HOP's test sets and pairs."""

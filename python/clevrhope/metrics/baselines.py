@@ -16,7 +16,7 @@ from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_i
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.question_kinds import PAIRS, ROLES, Numbers
+from clevrhope.dataset.question_kinds import PAIRS, Numbers
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
@@ -51,8 +51,6 @@ def baseline(
     """
     if kind not in BASELINES:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
-    if kind in _OF_SUITES and suite is None:
-        raise ConfigError(f"--kind {kind} is about paired tests; name a suite with --suite")
     layout = Layout(Path(folder))
     if suite is not None:
         chosen = choose_suite(layout, suite, hops)
@@ -154,15 +152,6 @@ def _coin(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None)
     return np.asarray(sides, dtype=np.int32)[np.asarray(said, dtype=np.intp)]
 
 
-def _majority_by_value(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
-    """The most frequent answer to the pairs' questions with the same test, side and (for partners) value."""
-    named = np.where(reader.role == ROLES.index("partner"), reader.value, -1)
-    _, groups = np.unique(np.stack([reader.test, reader.role, named]), axis=1, return_inverse=True)
-    groups = groups.reshape(-1)
-    n_groups = int(groups.max(initial=-1)) + 1
-    return most_frequent(answer_counts(reader.answers, groups, n_groups, len(vocab.answers())))[groups]
-
-
 def _symbolic(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | None) -> Ints:
     _, programs = reader.tokens(0, len(reader))
     return execute_programs(programs, reader.image_idxs, layout=layout, pool=reader.pool, vocab=vocab)
@@ -192,12 +181,9 @@ BASELINES: Mapping[str, _Guess] = {
     "majority_by_family": _majority_by_family,
     "always_no": _always_no,
     "coin": _coin,
-    "majority_by_value": _majority_by_value,
     "symbolic": _symbolic,
 }
 """Name -> a function that returns (N,) int32 numbers of answers to the questions of a file. `symbolic`
 executes the true programs on the true scenes, and answers all questions correctly."""
 
 _LEARN = ("majority", "majority_by_family")
-
-_OF_SUITES = ("majority_by_value",)

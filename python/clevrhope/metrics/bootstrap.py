@@ -22,8 +22,6 @@ from clevrhope.metrics.results import Interval
 
 Floats = npt.NDArray[np.float64]
 
-LEVEL_PERCENT = 95.0
-
 _SAMPLES_A_BLOCK = 32
 """Bootstrap samples held at once: 4 MB for 15,000 images."""
 
@@ -79,8 +77,7 @@ def interval(samples: Floats) -> Interval | None:
     defined = samples[~np.isnan(samples)]
     if not len(defined):
         return None
-    tail = (100 - LEVEL_PERCENT) / 2
-    low, high = np.percentile(defined, [tail, 100 - tail])
+    low, high = np.percentile(defined, [2.5, 97.5])
     return Interval(float(low), float(high))
 
 

@@ -1,6 +1,5 @@
 """Collects predictions into an array of answers for each model and test set, and records all problems."""
 
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,8 +107,6 @@ class Collector:
         self.n_of_others = 0
         """Predictions about sets of images where those about one are scored, or the other way round."""
         self.problems = Problems()
-        self._runs: dict[str, None] = {}
-        """Folders of runs that answered other questions than the suite has now."""
 
     def add(self, block: Block) -> None:
         """Adds the predictions of a block."""
@@ -158,9 +155,6 @@ class Collector:
             f"{suite_file[:DIGITS]}; it has {now[:DIGITS]}"
         )
         self.problems.note_unknown("suite", len(rows), example, *target[:2], suite_file)
-        run = block.path.parent.parent
-        if (run / "run.json").is_file():
-            self._runs.setdefault(str(run))
         return False
 
     def _add(self, target: Target, block: Block, rows: Indices, numbers: AnswerNumbers) -> None:
@@ -216,28 +210,22 @@ class Collector:
                 "each question of each test set needs one prediction per run, with an answer of vocab.json"
             )
         if "suite" in problems.counts:
-            runs = list(self._runs) or ["RUN"]
-            commands = [f"clevrhope evaluate {shlex.quote(run)} --suite {self._suite}" for run in runs]
-            remedies.append(f"the suite was made anew since, so answer it again: {'; '.join(commands)}")
+            command = f"clevrhope evaluate RUN --suite {self._suite}"
+            remedies.append(f"the suite was made anew since, so answer it again: {command}")
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
 
     def _but_others(self) -> str:
         """The part of the "no predictions" message about the predictions that there are."""
-        if self.n_of_others and self._key.kind.of_sets:
-            return f" about sets of images, but {self.n_of_others:,} about one, scored without --covr"
+        others = []
         if self.n_of_others:
-            return f" about one image, but {self.n_of_others:,} about sets of images, which --covr scores"
-        if not self.other_suites:
-            return ""
-        names = sorted(self.other_suites)
-        others = f"{self.n_of_suites:,} about the suite{'s' * (len(names) > 1)} {', '.join(names)}"
-        if self._suite is None:
-            return f" about test sets, but {others}, which --suite {names[0]} scores"
-        is_near = suggestion(self._suite, names) != ""
-        remedy = f"; correct the name there if {self._suite} is meant" if is_near else ""
-        return f" about the suite {self._suite} or its test sets, but {others}{remedy}"
+            about = "one image" if self._key.kind.of_sets else "sets of images, which --covr scores"
+            others.append(f"{self.n_of_others:,} about {about}")
+        if self.other_suites:
+            names = ", ".join(sorted(self.other_suites))
+            others.append(f"{self.n_of_suites:,} about paired tests, which --suite {names} scores")
+        return f" (but {' and '.join(others)})" if others else ""
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""

@@ -237,10 +237,7 @@ class _Scorer:
                     for name, (flags, rows) in right.items()
                 }
                 yield PredicateScores(
-                    hop=hop,
-                    train_size=condition.train_size,
-                    model=model,
-                    training=training,
+                    *(hop, condition.train_size, model, training),
                     split=split,
                     filtered=int(train.sum()),
                     n_questions=int(has.sum()),

@@ -18,13 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.bootstrap import Floats, draws, ratio
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.metrics.estimates import N_DRAWS, Estimate
 from clevrhope.metrics.scoring import draw_seed
-from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 
 Flags = npt.NDArray[np.bool_]
@@ -137,9 +135,9 @@ class Matcher:
 
         Raises:
             DatasetError: a file of the folder is missing or incomplete.
-            PredictionsError: the numbers of answers and questions differ.
         """
-        types = self._types(hop)
+        parsed = self._key.parsed(hop)
+        types = tuple(kind for kind, _ in (parsed and parsed.held_out) or ())
         if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
             return None
         ood, iid = (self._questions(hop, split, given[split]) for split in (OOD, IID))
@@ -148,10 +146,6 @@ class Matcher:
 
     def _questions(self, hop: str, split: str, given: AnswerNumbers) -> Questions:
         test_set = self._key.test_set(hop, split)
-        if len(test_set) != len(given):
-            raise PredictionsError(
-                f"{len(given):,} answers to {hop} {split}, which has {len(test_set):,} questions"
-            )
         return Questions(
             right=given == test_set.answers,
             counts=given != NOT_GIVEN,
@@ -159,13 +153,6 @@ class Matcher:
             images=test_set.image_idxs,
             seed=draw_seed(hop, test_set.pool),
         )
-
-    def _types(self, hop: str) -> tuple[str, ...]:
-        try:
-            pair = parse_hop(hop, list(self._key.attributes.items())).held_out
-        except ConfigError:
-            return ()
-        return tuple(kind for kind, _ in pair or ())
 
     def _cells(self, hop: str, split: str) -> Ints:
         """(N, 2) family and number of objects of each question."""

@@ -16,9 +16,7 @@ from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.measures import PAIRS
 from clevrhope.metrics.results import Scored
 from clevrhope.metrics.shares import Flags, Measures, score_flags
 from clevrhope.runtime.digits import read_digits
@@ -176,32 +174,6 @@ def _relation_holds(
     return holds
 
 
-def score_pairs(
-    pairs: QuestionTable,
-    given: Answers,
-    answers: AnswerSet,
-    parts: Mapping[str, Answers] | None = None,
-    *,
-    seed: int,
-    bootstrap: int = 0,
-) -> dict[str, dict[int, Scored]]:
-    """The scores of R runs on K pairs: breakdown -> part that has a pair -> scores; "" -> 0 -> all pairs.
-
-    Intervals are percentiles of a bootstrap that draws images with replacement, each with all of its pairs.
-    All groups and runs share the draws.
-
-    Args:
-        pairs: the 2K questions of the pairs: each original is followed by its partner.
-        given: (R, 2K) the runs' answers, NOT_GIVEN where one is missing.
-        answers: the vocabulary.
-        parts: breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each pair, from 0.
-        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
-        bootstrap: number of bootstrap samples; 0 for no intervals.
-    """
-    flags = pair_flags(pairs, given, answers)
-    return score_groups(flags, PAIRS, pairs.image_idxs[::2], parts, seed=seed, bootstrap=bootstrap)
-
-
 def score_groups(
     flags: dict[str, Flags],
     measures: Measures,
@@ -211,10 +183,20 @@ def score_groups(
     seed: int,
     bootstrap: int = 0,
 ) -> dict[str, dict[int, Scored]]:
-    """The scores of flags, each (R, K): breakdown -> part -> scores, and "" -> 0 -> all K.
+    """The scores of R runs on K pairs, originals or groups: breakdown -> part -> scores; "" -> 0 -> all.
 
-    The counts are those of what was answered, named by the first flag (n_pairs, n_originals, n_groups), of
-    what was not (n_missing), and of answers that cannot be read (n_unread, from the flag "unread").
+    Intervals are percentiles of a bootstrap that draws images with replacement, each with all of its pairs.
+    All parts and runs share the draws. The counts are those of what was answered, named by the first flag
+    (n_pairs, n_originals, n_groups), of what was not (n_missing), and of answers that cannot be read
+    (n_unread, from the flag "unread").
+
+    Args:
+        flags: name -> (R, K) flags, such as those of `pair_flags`.
+        measures: a table of `clevrhope.metrics.measures`.
+        images: (K,) the image of each.
+        parts: breakdown ("test", "type", "tier", "cell", ...) -> (K,) the part of each, from 0.
+        seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
+        bootstrap: number of bootstrap samples; 0 for no intervals.
     """
     name, answered = next(iter(flags.items()))
     figures = score_flags(
@@ -227,19 +209,3 @@ def score_groups(
         counts={f"n_{name}": answered, "n_missing": ~answered, "n_unread": flags["unread"]},
     )
     return {by: {number: group.scored() for number, group in of.items()} for by, of in figures.items()}
-
-
-def coverage(right: Booleans) -> Floats:
-    """(J, J) matrix: [i, j] is the share of the questions answered correctly by j that i also has right.
-
-    The column of a model without any right answer is NaN; the rest of the diagonal is 1.
-
-    Source: Jimenez et al., "CARETS", tables 13 to 17, which print it in per cent.
-
-    Args:
-        right: (J, N) whether each of J models answers each of N questions correctly.
-    """
-    # Sums of integers in float64 are exact, and a float matrix product is far faster than an integer one.
-    numbers = right.astype(float)
-    both: Floats = numbers @ numbers.T
-    return ratio(both, np.broadcast_to(both.diagonal(), both.shape))

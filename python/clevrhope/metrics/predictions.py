@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -28,8 +29,8 @@ _MAX_GROUP_BYTES = 1 << 28
 _MARK = '"question_index": '
 """The text before the number, which is often the only difference between a file's lines."""
 
-_LONGEST_INDEX = 18
-"""Number of digits; longer numbers are parsed as JSON."""
+_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
+"""A number that needs no parser; longer ones are parsed as JSON."""
 
 _MOST_SHAPES = 5_000
 """Number of line shapes to cache: a file has one for each test set and answer, or a new one in each line."""
@@ -82,36 +83,24 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
             before, _, rest = line.partition(_MARK)
             index, _, behind = rest.partition(",")
             shape = shapes.get((before, behind))
-            if shape is not None and _is_plain_index(index):
+            is_plain = _PLAIN_INDEX.fullmatch(index)
+            if shape is not None and is_plain:
                 rows.repeat(number, int(index), *shape)
             elif not line.isspace():
                 shape = rows.add(number, decode(line))
-                if len(shapes) < _MOST_SHAPES and _is_shape(before, index, behind):
+                if len(shapes) < _MOST_SHAPES and is_plain and _is_shape(before, behind):
                     shapes[before, behind] = shape
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         _explain(path, number, line)
     return rows.block()
 
 
-def _is_plain_index(text: str) -> bool:
-    """Whether a text is a non-negative integer in JSON's notation."""
-    return (
-        text.isdecimal()
-        and text.isascii()
-        and len(text) <= _LONGEST_INDEX
-        and (text[0] != "0" or len(text) == 1)
-    )
-
-
-def _is_shape(before: str, index: str, behind: str) -> bool:
-    """Whether the number between these parts of a line is its question index, and affects nothing else.
+def _is_shape(before: str, behind: str) -> bool:
+    """Whether a number between these parts of a line is its question index, and affects nothing else.
 
     It is not if it belongs to a nested object, or if the line repeats the key after it.
     """
-    if not _is_plain_index(index):
-        return False
-    read = [json.loads(f"{before}{_MARK}{number},{behind}")["question_index"] for number in (0, 1)]
-    return read == [0, 1] and all(type(each) is int for each in read)
+    return [json.loads(f"{before}{_MARK}{number},{behind}")["question_index"] for number in (0, 1)] == [0, 1]
 
 
 def _explain(path: Path, number: int, line: str) -> NoReturn:
@@ -121,16 +110,9 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
     try:
         row = decode(line)
     except (ValueError, RecursionError) as error:
-        if number == 1 and line.lstrip().startswith("["):
-            raise PredictionsError(
-                f"{where}: a JSON list; write one object per line, such as {example}"
-            ) from error
-        if number == 1 and "question_index" in line and "{" not in line:
-            raise PredictionsError(
-                f"{where}: a table with columns; write it as JSON lines, as pandas does with "
-                'to_json(FILE, orient="records", lines=True), or as Parquet'
-            ) from error
-        what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
+        what = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        if isinstance(error, json.JSONDecodeError):
+            what = f"column {error.colno}: {error.msg}"
         raise PredictionsError(
             f"{where}: the line is not one JSON object ({what}); expected {example}"
         ) from error

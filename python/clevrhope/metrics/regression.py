@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics.bootstrap import Floats
 
 _LEAST_FREE = 1e-9
@@ -30,19 +29,8 @@ class Fit(NamedTuple):
 
 
 def least_squares(features: Floats, target: Floats, *, intercept: bool) -> Fit:
-    """The fit of (M,) targets on (M, F) features.
-
-    Raises:
-        PredictionsError: there are fewer instances than coefficients, or a number is not finite.
-    """
-    n, n_coefficients = len(target), features.shape[1] + intercept
-    if n < n_coefficients:
-        raise PredictionsError(f"{n} instances cannot give {n_coefficients} coefficients")
-    finite = np.isfinite(features).all(axis=1) & np.isfinite(target)
-    if not finite.all():
-        raise PredictionsError(
-            f"instance {int(finite.argmin())} has a feature or target that is not a number"
-        )
+    """The fit of (M,) targets on (M, F) features, of which there are no more than instances."""
+    n = len(target)
     columns = np.column_stack([features, np.ones(n)]) if intercept else features
     residuals = target - columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
     about = target - target.mean() * intercept

@@ -12,10 +12,9 @@ nothing about systematicity.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,22 +65,16 @@ _REQUEST = Fields(
 _REPLY = Fields({"id": _ID, "reply": ANY})
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyCounts:
-    """The number of replies, of those that could not be read, and of requests without a reply.
+class ReplyCounts(NamedTuple):
+    """What the replies to requests were."""
 
-    `n_yes_no` and `n_unreadable_yes_no` are those of the first two that answer questions for yes or no.
-    """
-
-    n_replies: int
-    n_unreadable: int
-    n_yes_no: int
-    n_unreadable_yes_no: int
-    unreadable: tuple[str, ...]
-    """The ids of the first few replies that could not be read."""
-    n_missing: int
-    missing: tuple[str, ...]
-    """The ids of the first few requests without a reply."""
+    counts: Mapping[str, int]
+    """Numbers of "replies", of those that are "unreadable", and of requests whose reply is "missing"; and of
+    the first two, how many answer questions for yes or no: "yes_no" and "unreadable_yes_no"."""
+    unreadable: Sequence[str]
+    """The ids of the replies that could not be read."""
+    missing: Sequence[str]
+    """The ids of the requests without a reply."""
 
 
 def write_requests(
@@ -290,12 +283,9 @@ def write_answers(
     for row in _lines(replies, _REPLY):
         name = str(row["id"])
         if name not in by_id:
-            _, mark, of_dataset = name.rpartition("@")
-            of_another = mark and not any(each.endswith(mark + of_dataset) for each in by_id)
-            about = "; it is a reply to another dataset's request" if of_another else ""
             raise PredictionsError(
-                f"{replies}: {shown(name)} is not a request of {requests}{about}; give --requests the file "
-                "that these replies answer"
+                f"{replies}: {shown(name)} is not a request of {requests}; give --requests the file that "
+                "these replies answer"
             )
         if name in texts:
             raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")
@@ -334,10 +324,9 @@ def write_answers(
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
     n = write_predictions(out, rows(), inputs=(replies, requests))
-    of_yes_no_counts = len(of_yes_no), of_yes_no.count(False)
-    return ReplyCounts(
-        n, len(unreadable), *of_yes_no_counts, tuple(unreadable[:5]), len(missing), tuple(missing[:5])
-    )
+    counts = {"replies": n, "unreadable": len(unreadable), "missing": len(missing)}
+    counts |= {"yes_no": len(of_yes_no), "unreadable_yes_no": of_yes_no.count(False)}
+    return ReplyCounts(counts, unreadable, missing)
 
 
 def _reader(

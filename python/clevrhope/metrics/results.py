@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from clevrhope.metrics.unread import Unread
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -83,6 +81,29 @@ class Constant:
 
     answer: str
     percent: float
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """The unread replies (`<UNK>`) of some runs to a split, and what they may hide.
+
+    Shares are in per cent, the mean over runs.
+
+    Attributes:
+        n: number of unread replies, summed over runs.
+        share: of all replies; None if there are none.
+        share_yes: of the replies to questions whose right answer is yes; None if there are none.
+        share_no: likewise no.
+        if_wrong: the accuracy if all unread replies are wrong, which is how they are scored.
+        if_right: the accuracy if all unread replies are right.
+    """
+
+    n: int
+    share: float | None
+    share_yes: float | None
+    share_no: float | None
+    if_wrong: float | None
+    if_right: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +294,6 @@ class Results:
         kind: the name of the kind of questions, as in `question_kinds.KINDS`.
         predicates: the table of splits by predicates, for questions about sets of images.
         suite: the suite that was scored; "" for the splits' own questions.
-        tier: "in" or "beyond" if only a suite's pairs of one tier are scored, else "both".
     """
 
     folder: Path
@@ -289,7 +309,6 @@ class Results:
     kind: str = "single"
     predicates: tuple[PredicateScores, ...] = ()
     suite: str = ""
-    tier: str = "both"
 
     @property
     def n_missing(self) -> int:

@@ -24,7 +24,6 @@ from clevrhope.pages import render_lines
 from clevrhope.splits.hops import PRELIM
 from clevrhope.splits.kinds import VALUE_SPLITS
 
-_NAME_WIDTH = 24
 _GAP = " gap"
 _BASELINES = {"maj": "Maj", "maj_templ": "MajTempl"}
 """Baseline of a split -> the name of its row."""
@@ -61,9 +60,8 @@ def scores_lines(results: Results) -> Iterator[str]:
         yield from _predicates(results)
     yield ""
     splits = [split for condition in results.conditions for split in condition.splits.values()]
-    has = {name: any(split.by(name) for split in splits) for name in ("crossings", "groups")}
-    values_of_notes = {"has_crossings": has["crossings"], "has_groups": has["groups"]}
-    yield from render_lines("scores/notes.md", results=results, splits=splits, **values_of_notes)
+    has = {f"has_{name}": any(split.by(name) for split in splits) for name in ("crossings", "groups")}
+    yield from render_lines("scores/notes.md", results=results, splits=splits, **has)
 
 
 def _condition(condition: Condition) -> Iterator[str]:
@@ -91,7 +89,7 @@ def _condition(condition: Condition) -> Iterator[str]:
     if len(condition.runs) > 1:
         rows.append(cells(f"mean of {len(condition.runs)} runs", value_text))
         rows.append(cells("deviation between runs", deviation_text))
-    if _has_intervals(condition):
+    if any(each.mean["accuracy"].interval for each in splits.values()):
         rows.append(cells("95% interval", interval_text))
     for measure in MINIMAL_GROUPS:
         found = [each.mean.measures.get(measure) for each in splits.values()]
@@ -107,7 +105,7 @@ def _condition(condition: Condition) -> Iterator[str]:
         for name, field in _UNREAD.items():
             shares = [getattr(each, field) for each in unread]
             rows.append(of_splits(name, ["-" if share is None else f"{share:.1f}" for share in shares]))
-    yield from table_lines(rows, [_NAME_WIDTH, *[2 + max(14, *map(len, columns))] * len(columns)])
+    yield from table_lines(rows)
 
 
 def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
@@ -117,7 +115,7 @@ def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
         size = "" if condition.train_size is None else f" {condition.train_size:,}"
         cells = _cells(measures_of(condition, Part()), VALUE_SPLITS, text_with_interval_and_n)
         rows.append([f"  {condition.hop.removeprefix(f'{PRELIM}_')}{size}", *cells])
-    yield from table_lines(rows, _widths(conditions, VALUE_SPLITS))
+    yield from table_lines(rows)
 
 
 def _breakdown(condition: Condition, by: str) -> Iterator[str]:
@@ -134,15 +132,7 @@ def _breakdown(condition: Condition, by: str) -> Iterator[str]:
             [f"  {name}", *_cells(of, columns, text_with_interval_and_n)] for name, of in measures.items()
         ]
         yield ""
-        yield from table_lines(
-            [[f"  by {by}", *columns], *(row for row in rows if any(row[1:]))],
-            _widths([condition], columns),
-        )
-
-
-def _widths(conditions: Sequence[Condition], columns: Sequence[str]) -> list[int]:
-    least = 32 if any(map(_has_intervals, conditions)) else 18
-    return [_NAME_WIDTH, *[2 + max(least, *map(len, columns))] * len(columns)]
+        yield from table_lines([[f"  by {by}", *columns], *(row for row in rows if any(row[1:]))])
 
 
 def _predicates(results: Results) -> Iterator[str]:
@@ -155,7 +145,7 @@ def _predicates(results: Results) -> Iterator[str]:
         rows.append(["", *row_cells(row)])
         if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
             rows.append(f"  95% interval of the score: {interval}")
-    yield from table_lines(rows, [_NAME_WIDTH, *[12] * (len(ROW_HEADS) - 1), 22])
+    yield from table_lines(rows)
     if any(map(is_undefined, results.predicates)):
         yield f"{NO_SCORE}: {WHY_NO_SCORE}"
 
@@ -177,7 +167,3 @@ def _cells(
 
 def _share_and_n(measure: Measure) -> str:
     return f"{value_text(measure)} of {measure.n:,}"
-
-
-def _has_intervals(condition: Condition) -> bool:
-    return any(each.mean["accuracy"].interval for each in condition.splits.values())

@@ -31,7 +31,7 @@ def scores_json(results: Results) -> dict[str, Any]:
         **_fields(results, "hops_missing", "notes", "n_of_suites", "n_missing"),
     }
     if results.kind == "pairs":
-        content |= _fields(results, "suite", "tier", "missing")
+        content |= _fields(results, "suite", "missing")
     if results.kind == "sets":
         content["rows"] = [_predicate(row) for row in results.predicates]
     return content

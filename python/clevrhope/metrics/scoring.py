@@ -24,10 +24,9 @@ from clevrhope.metrics.collector import (
 )
 from clevrhope.metrics.measures import ACCURACY, MINIMAL_GROUPS
 from clevrhope.metrics.predictions import read_origin
-from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores
+from clevrhope.metrics.results import Condition, Model, Part, Results, Scored, Scores, SplitScores, Unread
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Figure, GroupFigures, score_flags
-from clevrhope.metrics.unread import unread_replies
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import GAPS
@@ -240,15 +239,12 @@ def question_condition(
         if part is not None:
             parts[by, number] = part
     return Condition(
-        hop=model.hop,
-        train_size=model.train_size,
+        *(model.hop, model.train_size, model.model, model.training),
         runs=tuple(runs_of(given, model.hop, model.train_size)),
         splits={split: _split_scores(of_split, parts, key.answers) for split, of_split in figures.items()},
         gaps=_gaps(figures, parts),
         missing=missing,
         breakdowns={by: tuple(part for group, part in parts.items() if group[0] == by) for by in order},
-        model=model.model,
-        training=model.training,
     )
 
 
@@ -274,6 +270,26 @@ def _split_scores(
     yes, no = (right == numbers.get(answer, NOT_AN_ANSWER) for answer in ("yes", "no"))
     unread = unread_replies(is_given, split.given == right, is_unread, yes, no)
     return SplitScores(of_parts, len(right), int(np.count_nonzero(~is_given)), unread=unread)
+
+
+def unread_replies(given: Flags, right: Flags, unread: Flags, yes: Flags, no: Flags) -> Unread:
+    """Counts unread replies, and bounds what the accuracy would be if they had been read.
+
+    Args:
+        given: (R, N) whether each of R runs answered each of N questions; others are left out.
+        right: (R, N) whether the answer is right.
+        unread: (R, N) whether the reply was not read.
+        yes: (N,) whether the right answer is yes.
+        no: (N,) whether the right answer is no.
+    """
+
+    def percent(part: Flags, of: Flags) -> float | None:
+        parts, n = (part & of).sum(axis=1), of.sum(axis=1)
+        return float(100 * np.mean(parts[n > 0] / n[n > 0])) if n.any() else None
+
+    shares = [percent(unread, given & asked) for asked in (np.ones_like(yes), yes, no)]
+    bounds = [percent(right, given), percent(right | unread, given)]
+    return Unread(int(np.count_nonzero(unread & given)), *shares, *bounds)
 
 
 def _gaps(figures: Mapping[str, SplitFigures], parts: Mapping[Group, Part]) -> dict[str, SplitScores]:

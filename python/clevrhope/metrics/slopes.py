@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from clevrhope.errors import PredictionsError
 from clevrhope.metrics.results import Interval
 
 LEVEL = 0.95
@@ -49,25 +48,14 @@ def slope_on_diversity(accuracies: Mapping[int, float]) -> float:
     """Points of accuracy that each doubling of diversity adds, by least squares.
 
     Args:
-        accuracies: combinations K -> accuracy in per cent.
-
-    Raises:
-        PredictionsError: fewer than two diversities.
+        accuracies: combinations K, of which there are two or more -> accuracy in per cent.
     """
-    if len(accuracies) < 2:
-        raise PredictionsError("a slope needs accuracies at two diversities or more")
     return float(stats.linregress(np.log2(list(accuracies)), list(accuracies.values())).slope)
 
 
 def mean_slope(slopes: Sequence[float]) -> MeanSlope:
-    """The mean of the palettes' slopes, with its tests.
-
-    Raises:
-        PredictionsError: fewer than two palettes.
-    """
+    """The mean of the slopes of two or more palettes, with its tests."""
     n = len(slopes)
-    if n < 2:
-        raise PredictionsError("a test of slopes needs two palettes or more")
     values = np.array(slopes)
     error = float(values.std(ddof=1)) / np.sqrt(n)
     reach = t_reach(slopes)

@@ -96,31 +96,28 @@ def steps(pairs: QuestionTable) -> Ints:
 # What is known without a model
 
 
-def constants(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, Constant]:
-    """For each test with only yes/no partners, the constant answer that is right most often about them."""
-    best = {}
-    for test, is_of in _pairs_by_test(pairs):
-        right = pairs.answers[1::2][is_of]
-        n_yes, n_no = (int((right == number).sum()) for number in (answers.yes, answers.no))
-        if n_yes + n_no == len(right):
-            answer, n_right = max(("yes", n_yes), ("no", n_no), key=lambda guess: guess[1])
-            best[test] = Constant(answer, 100 * n_right / len(right))
-    return best
+def known_without_images(
+    pairs: QuestionTable, answers: AnswerSet
+) -> tuple[dict[str, Constant], dict[str, float | None]]:
+    """What is right about the partners of each test that has only yes/no partners.
 
-
-def words(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, float | None]:
-    """For each test with only yes/no partners, the share that a bag of their words answers, in per cent.
-
-    None if all pairs are about one image.
+    First the constant answer that is right most often; then the share that a bag of their words answers, in
+    per cent, which is None if all pairs are about one image.
     """
-    reached = {}
+    best: dict[str, Constant] = {}
+    words: dict[str, float | None] = {}
     for test, is_of in _pairs_by_test(pairs):
-        right = pairs.answers[1::2][is_of]
-        if np.isin(right, (answers.yes, answers.no)).all():
-            images, questions = pairs.image_idxs[1::2][is_of], pairs.questions[1::2][is_of]
-            share = bag_of_words.accuracy(questions, right == answers.yes, images)
-            reached[test] = None if share is None else 100 * share
-    return reached
+        right, images, questions = (
+            column[1::2][is_of] for column in (pairs.answers, pairs.image_idxs, pairs.questions)
+        )
+        is_yes = right == answers.yes
+        if (is_yes | (right == answers.no)).all():
+            n, n_yes = len(right), int(is_yes.sum())
+            answer, n_right = ("yes", n_yes) if 2 * n_yes >= n else ("no", n - n_yes)
+            best[test] = Constant(answer, 100 * n_right / n)
+            of_words = bag_of_words.accuracy(questions, is_yes, images)
+            words[test] = None if of_words is None else 100 * of_words
+    return best, words
 
 
 def traits(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, tuple[str, ...]]:

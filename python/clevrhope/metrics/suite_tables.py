@@ -18,7 +18,6 @@ from clevrhope.metrics.text_tables import (
 )
 from clevrhope.pages import render_lines
 
-_NAME_WIDTH = 28
 _LEGEND_WIDTH = 105
 
 _COUNTS = {"missing": "n_missing", "unread": "n_unread"}
@@ -58,19 +57,18 @@ def _split(results: Results, condition: Condition, split: str, scores: SplitScor
     counts = [
         name for name, count in _COUNTS.items() if any(row.scores.counts[count] for row in rows if row.scores)
     ]
-    width = 13 if results.bootstrap else 12
     after_accuracies = ROBUSTNESS.index("partner_accuracy") + 1
     robustness = [*ROBUSTNESS[:after_accuracies], "constant", "words", *ROBUSTNESS[after_accuracies:]]
-    yield from _table("", ["cell", "pairs", *counts, *AGREEMENT], rows, width)
+    yield from _table("", ["cell", "pairs", *counts, *AGREEMENT], rows)
     yield ""
-    yield from _table("", robustness, [row for row in rows if row.name], width)
+    yield from _table("", robustness, [row for row in rows if row.name])
     for by, title, measures in (
         ("crossings", "  crossings, Acc(D')", CROSSINGS),
         ("groups", "  groups of all values", GROUPS),
     ):
         if parts := scores.by(by):
             means = [_Row(f"    {name}", scored.mean) for name, scored in parts.items()]
-            yield from _table(title, ["originals", *measures], means, width, measures)
+            yield from _table(title, ["originals", *measures], means, measures)
     yield from _replies(condition, scores)
 
 
@@ -114,12 +112,8 @@ def _rows(condition: Condition, split: SplitScores) -> Iterator[_Row]:
             yield from (_Row(f"  {name}", of_part.mean) for name, of_part in parts.items())
 
 
-_WIDTHS = {"cell": 5, "constant": 12, "words": 7, "originals": 10, **dict.fromkeys(("pairs", *_COUNTS), 8)}
-"""Column -> its width, of those that are not measures."""
-
-
 def _table(
-    title: str, columns: Sequence[str], rows: Sequence[_Row], width: int, measures: Measures = PAIRS
+    title: str, columns: Sequence[str], rows: Sequence[_Row], measures: Measures = PAIRS
 ) -> Iterator[str]:
     """A table of counts, measures, cells and constants, in which intervals are below the values."""
     lines: list[Line] = [[title, *(measures[name].heading if name in measures else name for name in columns)]]
@@ -134,7 +128,7 @@ def _table(
         ]
         if any(intervals) and not row.is_deviation:
             lines.append(["", *intervals])
-    yield from table_lines(lines, [_NAME_WIDTH, *(_WIDTHS.get(name, width) for name in columns)])
+    yield from table_lines(lines)
 
 
 def _cell(row: _Row, scores: Scores, column: str, measures: Measures) -> str:

@@ -1,7 +1,6 @@
 """Scores predictions about suites of paired tests made by `clevrhope suite`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import no_suite
-from clevrhope.dataset.question_kinds import PAIRS, TIERS
+from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics import measures
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
-from clevrhope.metrics.measures import REPLIES
-from clevrhope.metrics.pairs import AnswerKind, AnswerSet, Booleans, score_pairs
+from clevrhope.metrics.pairs import AnswerKind, AnswerSet, pair_flags, score_groups
 from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
@@ -28,12 +27,8 @@ from clevrhope.metrics.scoring import (
     notes_of,
 )
 from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suite_groups import constants, crossings, groupings, groups, traits, words
+from clevrhope.metrics.suite_groups import crossings, groupings, groups, known_without_images, traits
 from clevrhope.runtime.progress import Progress
-from clevrhope.runtime.settings import suggestion
-
-TIER_CHOICES = (*TIERS, "both")
-"""The tiers whose pairs can be scored."""
 
 YES_NO = Part("replies", "yes or no")
 """The answers to all questions for yes or no, on both sides of the pairs."""
@@ -46,7 +41,6 @@ def score_suite(
     *,
     seed: int,
     bootstrap: int = DEFAULT_BOOTSTRAP,
-    tier: str = "both",
     hops: Iterable[str] | None = None,
     progress: Progress | None = None,
     collected: Collector | None = None,
@@ -70,23 +64,23 @@ def score_suite(
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
         seed: seed of the bootstrap, 0 or more; the same seed gives the same intervals.
         bootstrap: number of bootstrap samples; 0 for no intervals.
-        tier: one of `TIER_CHOICES`.
         hops: the HOPs to score, by default all that have the suite; predictions about others are ignored.
         progress: shows the progress of the scoring.
         collected: what the files hold about the suite, if they were read already.
 
     Raises:
-        ConfigError: no HOP has the suite, a named HOP lacks it, or there is no such tier.
+        ConfigError: no HOP has the suite, or a named HOP lacks it.
         PredictionsError: predictions cannot be read or are repeated, or have an unknown question, HOP, split
             or answer, counted by kind; or no pair has both answers.
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
-    if tier not in TIER_CHOICES:
-        raise ConfigError(f'--tier: no tier "{tier}"; there are: {", ".join(TIER_CHOICES)}')
     key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
     wanted = checked_hops(key, hops)
-    made = _hops_with(key, suite, wanted)
+    made = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
+    lacking = [hop for hop in wanted or () if hop not in made]
+    if lacking or not made:
+        raise no_suite(key.folder, suite, lacking[0] if lacking else None)
     files = files_of(predictions)
     what = ", ".join(map(str, files))
     if collected is None:
@@ -94,9 +88,17 @@ def score_suite(
     else:
         collected.finish(partial=True, what=what)
     answered = [hop for hop in made if any(target.hop == hop for target in collected.given)]
-    scorer = _Scorer(key, suite, tier, collected.given, bootstrap=bootstrap, seed=seed)
+    scorer = _Scorer(key, suite, collected.given, bootstrap=bootstrap, seed=seed)
     conditions = conditions_of(key, collected, answered, scorer.condition, progress)
-    _check_scored(conditions, suite, tier, scorer.missing, what, collected.other_suites)
+    splits = [split for condition in conditions for split in condition.splits.values()]
+    if not any(split.mean.counts["n_pairs"] for split in splits):
+        named = f" ({'; '.join(scorer.missing)})" if scorer.missing else ""
+        if collected.other_suites:
+            named += f", while there are predictions about {', '.join(sorted(collected.other_suites))}"
+        raise PredictionsError(
+            f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
+            f"answers them with clevrhope evaluate RUN --suite {suite}"
+        )
     notes = (*notes_of(files), *notes_of(files, suite=suite))
     return Results(
         folder=key.folder,
@@ -112,30 +114,16 @@ def score_suite(
         notes=tuple(dict.fromkeys(part for note in notes for part in note.split("; "))),
         kind=PAIRS.name,
         suite=suite,
-        tier=tier,
     )
-
-
-def _hops_with(key: AnswerKey, suite: str, wanted: Sequence[str] | None) -> list[str]:
-    """The wanted HOPs that have a suite.
-
-    Raises:
-        ConfigError: a wanted HOP does not have it, or no HOP does.
-    """
-    having = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
-    without = [hop for hop in wanted or () if hop not in having]
-    if without or not having:
-        raise no_suite(key.folder, suite, without[0] if without else None)
-    return having
 
 
 class _Scorer:
     """Scores conditions of one suite, and names the first pairs that lack an answer in `missing`."""
 
     def __init__(
-        self, key: AnswerKey, suite: str, tier: str, given: Mapping[Target, AnswerNumbers], **draws: int
+        self, key: AnswerKey, suite: str, given: Mapping[Target, AnswerNumbers], **draws: int
     ) -> None:
-        self._key, self._suite, self._tier, self._given = key, suite, tier, given
+        self._key, self._suite, self._given = key, suite, given
         self._answers = AnswerSet.from_numbers(key.answers, key.functions)
         self._draws: dict[str, Any] = draws
         self.missing: list[str] = []
@@ -147,9 +135,6 @@ class _Scorer:
             pairs = self._key.pairs(hop, self._suite, split)
             targets = [Target(hop, split, run, size, self._suite) for run in runs]
             given = np.stack([answers_to_pairs(self._given, target, pairs) for target in targets])  # (R, 2K)
-            if self._tier != "both":
-                rows = np.flatnonzero(pairs.tier == TIERS.index(self._tier))
-                pairs, given = pairs.take(rows), given[:, rows]
             if len(pairs):
                 for target, of_run in zip(targets, given, strict=True):
                     self._note_missing(target, pairs, of_run)
@@ -161,7 +146,8 @@ class _Scorer:
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
         by_name = groupings(pairs, self._answers, functions)
         part_of = {by: numbers for by, (numbers, _) in by_name.items()}
-        scored = score_pairs(pairs, given, self._answers, part_of, **self._draws)
+        flags = pair_flags(pairs, given, self._answers)
+        scored = score_groups(flags, measures.PAIRS, pairs.image_idxs[::2], part_of, **self._draws)
         parts = {Part(): scored[""][0]}
         for by, (_, part_named) in by_name.items():
             for number, scores in scored[by].items():
@@ -174,12 +160,13 @@ class _Scorer:
         for name, scores in groups(pairs, given, self._answers, **self._draws):
             parts[Part("groups", name)] = scores
         parts[YES_NO] = _replies(pairs.answers, given, self._answers)
+        constants, words = known_without_images(pairs, self._answers)
         return SplitScores(
             parts=parts,
             n=len(pairs) // 2,
             n_missing=parts[Part()].mean.counts["n_missing"],
-            constants=constants(pairs, self._answers),
-            words=words(pairs, self._answers),
+            constants=constants,
+            words=words,
             traits=traits(pairs, self._answers),
             controls=controls,
         )
@@ -222,75 +209,4 @@ def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
         "right_yes": asked & (right == answers.yes),
     }
     whole = np.zeros(len(right), dtype=np.int32)
-    return score_flags(flags, REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()
-
-
-def _check_scored(
-    conditions: Sequence[Condition],
-    suite: str,
-    tier: str,
-    missing: Sequence[str],
-    what: str,
-    others: Iterable[str],
-) -> None:
-    """Checks that there is something to score; `others` are the other suites that the predictions mention.
-
-    Raises:
-        ConfigError: the suite has no pair of the tier.
-        PredictionsError: no pair has answers to both questions.
-    """
-    splits = [split for condition in conditions for split in condition.splits.values()]
-    if conditions and not splits:
-        raise ConfigError(f'--tier: the suite "{suite}" has no pair of tier "{tier}"')
-    if not any(split.mean.counts["n_pairs"] for split in splits):
-        named = f" ({'; '.join(missing)})" if missing else ""
-        if others:
-            names = sorted(others)
-            named += f", while there are predictions about {', '.join(names)}{suggestion(suite, names)}"
-        raise PredictionsError(
-            f'{what}: no pair of the suite "{suite}" has answers to both of its questions{named}; a run '
-            f"answers them with clevrhope evaluate RUN --suite {suite}"
-        )
-
-
-# What single runs have right, for comparing runs
-
-
-@dataclass(frozen=True)
-class Rights:
-    """Whether a run answers each of N questions correctly, of a split or of the pairs of a suite on it."""
-
-    target: Target
-    questions: QuestionTable
-    answered: Booleans
-    """(N,); of pairs, whether both questions have an answer."""
-    right: Booleans
-    """(N,) false where there is no answer."""
-
-
-def rights(key: AnswerKey, suite: str, collector: Collector) -> tuple[list[Rights], list[Rights]]:
-    """What all runs answer correctly, on the splits that have pairs of a suite and on these pairs.
-
-    Raises:
-        PredictionsError: as for `score_suite`, except that no pair needs both answers.
-        DatasetError: a file of the dataset is incomplete.
-    """
-    collector.finish(partial=True, what=suite)
-    splits, of_suite = [], []
-    for target in dict.fromkeys(target._replace(suite=None) for target in collector.given):
-        hop, split, *_ = target
-        if split not in key.suite_splits(hop, suite):
-            continue
-        if target in collector.given:
-            splits.append(_rights(target, key.test_set(hop, split), collector.given[target]))
-        pairs = key.pairs(hop, suite, split)
-        given = answers_to_pairs(collector.given, target._replace(suite=suite), pairs)
-        of_suite.append(_rights(target._replace(suite=suite), pairs, given))
-    return splits, of_suite
-
-
-def _rights(target: Target, questions: QuestionTable, given: AnswerNumbers) -> Rights:
-    answered = given != NOT_GIVEN
-    if target.suite is not None:
-        answered = answered.reshape(-1, 2).all(axis=1).repeat(2)
-    return Rights(target, questions, answered, answered & (given == questions.answers))
+    return score_flags(flags, measures.REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()

@@ -8,13 +8,16 @@ Line = Sequence[str] | str
 """The cells of a row, or a heading between rows."""
 
 
-def table_lines(rows: Iterable[Line], widths: Sequence[int]) -> Iterator[str]:
-    """A table whose first column names the rows and stands left, all others right."""
+def table_lines(rows: Iterable[Line]) -> Iterator[str]:
+    """A table with columns as wide as their cells; the first one names the rows and stands left."""
+    rows = list(rows)
+    columns = zip(*(row for row in rows if not isinstance(row, str)), strict=True)
+    widths = [max(map(len, column)) for column in columns]
     for row in rows:
         if isinstance(row, str):
             yield row
         else:
-            cells = "".join(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            cells = "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
             yield f"{row[0]:<{widths[0]}}{cells}".rstrip()
 
 

@@ -14,13 +14,13 @@ from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.report.page import Figure, Table
+from clevrhope.report.page import Block, Figure, Table
 from clevrhope.report.results import FLOORS, Result
 from clevrhope.splits.kinds import OOD
 
 N_SHOWN, SEED = 12, 0
 
-HOW = (
+_HOW = (
     f"Drawn at random with seed {SEED}, from the runs of models that see the image: as many from each run as "
     f"from any other, or one each from {N_SHOWN} runs where there are more."
 )
@@ -43,10 +43,15 @@ class Failure(NamedTuple):
     """(height, width, 3) uint8; None where images were not rendered."""
 
 
-def failures_table(failures: Sequence[Failure]) -> Table:
-    """A row for each wrong answer."""
+def failure_blocks(results: Sequence[Result], *, draws: bool) -> list[Block]:
+    """Wrong answers as a figure, or as a table where it cannot be drawn or images are not rendered."""
+    failures = draw_failures(results)
+    if draws and failures and all(each.image is not None for each in failures):
+        return [_figure(failures)]
     rows = [[each.question, each.right, each.given, each.model, each.hop] for each in failures]
-    return Table(["question", "right", "answered", "model", "held-out pair"], rows)
+    title = f"{len(rows)} wrong answers on {OOD}, drawn at random"
+    head = ["question", "right", "answered", "model", "held-out pair"]
+    return [Table(head, rows, title, _HOW)] if rows else []
 
 
 def draw_failures(results: Sequence[Result]) -> list[Failure]:
@@ -75,8 +80,7 @@ def draw_failures(results: Sequence[Result]) -> list[Failure]:
 def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[Failure]:
     layout = Layout(result.source.dataset)
     key = AnswerKey(layout.root)
-    test_set, given = key.test_set(result.hop, OOD), result.ood_answers
-    assert given is not None
+    test_set, given = key.test_set(result.hop, OOD), result.answers[OOD]
     wrong = np.flatnonzero((given != NOT_GIVEN) & (given != test_set.answers))
     rows = np.sort(generator.choice(wrong, size=min(n, len(wrong)), replace=False))
     sentences = open_split(layout, result.hop, OOD, vocab=read_vocab(layout.vocab)).sentences()
@@ -94,7 +98,7 @@ def _of_run(result: Result, n: int, generator: np.random.Generator) -> Iterator[
         )
 
 
-def failures_figure(failures: Sequence[Failure]) -> Figure:
+def _figure(failures: Sequence[Failure]) -> Figure:
     """A grid of images with text below each. Needs matplotlib."""
     from clevrhope.describe.stats.charts import figure, png
 
@@ -109,4 +113,4 @@ def failures_figure(failures: Sequence[Failure]) -> Figure:
             answers = f"right: {each.right}, answered: {each.given}"
             lines = [*wrap(each.question, _LETTERS_A_LINE), answers, each.model]
             axes.set_title("\n".join(lines), fontsize=8, fontweight="normal", loc="left")
-        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), HOW)
+        return Figure("wrong_answers", f"{len(failures)} wrong answers on {OOD}", png(drawn), _HOW)

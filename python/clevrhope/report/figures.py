@@ -1,10 +1,10 @@
 """Figures of results, most as in the paper, as PNG on white, in colours for colour-blind readers too.
 
-Each diversity has the same colour and marker in every figure. The paper's values are hollow and dashed, or in
-brackets. Needs matplotlib.
+Each diversity has the same colour and marker in every figure. The paper's gaps are hollow and dashed. Needs
+matplotlib.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, cycle
 from typing import Any
 
@@ -19,7 +19,7 @@ from clevrhope.metrics.estimates import Estimate, mean_of
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.report.summary import Group
-from clevrhope.report.tables import paper_accuracies, paper_gap, paper_gaps, paper_sizes, with_sign
+from clevrhope.report.tables import paper_gap, paper_sizes, with_sign
 from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
 
@@ -40,6 +40,7 @@ _LINES = _looks(("#222222", "o"), ("#CC79A7", "s"), ("#8C6D31", "P"), ("#6A51A3"
 """Looks of lines that do not stand for a diversity, so they resemble none of them."""
 
 _NO_LINE: Look = {"linestyle": "none"}
+_PAPER: Look = {"markerfacecolor": "none", "linestyle": "--"}
 
 _FEWEST_POINTS = 2
 """Fewest points for a figure of a model's own: a single one is in the tables and the overview."""
@@ -81,11 +82,15 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
                     for size in paper_sizes(name)
                     if (theirs := paper_gap(name, kind, diversity, size, hops)) is not None and any(sizes)
                 ]
-                has_paper |= _plot_paper(axes, printed, look_of(diversity))
+                if printed:
+                    has_paper = True
+                    line = look_of(diversity) | _PAPER
+                    axes.plot(*zip(*printed, strict=True), markersize=6, alpha=0.8, linewidth=1.1, **line)
             _gap_axes(axes, kind)
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(_GAP)
-        legend(drawn, looks_of(diversities) | _of_the_paper(has_paper, linestyle="--"))
+        papers = {"the paper's": _PAPER | {"color": FAINT, "marker": "o"}} if has_paper else {}
+        legend(drawn, looks_of(diversities) | papers)
         return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", png(drawn))
 
 
@@ -95,29 +100,22 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
     sizes = sorted({each.train_size or 0 for each in own})
     if len({(each.hop, each.train_size) for each in own}) < _FEWEST_POINTS:
         return None
-    paper = paper_accuracies(own[0].source.paper_model) if any(sizes) else {}
-    has_paper = False
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
-            for hop, runs in grouped(own, lambda each: each.hop).items():
+            for runs in grouped(own, lambda each: each.hop).values():
                 look = look_of(runs[0].diversity)
                 values = [
                     (e.train_size or 0, e.accuracies[split].value) for e in runs if split in e.accuracies
                 ]
                 of_size = grouped(values, lambda each: each[0])
                 means = [mean_of([value for _, value in of_size[size]]).value for size in sorted(of_size)]
-                if means:
-                    axes.plot(sorted(of_size), means, markersize=5, linewidth=1.3, alpha=0.85, **look)
-                    printed = [(size, percent) for (of, where, size), percent in paper.items()
-                               if (of, where) == (split, hop)]  # fmt: skip
-                    has_paper |= _plot_paper(axes, printed, look, linewidth=0.7)
+                axes.plot(sorted(of_size), means, markersize=5, linewidth=1.3, alpha=0.85, **look)
             axes.set_title(split)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
-            _size_axis(axes, sizes, has_paper=has_paper)
+            _size_axis(axes, sizes)
         panels[0].set_ylabel("accuracy, %")
-        looks = looks_of(sorted({each.diversity for each in own}, reverse=True))
-        legend(drawn, looks | _of_the_paper(has_paper, linestyle="--"))
+        legend(drawn, looks_of(sorted({each.diversity for each in own}, reverse=True)))
         return Figure(f"pairs_{file_name(model)}", f"Accuracy of {model} on every held-out pair", png(drawn))
 
 
@@ -126,7 +124,6 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
     own, largest = _at_largest(own)
     if len({each.hop for each in own}) < _FEWEST_POINTS:
         return None
-    has_paper = False
     kinds = _kinds(own)
     diversities = sorted({each.diversity for each in own}, reverse=True)
     with figure(
@@ -152,13 +149,9 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
                     )  # fmt: skip
                 spread = np.linspace(-0.14, 0.14, len(of_hop)) if len(of_hop) > 1 else np.zeros(1)
                 axes.plot(place + spread, sorted(of_hop), markersize=5.5, alpha=0.9, **look, **_NO_LINE)
-                printed = [(place + 0.36, gap) for gap in _paper_gaps(own, kind, largest, hops)]
-                has_paper |= _plot_paper(axes, printed, look, **_NO_LINE)
             _gap_axes(axes, kind)
             _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
         panels[0].set_ylabel(_GAP)
-        if has_paper:
-            legend(drawn, _of_the_paper(True, ", of the same pairs and size", **_NO_LINE))
         return Figure(
             f"boxes_{file_name(model)}",
             f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
@@ -171,7 +164,6 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
     own, largest = _at_largest(each for each in own if len(each.types) == 2)
     if len({each.types for each in own}) < _FEWEST_POINTS:
         return None
-    has_paper = False
     kinds = _kinds(own)
     known = dict.fromkeys((*NAME_ORDER, *(kind for each in own for kind in each.types)))
     types = [kind for kind in known if any(kind in each.types for each in own)]
@@ -193,14 +185,8 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
             image = axes.imshow(cells, cmap="PuOr", norm=TwoSlopeNorm(0, -most, most))
             for row, column in np.argwhere(~np.isnan(cells)).tolist():
                 value = cells[row, column]
-                text = with_sign(value)
-                hops = {each.hop for each in own if {*each.types} == {down[row], across[column]}}
-                printed = _paper_gaps(own, kind, largest, hops)
-                if printed:
-                    has_paper = True
-                    text += f"\n({with_sign(mean_of(printed).value)})"
-                axes.text(column, row, text, ha="center", va="center",
-                          color="white" if abs(value) > 0.6 * most else INK)  # fmt: skip
+                colour = "white" if abs(value) > 0.6 * most else INK
+                axes.text(column, row, with_sign(value), ha="center", va="center", color=colour)
             axes.set_xticks(range(len(across)), across)
             axes.set_yticks(range(len(down)), down)
             axes.tick_params(length=0)
@@ -209,9 +195,6 @@ def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
                 spine.set_visible(False)
         bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
         bar.set_label("gap, percentage points")
-        if has_paper:
-            drawn.legend(handles=[Line2D([], [], linestyle="none", label="in brackets: the paper's")],
-                         handlelength=0, loc="outside lower left")  # fmt: skip
         return Figure(
             f"types_{file_name(model)}",
             f"Gap of {model} by attribute types, trained on {_questions(largest)}",
@@ -324,20 +307,6 @@ def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
     return [each for each in results if (each.train_size or 0) == largest], largest
 
 
-def _paper_gaps(own: Sequence[Result], kind: str, size: int, hops: Collection[str]) -> list[float]:
-    """The paper's gaps of some pairs."""
-    gaps = paper_gaps(own[0].source.paper_model, kind, size)
-    return sorted(gap for hop, gap in gaps.items() if hop in hops)
-
-
-def _plot_paper(axes: Axes, points: Sequence[tuple[float, float]], look: Look, **more: Any) -> bool:
-    """Draws the paper's values, hollow; returns whether there are some."""
-    if points:
-        line = {**look, "markerfacecolor": "none", "linestyle": "--", "linewidth": 1.1, **more}
-        axes.plot(*zip(*points, strict=True), markersize=6, alpha=0.8, **line)
-    return bool(points)
-
-
 def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
     """Adds a legend below the figure: label -> look."""
     handles = [Line2D([], [], label=label, **look) for label, look in looks.items()]
@@ -347,12 +316,6 @@ def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
 def looks_of(diversities: Iterable[int]) -> dict[str, Look]:
     """The lines of a legend about some diversities."""
     return {f"diversity {each}": look_of(each) | {"linewidth": 2} for each in diversities}
-
-
-def _of_the_paper(has_paper: bool, more: str = "", **line: str) -> dict[str, Look]:
-    """What a legend says of the paper's values: nothing where there are none."""
-    look = {"color": FAINT, "marker": "o", "markerfacecolor": "none", **line}
-    return {f"the paper's{more}": look} if has_paper else {}
 
 
 def _gap_axes(axes: Axes, title: str) -> None:
@@ -365,7 +328,7 @@ def _gap_axes(axes: Axes, title: str) -> None:
     axes.grid(axis="y", color=GRID, linewidth=0.8)
 
 
-def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool) -> None:
+def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool = False) -> None:
     """A logarithmic scale with the sizes as ticks."""
     axes.set_xlabel("questions trained on")
     if not any(sizes):

@@ -4,21 +4,24 @@ Source: RAD's section 4; the fits on held-out pairs are this project's.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import cycle, product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from clevrhope.dataset.question_kinds import TIERS
-from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.question_kinds import PAIRS, TIERS
+from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.bootstrap import Floats
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
 from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.regression import least_squares
-from clevrhope.metrics.suites import Rights, rights
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.suites import answers_to_pairs
 from clevrhope.report.page import Figure, Table, file_name
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.setups import dropped
@@ -50,15 +53,33 @@ _MARKERS = "o^sDPvX"
 _HEAD = ["predicted", "instances", "n", "from", "R\N{SUPERSCRIPT TWO}", "left out", "without intercept"]
 
 
+class Rights(NamedTuple):
+    """Whether a run answers each of N questions correctly, of a split or of a suite on it."""
+
+    questions: QuestionTable
+    answered: Booleans
+    """(N,); of pairs, whether both questions have an answer."""
+    right: Booleans
+    """(N,) false where there is no answer."""
+
+    @classmethod
+    def of(cls, questions: QuestionTable, given: AnswerNumbers) -> "Rights":
+        """From (N,) answers."""
+        answered = given != NOT_GIVEN
+        if questions.kind is PAIRS:
+            answered = answered.reshape(-1, 2).all(axis=1).repeat(2)
+        return cls(questions, answered, answered & (given == questions.answers))
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A run, the questions that it has right, and the pairs of which it has either question right."""
 
     result: Result
-    splits: Mapping[str, Rights]
-    """Split -> its own questions."""
-    pairs: Mapping[str, Sequence[Rights]]
-    """Split -> the pairs of each suite."""
+    own: Rights
+    """The questions of complex_iid."""
+    pairs: Sequence[Rights]
+    """The pairs of each suite on it."""
 
     @property
     def model(self) -> str:
@@ -71,26 +92,23 @@ class Instance:
         """The types of train questions of which it left out some."""
         return dropped(self.result.source.setup)
 
-    def accuracy(self, split: str, *, half: int | None = None) -> float:
-        """Accuracy on a split in per cent, or on one of its halves; not a number without answers."""
-        own = self.splits.get(split)
-        if own is None:
-            return float("nan")
-        chosen = own.answered & _in_half(own.questions.image_idxs, half)
-        return 100 * float(own.right[chosen].mean()) if chosen.any() else float("nan")
+    def accuracy(self, half: int) -> float:
+        """Accuracy on a half of complex_iid in per cent; not a number without answers."""
+        chosen = self.own.answered & (self.own.questions.image_idxs % 2 == half)
+        return 100 * float(self.own.right[chosen].mean()) if chosen.any() else float("nan")
 
-    def pairs_of(self, split: str, kinds: Container[str], *, half: int) -> tuple[Booleans, Booleans]:
+    def pairs_of(self, kinds: Container[str], *, half: int) -> tuple[Booleans, Booleans]:
         """(P,) whether the originals and the partners of P answered pairs are right.
 
-        The pairs are of some of RAD's kinds of questions, in one half of a split, and in the dataset's own
-        words and functions.
+        The pairs are of some of RAD's kinds of questions, in one half of complex_iid, and in the dataset's
+        own words and functions.
         """
         original, partner = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
-        for rows in self.pairs.get(split, ()):
+        for rows in self.pairs:
             pairs = rows.questions
             tests = [number for number, test in enumerate(pairs.tests) if KINDS.get(test) in kinds]
             chosen = rows.answered & (pairs.tier == TIERS.index("in"))
-            chosen &= _in_half(pairs.image_idxs, half) & np.isin(pairs.test, tests)
+            chosen &= (pairs.image_idxs % 2 == half) & np.isin(pairs.test, tests)
             original.append(rows.right[::2][chosen[::2]])
             partner.append(rows.right[1::2][chosen[1::2]])
         return np.concatenate(original), np.concatenate(partner)
@@ -100,37 +118,19 @@ def measure_instances(results: Sequence[Result], *, keys: Keys) -> list[Instance
     """The runs with predictions about suites, by their last weights, except those that cannot be read."""
     found = []
     for each in results:
-        if not (each.suites and each.source.is_last):
+        if not (each.suites and each.source.is_last and IID in each.answers):
             continue
-        splits: dict[str, Rights] = {}
-        pairs: dict[str, list[Rights]] = {}
+        key, pairs = keys(each.source.dataset), []
         for suite, collected in each.suites.items():
-            try:
-                if isinstance(collected, ClevrhopeError):
-                    raise collected
-                own, paired = rights(keys(each.source.dataset), suite, collected)
-            except ClevrhopeError:
-                continue  # measure_suites says why
-            splits |= {of.target.split: of for of in own if _is_of(of, each)}
-            for rows in paired:
-                if _is_of(rows, each):
-                    pairs.setdefault(rows.target.split, []).append(rows)
+            with suppress(ClevrhopeError):  # measure_suites says why
+                if isinstance(collected, Collector) and IID in key.suite_splits(each.hop, suite):
+                    collected.finish(partial=True, what=suite)
+                    questions = key.pairs(each.hop, suite, IID)
+                    target = Target(each.hop, IID, *each.as_in_rows, suite)
+                    pairs.append(Rights.of(questions, answers_to_pairs(collected.given, target, questions)))
         if pairs:
-            found.append(Instance(each, splits, pairs))
+            found.append(Instance(each, Rights.of(key.test_set(each.hop, IID), each.answers[IID]), pairs))
     return found
-
-
-def _is_of(rows: Rights, result: Result) -> bool:
-    """Whether rows belong to the run of a result; a file may hold several runs."""
-    source, target = result.source, rows.target
-    size = source.train_size if target.train_size is None else target.train_size
-    run = source.run if target.run is None else target.run
-    return (target.hop, size, run or "") == (result.hop, result.train_size, result.run)
-
-
-def _in_half(images: Ints, half: int | None) -> Booleans:
-    chosen: Booleans = np.ones(len(images), dtype=bool) if half is None else images % 2 == half
-    return chosen
 
 
 def regressions(instances: Sequence[Instance], *, draws: bool = False) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ def _unseen(name: str, group: Sequence[Instance]) -> Iterator[list[str]]:
         return
     rest = [[kind for kind in kinds if kind != target] for target in kinds]
     x = np.array([[_features(each, others) for each in group] for others in rest])  # (C, M, 3)
-    partners = [[each.pairs_of(IID, [kind], half=_ON)[1] for each in group] for kind in kinds]
+    partners = [[each.pairs_of([kind], half=_ON)[1] for each in group] for kind in kinds]
     y = np.array([[100 * right.mean() for right in of_kind] for of_kind in partners])  # (C, M)
     there = np.isfinite(x).all(axis=(0, 2)) & np.isfinite(y).all(axis=0)
     if there.sum() >= FEWEST:
@@ -194,13 +194,10 @@ def _held_out_points(group: Sequence[Instance]) -> dict[Instance, Sequence[float
     kinds = _kinds(group)
     found: dict[Instance, Sequence[float]] = {}
     for each in group if kinds else ():
-        ood = each.accuracy(OOD)
-        point = (
-            each.accuracy(IID, half=_FROM),
-            *_features(each, kinds)[1:],
-            ood,
-            ood - each.accuracy(IID, half=_ON),
-        )
+        if OOD not in each.result.accuracies:
+            continue
+        ood = each.result.accuracies[OOD].value
+        point = (each.accuracy(_FROM), *_features(each, kinds)[1:], ood, ood - each.accuracy(_ON))
         if np.isfinite(point).all():
             found[each] = point
     return found
@@ -215,7 +212,7 @@ def _features(each: Instance, kinds: Sequence[str]) -> tuple[float, float, float
     def percent(part: int, of: int) -> float:
         return 100 * part / of if of else float("nan")
 
-    original, partner = each.pairs_of(IID, kinds, half=_FROM)
+    original, partner = each.pairs_of(kinds, half=_FROM)
     both, n_right = np.count_nonzero(original & partner), np.count_nonzero(original)
     return percent(n_right, len(original)), percent(both, n_right), percent(both, np.count_nonzero(partner))
 
@@ -225,7 +222,7 @@ def _kinds(group: Sequence[Instance]) -> list[str]:
     return [
         kind
         for kind in sorted({*KINDS.values()})
-        if all(len(each.pairs_of(IID, [kind], half=half)[0]) for each in group for half in HALVES)
+        if all(len(each.pairs_of([kind], half=half)[0]) for each in group for half in HALVES)
     ]
 
 

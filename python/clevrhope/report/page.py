@@ -16,28 +16,13 @@ FIGURES = "figures"
 """Folder of the images, beside the Markdown file."""
 
 
-class Grey(str):
-    """The text of a cell whose model does not beat the question-only baseline."""
-
-    __slots__ = ()
-    is_grey = True
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading; level 1 is that of the document, 2 that of a section."""
-
-    kind: ClassVar = "heading"
-    text: str
-    level: int = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A paragraph."""
+    """A paragraph, or a heading: level 1 is that of the document, 2 that of a section."""
 
     kind: ClassVar = "text"
     text: str
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +39,6 @@ class Table:
         """Whether a column whose heading begins with this has something in it."""
         columns = [k for k, name in enumerate(self.head) if name.startswith(heading)]
         return any(row[k] for row in self.rows for k in columns)
-
-    @property
-    def has_grey(self) -> bool:
-        """Whether a cell is grey."""
-        return any(isinstance(cell, Grey) for row in self.rows for cell in row)
 
     def without_empty(self) -> "Table":
         """The table without columns that are empty in all rows."""
@@ -89,7 +69,7 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
-Block = Heading | Text | Table | Figure
+Block = Text | Table | Figure
 
 
 @dataclass
@@ -107,7 +87,7 @@ class Page:
 
     def heading(self, text: str, level: int = 2) -> str:
         """Adds a heading."""
-        return self.add([Heading(text, level)])
+        return self.add([Text(text, level)])
 
     def text(self, words: str = "", caller: Callable[[], str] | None = None) -> str:
         """Adds a paragraph, whose lines a template may break anywhere; nothing if it is empty."""
@@ -138,10 +118,10 @@ def _joined(text: str) -> str:
 
 def html(blocks: Sequence[Block]) -> str:
     """The document as one HTML file."""
-    title = next((block.text for block in blocks if isinstance(block, Heading)), "Report")
+    title = next(block.text for block in blocks if isinstance(block, Text))
     return render_page("report/report.html", blocks=blocks, title=title)
 
 
 def markdown(blocks: Sequence[Block]) -> str:
-    """The document as Markdown; grey cells are in brackets and italics."""
+    """The document as Markdown."""
     return render_page("report/report.md", blocks=blocks)

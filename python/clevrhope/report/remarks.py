@@ -11,9 +11,8 @@ from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.published import size_name
 from clevrhope.report.page import Table
 from clevrhope.report.results import BY_FAMILY, QUESTION_ONLY, Result, grouped
-from clevrhope.report.runs import LAST, Source
+from clevrhope.report.runs import Source
 from clevrhope.report.setups import differences
-from clevrhope.splits.kinds import IID
 
 DIGEST_LETTERS = 12
 """Letters of a digest that are shown."""
@@ -22,6 +21,7 @@ DIGEST_LETTERS = 12
 def remarks(results: Sequence[Result]) -> dict[str, Any]:
     """What is said of baselines, missing predictions, and notes of features and models."""
     missing = [result for result in results if result.n_missing]
+    unanswered = [result for result in results if any(result.n_unanswered.values())]
     return {
         "has_stand_in": any(result.blind and result.blind.name == BY_FAMILY for result in results),
         "other_sizes": list(dict.fromkeys(
@@ -33,6 +33,8 @@ def remarks(results: Sequence[Result]) -> dict[str, Any]:
         )),
         "n_missing": sum(result.n_missing for result in missing),
         "first_missing": f"{missing[0].model}, {missing[0].hop}" if missing else "",
+        "n_unanswered": sum(sum(result.n_unanswered.values()) for result in unanswered),
+        "unanswered": list(dict.fromkeys(result.model for result in unanswered)),
         "notes": {
             note: list(dict.fromkeys(result.model for result in of_note))
             for note, of_note in grouped(results, lambda result: result.source.note).items()
@@ -51,38 +53,6 @@ def setup_tables(results: Sequence[Result]) -> dict[str, Table]:
         rows = list(zip(named, differences(setups), strict=True))
         tables[model] = Table(["name in this report", "settings that differ"], rows)
     return tables
-
-
-def collapsed_table(results: Sequence[Result]) -> Table:
-    """A table of the collapsed runs."""
-    return Table(
-        ["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
-        [
-            [r.model, r.hop, r.size, r.run, f"{r.accuracies[IID].value:.1f}", f"{r.floor:.1f}", r.blind.name]
-            for r in results
-            if r.collapsed and r.blind
-        ],
-    )
-
-
-def unanswered_table(results: Sequence[Result]) -> Table:
-    """A table of questions without an answer, by run and test set."""
-    incomplete = [result for result in results if any(result.n_unanswered.values())]
-    splits = [*dict.fromkeys(split for r in incomplete for split, n in r.n_unanswered.items() if n)]
-    rows = []
-    for result in incomplete:
-        checkpoint = result.source.checkpoint
-        run = result.run if checkpoint == LAST else f"{result.run}, {checkpoint}".lstrip(", ")
-        counts = [_unanswered(result, split) for split in splits]
-        rows.append([result.model, result.hop, result.size, run, *counts])
-    return Table(["model", "held-out pair", "train size", "run", *splits], rows)
-
-
-def _unanswered(result: Result, split: str) -> str:
-    if split not in result.n_unanswered:
-        return ""
-    n, n_asked = result.n_unanswered[split], result.n_asked[split]
-    return f"{n:,} of {n_asked:,} ({100 * n / n_asked:.1f}%)" if n else "0"
 
 
 def datasets_table(sources: Sequence[Source]) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.vocab import NO_ANSWER
-from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
+from clevrhope.errors import ClevrhopeError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, answers_by_family
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector, collect_with_suites
@@ -22,7 +22,6 @@ from clevrhope.metrics.published import size_name
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import dropped
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD, SPLITS, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
@@ -68,7 +67,8 @@ class Result:
         suites: Suite that the file also has predictions about -> these, with those of all of its runs, or why
             the suite cannot be read.
         trained_diversity: Diversity of the sub-dataset that the run was trained on; 0 if unknown.
-        ood_answers: (N,) the answers on complex_ood; None if there are none.
+        answers: Test set -> (N,) the answers to it.
+        as_in_rows: Run and train size as the rows of predictions say them; None for what they do not say.
     """
 
     source: Source
@@ -90,7 +90,8 @@ class Result:
     blind: QuestionOnly | None = None
     suites: Mapping[str, Collector | ClevrhopeError] = field(default_factory=dict, repr=False, compare=False)
     trained_diversity: int = 0
-    ood_answers: AnswerNumbers | None = field(default=None, repr=False, compare=False)
+    answers: Mapping[str, AnswerNumbers] = field(default_factory=dict, repr=False, compare=False)
+    as_in_rows: tuple[str | None, int | None] = (None, None)
 
     @property
     def floor(self) -> float | None:
@@ -252,7 +253,8 @@ def _results(
             blind=floor_of(key, hop, size),
             suites=of_suites,
             trained_diversity=_pair(source.hop, key)[2] if source.hop else diversity,
-            ood_answers=given.get(OOD),
+            answers=given,
+            as_in_rows=(run, train_size),
         )
 
 
@@ -276,9 +278,7 @@ def _counts(
 def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     """The pair's name, types and diversity, and the mode of controlled diversity."""
     base, _, palette = hop.partition(MARK)
-    try:
-        parsed = parse_hop(hop, list(key.attributes.items()))
-    except ConfigError:
+    if (parsed := key.parsed(hop)) is None:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.held_out or ())
     if limit := parse_diversity(palette):

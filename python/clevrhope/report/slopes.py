@@ -97,14 +97,14 @@ def slope_answers(sections: Sequence[Section]) -> Iterator[dict[str, Any]]:
             }
 
 
-def slopes(sections: Sequence[Section], *, draws: bool) -> list[dict[str, Any]]:
-    """The table of each section, and if it `draws`, a figure."""
+def slopes(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """The table and the figure of each section."""
     return [
         {
             "title": title,
             "diversities": _listed(curves[0].diversities),
             "table": _slopes_table(curves),
-            "figures": [_figure(curves, title)] if draws and any(each.palettes for each in curves) else [],
+            "figures": [_figure(curves, title)] if any(each.palettes for each in curves) else [],
         }
         for title, _, curves in sections
     ]

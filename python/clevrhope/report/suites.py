@@ -2,33 +2,26 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby, product
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import Collector
 from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES
-from clevrhope.metrics.pairs import coverage
 from clevrhope.metrics.published import SAME_KIND, reference_results
 from clevrhope.metrics.results import Part, Scores, SplitScores
 from clevrhope.metrics.shares import Measures
 from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, ROBUSTNESS
-from clevrhope.metrics.suites import YES_NO, Rights, score_suite
+from clevrhope.metrics.suites import YES_NO, score_suite
 from clevrhope.metrics.text_tables import constant_text
-from clevrhope.report.instances import Instance
 from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.runs import LAST
-from clevrhope.report.tables import Columns, greyed, models_of, spread, table_of, with_uncollapsed
+from clevrhope.report.tables import Columns, models_of, spread, table_of, with_uncollapsed
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.kinds import SPLITS
-
-_MOST_COVERED = 12
-"""Most rows and columns of a table of coverage; more could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +67,13 @@ def _of_file(
     results: Sequence[Result], key: AnswerKey, suite: str, collected: Collector
 ) -> Iterator[SuiteResult]:
     """The scores of those runs in a file that have a result."""
-    source = results[0].source
+    path = results[0].source.path
     # No intervals, so no draws.
-    scores = score_suite(key, suite, source.path, seed=0, bootstrap=0, collected=collected)
-    runs = {(each.hop, each.run, each.train_size): each for each in results}
+    scores = score_suite(key, suite, path, seed=0, bootstrap=0, collected=collected)
+    runs = {(each.hop, *each.as_in_rows): each for each in results}
     for condition in scores.conditions:
-        size = source.train_size if condition.train_size is None else condition.train_size
         for k, name in enumerate(condition.runs):
-            result = runs.get((condition.hop, (source.run if name is None else name) or "", size))
+            result = runs.get((condition.hop, name, condition.train_size))
             if result is None:
                 continue
             for split, scored in condition.splits.items():
@@ -136,8 +128,7 @@ class _Row(NamedTuple):
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)
-        text = with_uncollapsed(values, collapsed, spread)
-        return greyed(text, [each.result for each in self.group])
+        return with_uncollapsed(values, collapsed, spread)
 
 
 def _measured(measures: Measures, names: Iterable[str] = ()) -> Columns[_Row]:
@@ -162,11 +153,8 @@ _UNREAD: Columns[_Row] = (("unread", lambda row: f"{row.n_unread:,}"),)
 _AGREEMENT, _ROBUSTNESS = _measured(PAIRS, AGREEMENT), _measured(PAIRS, ROBUSTNESS)
 
 
-def suite_tables(results: Sequence[SuiteResult], instances: Sequence[Instance] = ()) -> list[dict[str, Any]]:
-    """What is known of each suite: notes, tables for each split, replies, coverage, and published results.
-
-    `instances` are the runs whose coverage of one another is shown.
-    """
+def suite_tables(results: Sequence[SuiteResult]) -> list[dict[str, Any]]:
+    """What is known of each suite: notes, tables for each split, replies, and published results."""
     suites = []
     for suite, own in sorted(grouped(results, lambda each: each.suite).items()):
         of_split = grouped(own, lambda result: result.split)
@@ -189,7 +177,6 @@ def suite_tables(results: Sequence[SuiteResult], instances: Sequence[Instance] =
             "scored": [result.scored for result in own],
             "splits": {split: _tables(of_split[split]) for split in SPLITS if split in of_split},
             "replies": table_of(_rows(own, [YES_NO]), replies),
-            "coverage": coverage_tables(instances, suite),
             **_published({part.name for part in _parts(own, "test")}),
         })  # fmt: skip
     return suites
@@ -269,26 +256,19 @@ _PRINTED = {
 _TABLES: Mapping[str, Sequence[int]] = {"carets": range(8, 13), "rad": (2,)}
 """Paper -> the tables that are shown."""
 
-_NOTED: Mapping[str, Sequence[int]] = {"carets": (1,), "rad": ()}
-"""Paper -> tables of which only the notes are shown: table 1 of CARETS has nothing but the CONS of others."""
-
 
 def _published(tests: Iterable[str]) -> dict[str, Any]:
-    """What the papers printed for tests of the same kinds as these, the papers, and notes on them."""
+    """What the papers printed for tests of the same kinds as these, and the papers."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
         for place in SAME_KIND.get(test, ()):
             here.setdefault(place, []).append(test)
     printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
-    notes: dict[str, None] = {}
     for row in reference_results():
-        if (row.paper, row.test) in here:
-            shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
-            if row.note and (shown or row.table in _NOTED[row.paper]):
-                notes[row.note] = None
-            if shown:
-                values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
-                values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
+        is_shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
+        if is_shown and (row.paper, row.test) in here:
+            values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
+            values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
     heads = list(_PRINTED.values())
     rows = [
         [test, ", ".join(here[paper, test]), model, f"photographs ({dataset})",
@@ -298,48 +278,4 @@ def _published(tests: Iterable[str]) -> dict[str, Any]:
     return {
         "published": Table(["the paper's test", "tests here", "model", "images", *heads], rows),
         "papers": list(dict.fromkeys(paper for paper, *_ in printed)),
-        "papers_notes": list(notes),
     }
-
-
-# Coverage
-
-
-def coverage_tables(instances: Sequence[Instance], suite: str) -> dict[str, Table]:
-    """A table for each split on which two runs or more answered the pairs of a suite.
-
-    Runs that dropped types of train questions are left out, since they are many instances of one model.
-    """
-    tables = {}
-    for split in SPLITS:
-        shares = _mean_coverage([
-            (run.result, rows)
-            for run in instances
-            for rows in run.pairs.get(split, ())
-            if rows.target.suite == suite and not run.dropped
-        ])  # fmt: skip
-        names = list(dict.fromkeys(name for name, _ in shares))
-        if shares and len(names) <= _MOST_COVERED:
-            rows = [[i, *(f"{shares[i, j]:.1f}" if (i, j) in shares else "" for j in names)] for i in names]
-            tables[split] = Table(["also right, of those right by", *names], rows)
-    return tables
-
-
-def _mean_coverage(own: Sequence[tuple[Result, Rights]]) -> dict[tuple[str, str], float]:
-    """Names i, j of models and train sizes -> mean of the coverage of j's runs by i's, in per cent."""
-    by_questions: dict[tuple[Path, str], list[tuple[str, Rights]]] = {}
-    names: dict[str, None] = {}
-    for result, rows in own:
-        name = f"{result.model}, {result.size}" if result.size else result.model
-        names[name] = None
-        by_questions.setdefault(result.sub_dataset, []).append((name, rows))
-    shares: dict[tuple[str, str], list[float]] = {}
-    for runs in by_questions.values():
-        common = np.logical_and.reduce([rows.answered for _, rows in runs])
-        right = [rows.right[common] for _, rows in runs]
-        found = coverage(np.stack(right))
-        for i, j in product(range(len(runs)), repeat=2):
-            if i != j and np.isfinite(found[i, j]):
-                shares.setdefault((runs[i][0], runs[j][0]), []).append(100 * float(found[i, j]))
-    # In the order in which the models come, whichever of them share questions.
-    return {(i, j): float(np.mean(shares[i, j])) for i, j in product(names, repeat=2) if (i, j) in shares}

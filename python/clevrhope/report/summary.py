@@ -17,9 +17,7 @@ from clevrhope.report.tables import (
     MINUS,
     NO_BREAK,
     Columns,
-    beat_baseline,
     counted,
-    greyed,
     table_of,
     unmatched_cells,
     with_sign,
@@ -153,6 +151,13 @@ def _headline(groups: Sequence[Group]) -> dict[str, Any]:
     }
 
 
+def beat_baseline(runs: Sequence[Result]) -> bool:
+    """Whether runs beat the question-only baseline in mean IID accuracy; true where that is unknown."""
+    iid = [each.accuracies[IID].value for each in runs if IID in each.accuracies]
+    floors = [each.floor for each in runs if each.floor is not None]
+    return not (iid and floors) or mean_of(iid).value > mean_of(floors).value
+
+
 # Tables with a row for each group
 
 
@@ -165,9 +170,7 @@ def _figure(measure: str, split: str = "", unit: str = "percent") -> Callable[[G
             return ""
         digits = 2 if unit == "ratio" else 1
         stands_in = " by family" if measure == "blind" and group.has_stand_in else ""
-        return greyed(
-            estimate_text(estimate, points=unit == "points", digits=digits) + stands_in, group.results
-        )
+        return estimate_text(estimate, points=unit == "points", digits=digits) + stands_in
 
     return cell
 
@@ -189,6 +192,8 @@ def _place(group: Group) -> str:
 
 def _counts(group: Group) -> str:
     text = f"{len(group.sub_datasets)}, {len(group.results)}"
+    if all(run.collapsed for run in group.results):
+        return f"{text}, all collapsed"
     return f"{text} without {group.n_collapsed} collapsed" if group.n_collapsed else text
 
 

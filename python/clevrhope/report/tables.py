@@ -12,10 +12,10 @@ import numpy as np
 
 from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.published import ResultRow, paper_results, size_name, size_number
-from clevrhope.report.page import Grey, Table
+from clevrhope.report.page import Table
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.splits.hops import name_order
-from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS, SYSTEMATICITY_GAPS
+from clevrhope.splits.kinds import PAIR_TEST_SPLITS, SYSTEMATICITY_GAPS
 
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -121,7 +121,7 @@ def _cells(values: _Values, sizes: Sequence[int | None], of: str, printed: _Prin
     for size in sizes:
         runs = [result for result, _ in values if result.train_size == size]
         ours = [value for result, value in values if result.train_size == size]
-        yield greyed(with_uncollapsed(ours, [run.collapsed for run in runs], text_of) if runs else "", runs)
+        yield with_uncollapsed(ours, [run.collapsed for run in runs], text_of) if runs else ""
         if printed:
             paper = _paper_value(printed, values[0][0], size, {run.hop for run in runs})
             yield _point(paper.value, signed=signed) + paper.beside if paper else ""
@@ -171,18 +171,6 @@ def with_uncollapsed(
     return f"{text_of(values)} / {without} without {sum(collapsed)} collapsed"
 
 
-def greyed(text: str, runs: Sequence[Result]) -> str:
-    """A cell's text, grey where its runs do not beat the question-only baseline."""
-    return text if beat_baseline(runs) else Grey(text)
-
-
-def beat_baseline(runs: Sequence[Result]) -> bool:
-    """Whether runs beat the question-only baseline in mean IID accuracy; true where that is unknown."""
-    iid = [each.accuracies[IID].value for each in runs if IID in each.accuracies]
-    floors = [each.floor for each in runs if each.floor is not None]
-    return not (iid and floors) or mean_of(iid).value > mean_of(floors).value
-
-
 def spread(values: Sequence[float], *, signed: bool = False, ddof: Literal[0, 1] = 1) -> str:
     """Mean, deviation and number of values as text."""
     mean = mean_of(values, ddof=ddof)
@@ -211,22 +199,18 @@ def with_sign(value: float, digits: int = 1) -> str:
 # The paper's values, to compare a model with
 
 
-def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
-    """(test set, pair, train size) -> mean over the paper's seeds, in per cent; empty for other models."""
-    return {
-        (each.split, each.hop, size_number(each.train_size)): each.mean_percent
-        for each in paper_results()
-        if each.model == model and each.metric == "accuracy"
-    }
-
-
 def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
-    """Pair -> the paper's gap at a train size in points; empty for sizes that are not in the paper."""
-    accuracies, gap = paper_accuracies(model), SYSTEMATICITY_GAPS[kind]
+    """Pair -> the paper's gap at a train size in points; empty for models and sizes that it does not have."""
+    gap = SYSTEMATICITY_GAPS[kind]
+    accuracies = {
+        (each.split, each.hop): each.mean_percent
+        for each in paper_results()
+        if (each.model, each.metric, size_number(each.train_size)) == (model, "accuracy", size)
+    }
     return {
-        hop: ood - accuracies[gap.baseline, hop, size]
-        for (split, hop, of_size), ood in accuracies.items()
-        if (split, of_size) == (gap.name, size) and (gap.baseline, hop, size) in accuracies
+        hop: ood - accuracies[gap.baseline, hop]
+        for (split, hop), ood in accuracies.items()
+        if split == gap.name and (gap.baseline, hop) in accuracies
     }
 
 

@@ -15,17 +15,15 @@ from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
 from clevrhope.pages import render_page
 from clevrhope.report.covr import covr_tables, measure_covr
-from clevrhope.report.failures import HOW, draw_failures, failures_figure, failures_table
+from clevrhope.report.failures import failure_blocks
 from clevrhope.report.instances import Instance, measure_instances, regressions
 from clevrhope.report.page import FIGURES, Block, Figure, Page, html, markdown
 from clevrhope.report.remarks import (
     DIGEST_LETTERS,
-    collapsed_table,
     datasets_table,
     files_table,
     remarks,
     setup_tables,
-    unanswered_table,
 )
 from clevrhope.report.results import Result, measure
 from clevrhope.report.rows import results_csv
@@ -128,7 +126,7 @@ def report(
             skipped=skipped,
         )
         advance(1)
-    no_figures = _why_missing("matplotlib", "plots need")
+    missing = _why_missing()
     figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
     pages = (results_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
@@ -139,7 +137,7 @@ def report(
         csv=out / "results.csv",
         n_results=len(results) + sum(len(each.conditions) for each in covr),
         skipped=tuple(skipped),
-        without=no_figures and f"Without figures: {no_figures}.",
+        without=missing and f"Without figures and tests of slopes: {missing}.",
     )
 
 
@@ -161,12 +159,9 @@ def _page(
     shown = [result for result in results if not dropped(result.source.setup)] or results
     last = [result for result in shown if result.source.checkpoint == LAST and not result.is_elsewhere]
     groups = groups_of(last)
-    no_figures = _why_missing("matplotlib", "plots need")
-    no_slopes = _why_missing("scipy", "tests of slopes need")
-    sections = [] if no_slopes else sections_of(shown)
-    draws = not no_figures
-    wrong = draw_failures(last)
-    draws_wrong = draws and bool(wrong) and all(failure.image is not None for failure in wrong)
+    missing = _why_missing()
+    draws = not missing
+    sections = sections_of(shown) if draws else []
     models = {result.source.paper_model for result in results} & {row.model for row in paper_results()}
     page, of_groups = Page(), summary_tables(groups)
     render_page(
@@ -183,27 +178,21 @@ def _page(
         remarks=remarks(results),
         not_trained=NOT_TRAINED,
         least_denominator=f"{LEAST_DENOMINATOR:g}",
-        slopes=slopes(sections, draws=draws),
+        slopes=slopes(sections),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
         covr=[covr_tables(scores) for scores in covr],
-        suites=suite_tables([each for each in paired if each.result in shown], instances),
+        suites=suite_tables([each for each in paired if each.result in shown]),
         regressions=regressions(instances, draws=draws),
-        failures=failures_table([] if draws_wrong else wrong),
-        failures_figure=[failures_figure(wrong)] if draws_wrong else [],
-        how_failures=HOW,
+        wrong_answers=failure_blocks(last, draws=draws),
         n_dropped=len(results) - len(shown),
         left_out={
             "Runs that failed": "; ".join(failures),
             "Left out": "; ".join(skipped),
-            "Without figures": no_figures,
-            "Without tests of slopes": no_slopes if any(result.mode for result in shown) else "",
+            "Without figures and tests of slopes": missing,
         },
-        has_grey=any(table.has_grey for table in of_groups.values()),
         tables={
             **of_groups,
             "setups": setup_tables(results),
-            "collapsed": collapsed_table([result for result in results if result.source.checkpoint == LAST]),
-            "unanswered": unanswered_table(results),
             "datasets": datasets_table(sources),
             "files": files_table(sources),
         },
@@ -252,10 +241,11 @@ def _models(plain: Sequence[Result], *, draws: bool) -> Iterator[dict[str, Any]]
         }
 
 
-def _why_missing(module: str, need: str) -> str:
-    """Why a module of the extra "plots" cannot be imported; "" where it can."""
+def _why_missing() -> str:
+    """Why a module of the extra "plots" cannot be imported; "" where all can."""
     try:
-        check_extra(need, module, "plots")
+        check_extra("plots need", "matplotlib", "plots")
+        check_extra("tests of slopes need", "scipy", "plots")
     except ConfigError as error:
         return str(error)
     return ""
