@@ -33,6 +33,22 @@ def majority(answers: Sequence[str]) -> str | None:
     return None if others and others[0][1] == n_first else first
 
 
+def majorities(by_person: Mapping[str, Mapping[str, str]]) -> tuple[Mapping[str, str], Agreement | None]:
+    """The replies that count, by question, and how far people agree; None for the replies of one.
+
+    Args:
+        by_person: each person's replies by question. A question without a majority gets an empty reply.
+    """
+    if len(by_person) < 2:
+        return next(iter(by_person.values()), {}), None
+    answers: dict[str, list[str]] = {}
+    for replies in by_person.values():
+        for question, reply in replies.items():
+            answers.setdefault(question, []).append(reply)
+    decided = {question: majority(of_one) or "" for question, of_one in answers.items()}
+    return decided, agreement(answers, n_people=len(by_person))
+
+
 def agreement(answers: Mapping[str, Sequence[str]], *, n_people: int) -> Agreement:
     """How far people agree on questions.
 
