@@ -122,9 +122,9 @@ def render(curve: Path | None, sheet: Path | None, as_json: bool, **choices: Any
     from benchmarks.render_workers import text_lines as lines_by_workers
 
     if curve is not None:
-        from clevrhope.describe.stats.plots import check_plots
+        from clevrhope.runtime.extras import check_extra
 
-        check_plots()
+        check_extra("plots need", "matplotlib", "plots")
 
     def advance(what: str) -> None:
         if not as_json:

@@ -26,17 +26,13 @@ class WorkersRun:
         workers: number per GPU; on a CPU, in total.
         images_per_second: of all workers together.
         seconds: seconds per image of a worker, without its first ones.
-        sync_seconds: how many of these pass before Cycles' first sample, for taking over the scene.
         worker_bytes: memory of the largest worker; 0 if unknown.
-        gpu_bytes: the most GPU memory of a worker; 0 if unknown.
     """
 
     workers: int
     images_per_second: float
     seconds: float
-    sync_seconds: float
     worker_bytes: int
-    gpu_bytes: int
 
 
 @dataclass(frozen=True)
@@ -106,8 +102,7 @@ def measure_workers(
             began = perf_counter()
             list(renderer.render((i, scenes[i % len(scenes)]) for i in range(n_timed)))
             seconds = perf_counter() - began
-            later = [timing[1:] for timing in renderer.pool.timings if not timing[0]]
-            mean_s, sync_s = (statistics.mean(each) for each in zip(*later, strict=True))
+            mean_s = statistics.mean(seconds for is_first, seconds in renderer.pool.timings if not is_first)
             if not runs:
                 name = ", ".join(sorted(renderer.pool.devices))
                 compile_seconds = max(0.0, renderer.pool.timings[0][1] - mean_s)
@@ -116,9 +111,7 @@ def measure_workers(
                     workers,
                     images_per_second=n_timed / seconds,
                     seconds=mean_s,
-                    sync_seconds=sync_s,
                     worker_bytes=max(map(resident_bytes, renderer.pool.pids), default=0),
-                    gpu_bytes=renderer.pool.gpu_bytes,
                 )
             )
     return DeviceRun(name, compile_seconds, runs)
@@ -128,14 +121,11 @@ def text_lines(run: DeviceRun) -> list[str]:
     """The measurements as a table and two sentences."""
     lines = [
         f"{run.device}, Blender at standard quality",
-        f"{'workers':>7} {'images a s':>10} {'s an image':>10} {'sync s':>7} {'MiB':>7} {'GPU MiB':>7}",
+        f"{'workers':>7} {'images a s':>10} {'s an image':>10} {'MiB':>7}",
     ]
     for each in run.runs:
-        memory, of_gpu = (f"{n / (1 << 20):,.0f}" if n else "-" for n in (each.worker_bytes, each.gpu_bytes))
-        lines.append(
-            f"{each.workers:>7} {each.images_per_second:>10.3g} {each.seconds:>10.3g} "
-            f"{each.sync_seconds:>7.2g} {memory:>7} {of_gpu:>7}"
-        )
+        memory = f"{each.worker_bytes / (1 << 20):,.0f}" if each.worker_bytes else "-"
+        lines.append(f"{each.workers:>7} {each.images_per_second:>10.3g} {each.seconds:>10.3g} {memory:>7}")
     return [
         *lines,
         f"kernels: the first image took {run.compile_seconds:.1f} s longer than later ones",

@@ -6,14 +6,11 @@ Nothing heavy is loaded: Blender, torch and other large libraries are examined b
 import os
 import platform
 import re
-import shutil
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -21,13 +18,10 @@ from packaging.requirements import Requirement
 
 import clevrhope
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.blender.devices import gpus_are_possible
 from clevrhope.runtime.blender import INSTALL_LINE, OWN_ENVIRONMENT_LINE, check_blender, find_blender
-from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores, load_nvml
+from clevrhope.runtime.resources import UNKNOWN_BYTES, available_bytes, available_cores
 from clevrhope.version import software_version
 
-#: Less free disk space than this is reported as too little: a small dataset needs it.
-LITTLE_DISK_BYTES = 1 << 30
 INSTALL = "pip install --force-reinstall"
 #: The modules of libraries that have another name.
 _MODULES = {"pillow": "PIL"}
@@ -45,7 +39,7 @@ class Finding:
     Attributes:
         name: what was checked.
         value: what was found.
-        state: ok; note if it is optional and missing, or scarce; broken if it is there but does not work.
+        state: ok; note if it is optional and missing; broken if it is there but does not work.
         remedy: what to type or do if it is not ok.
     """
 
@@ -57,6 +51,7 @@ class Finding:
 
 def examine() -> list[Finding]:
     """All findings, in the order in which they are shown."""
+    memory = available_bytes()
     wanted = [Requirement(each) for each in _requirements("clevrhope")]
     needed = [each for each in wanted if _holds(each)]
     extras = {name for each in wanted for name in re.findall(r"extra == ['\"](\w+)", str(each.marker))}
@@ -75,28 +70,34 @@ def examine() -> list[Finding]:
             for extra in sorted(extras - {"dev"})
         ),
         _blender(),
-        *_machine(),
+        Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}"),
+        Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB"),
     ]
 
 
 def _installed(name: str, libraries: list[Requirement], command: str, *, needed: bool) -> Finding:
     """Whether libraries are here, in versions that fit; those that the package needs are imported, too."""
-    there = [each for each in libraries if _version(each.name) is not None]
-    absent = dict.fromkeys(each.name for each in libraries if each not in there)
-    found = ", ".join(dict.fromkeys(f"{each.name} {_version(each.name)}" for each in there))
-    if absent or not libraries:  # installed libraries of an extra may serve other packages, in other versions
-        missing = f"not here: {', '.join(absent)}" if absent else "no requirements are known"
-        state: State = "broken" if needed and absent else "note"
-        return Finding(name, "; ".join(filter(None, (found, missing))), state, command)
-    problems = [problem for each in libraries for problem in _problems(each)]
+    there = {each.name: _version(each.name) for each in libraries}
+    absent = [library for library, found in there.items() if found is None]
+    value = ", ".join(f"{library} {found}" for library, found in there.items() if found is not None)
+    if absent:  # installed libraries of an extra may serve other packages, in other versions
+        state: State = "broken" if needed else "note"
+        return Finding(
+            name, "; ".join(filter(None, (value, f"not here: {', '.join(absent)}"))), state, command
+        )
+    problems = [
+        f"{each.name} {there[each.name]} does not fit {each.specifier}"
+        for each in libraries
+        if not each.specifier.contains(str(there[each.name]), prereleases=True)
+    ]
     for each in libraries if needed else ():
         try:
             import_module(_MODULES.get(each.name, each.name))
         except Exception as error:  # a library may raise anything
             problems.append(f"{each.name} cannot be imported ({type(error).__name__}: {error})")
     if problems:
-        return Finding(name, "; ".join(dict.fromkeys(problems)), "broken", command)
-    return Finding(name, found)
+        return Finding(name, "; ".join(problems), "broken", command)
+    return Finding(name, value)
 
 
 def _engine() -> Finding:
@@ -129,49 +130,6 @@ def _blender() -> Finding:
         remedy = f"{OWN_ENVIRONMENT_LINE}, or with Python 3.11 {INSTALL_LINE}"
         return Finding("Blender", "none; --renderer native needs none", "note", remedy)
     return Finding("Blender", f"{blender.version or 'built from source'}, in {blender.python}")
-
-
-def _machine() -> Iterator[Finding]:
-    """Cores, memory, disk and GPUs, within the limits of this process's container or job."""
-    yield Finding("cores", f"{available_cores()} of {os.cpu_count() or 1}")
-    memory = available_bytes()
-    yield Finding("memory", "unknown" if memory >= UNKNOWN_BYTES else f"{memory / (1 << 30):.1f} GiB")
-    try:
-        folder = Path.cwd()
-        free = shutil.disk_usage(folder).free
-        is_fit = os.access(folder, os.W_OK) and free >= LITTLE_DISK_BYTES
-        remedy = "" if is_fit else "free some space, or cd to a folder where you may write"
-        yield Finding("disk", f"{free / 1e9:.1f} GB free in {folder}", "ok" if is_fit else "note", remedy)
-    except FileNotFoundError:
-        yield Finding("disk", "unknown: the current folder is gone", "note", "cd to a folder of yours")
-    yield _gpus()
-
-
-def _gpus() -> Finding:
-    """NVIDIA's GPUs as NVML reports them; for other makers, only whether the system exposes any."""
-    nvml = load_nvml()
-    if nvml is not None:
-        with suppress(nvml.NVMLError):
-            gpus = map(nvml.nvmlDeviceGetHandleByIndex, range(nvml.nvmlDeviceGetCount()))
-            if names := [f"{nvml.nvmlDeviceGetName(gpu)}" for gpu in gpus]:
-                return Finding("GPUs", f"{', '.join(names)}; driver {nvml.nvmlSystemGetDriverVersion()}")
-    if not gpus_are_possible():
-        return Finding("GPUs", "none")
-    if nvml is None and find_spec("pynvml") is None:
-        remedy = "pip install nvidia-ml-py; clevrhope devices"
-        return Finding("GPUs", "unknown without NVML's module", "note", remedy)
-    return Finding("GPUs", "none of NVIDIA's; clevrhope devices lists those that Blender finds")
-
-
-def _problems(requirement: Requirement) -> Iterator[str]:
-    """The problems of a library's version, and of the versions of its own dependencies."""
-    found = _version(requirement.name)
-    if found and not requirement.specifier.contains(found, prereleases=True):
-        yield f"{requirement.name} {found} does not fit {requirement.specifier}"
-    for needed in map(Requirement, _requirements(requirement.name)):
-        there = _version(needed.name)
-        if _holds(needed) and there and not needed.specifier.contains(there, prereleases=True):
-            yield f"{requirement.name} {found} needs {needed.name}{needed.specifier}, but {there} is here"
 
 
 def _requirements(name: str) -> list[str]:

@@ -13,11 +13,12 @@ from site_client import HOP, TOKEN, SiteClient, make_client, text_of
 from clevrhope.__main__ import run_command
 from clevrhope.browse import index
 from clevrhope.browse.folder import SiteFolder, SplitKey
-from clevrhope.browse.index import Index, Indexes
+from clevrhope.browse.index import Index, Indexes, Making
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import reading
+from waiting import wait_until
 from wording import check_words, refused
 
 
@@ -190,17 +191,30 @@ def test_an_index_of_a_folder_that_changes_meanwhile_is_not_kept(
     monkeypatch.setattr(index, "read_index", change)
     indexes = Indexes(SiteFolder(copy), Silent())
     with refused(DatasetError):
-        indexes.make(HOP)
+        made_index(indexes, HOP)
     assert indexes.ready(HOP) is None
+
+
+def made_index(indexes: Indexes, hop: str) -> Index:
+    """The index of a sub-dataset once it is made."""
+    found: list[Index | Making] = []
+
+    def is_made() -> bool:
+        found.append(indexes.get(hop))
+        return isinstance(found[-1], Index)
+
+    wait_until(is_made, "the index is made")
+    assert isinstance(found[-1], Index)
+    return found[-1]
 
 
 def test_only_the_latest_indexes_stay_in_memory(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index, "INDEXES_KEPT", 1)
     indexes = Indexes(SiteFolder(dataset), Silent())
-    made = indexes.make(HOP)
+    made = made_index(indexes, HOP)
     assert indexes.get(HOP) is made
-    indexes.make("none")
-    assert indexes.make(HOP) is not made
+    made_index(indexes, "none")
+    assert made_index(indexes, HOP) is not made
 
 
 @pytest.mark.parametrize(

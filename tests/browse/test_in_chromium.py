@@ -5,8 +5,6 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,6 @@ from clevrhope.browse.folder import SiteFolder
 from clevrhope.browse.models import read_models
 from clevrhope.browse.server import Site, application
 from clevrhope.browse.serving import bound
-from clevrhope.browse.static import write_static
 from clevrhope.runtime.progress import Silent
 from waiting import HANG_S, wait_until
 
@@ -256,34 +253,3 @@ def test_hostile_answers_run_nothing(page: Any, address: str) -> None:
     assert page.get_by_text('<script>alert("a")</script>').count() > 0
     open_list(page, address, f"hop={HOP}&split=complex_iid&words=%22%3E%3Cscript%3Ealert(1)%3C/script%3E")
     assert alerts == []
-
-
-def test_a_static_export_works_under_any_server(
-    open_page: Callable[..., Any], dataset: Path, tmp_path: Path
-) -> None:
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    out = tmp_path / "public" / "pages"
-    write_static(dataset, out, limit=3, predictions=[], progress=Silent(), say=print)
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path / "public"))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = open_page()
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/pages/index.html")
-        follow(page, page.get_by_role("link", name="complex_iid", exact=True).first)
-        follow(page, page.locator("ol.lines a").first)
-        page.locator("a.step").first.click()
-        assert len(lit(page)) > 0
-        address = page.url
-        assert "step=1" in address
-        page.goto("about:blank")
-        page.goto(address)
-        assert len(lit(page)) > 0
-        page.get_by_role("switch", name="Masks").click()
-        assert page.locator("img.mask").first.is_visible()
-        page.keyboard.press("ArrowRight")
-        page.wait_for_url(re.compile(r"complex_iid/1\.html"))
-        assert page.locator("img.mask").first.is_visible()
-        page.close()
-        server.shutdown()

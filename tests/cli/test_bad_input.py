@@ -72,7 +72,6 @@ WORDS = [
     "--hold-out color=red,color=blue",
     "--hop red_blue_cube",
     "--hold-out color",
-    "--hold-out rubber_cylinder",
     "--hold-out color=",
     "--hold-out color=rde,shape=cube",
     "--hold-out colour=red,shape=cube",

@@ -26,7 +26,6 @@ MISSING = {
     "evaluate": "nowhere",
     "experiment": "nowhere",
     "export": "nowhere --format clevr --out out",
-    "families": "--templates nowhere",
     "features": "nowhere --kind pixels",
     "hops": "nowhere",
     "import": "nowhere --out out",

@@ -133,23 +133,15 @@ def test_a_folder_of_another_dataset_version_has_no_commands(tmp_path: Path, cli
     assert "which makes version 2 and reads others" in cli("info", folder).out
 
 
-def test_features_and_exports_are_found(only_h5: Path, tmp_path: Path, cli: Cli) -> None:
+def test_features_are_found(only_h5: Path, tmp_path: Path, cli: Cli) -> None:
     folder = Path(shutil.copytree(only_h5, tmp_path / "set"))
     cli("features", folder, "--kind", "attributes", "--quiet")
-    for out, form in ((tmp_path / "beside", "clevr"), (folder / "inside", "webdataset")):
-        cli("export", folder, "--format", form, "--no-images", "--quiet", "--out", out)
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other/source.json").write_text('{"format": "webdataset", "seed": 1}')
     found = info(cli, folder)
     (store,) = found["features"]
     files = [path for path in (folder / "features").rglob("*") if path.is_file()]
     assert store["kind"] == "attributes"
     assert store["pools"] == ["test_ood"]
     assert store["bytes"] == found["bytes"]["features"] == sum(path.stat().st_size for path in files)
-    assert {each["format"]: each["folder"] for each in found["exports"]} == {
-        "webdataset": str(folder / "inside"),
-        "clevr": str(tmp_path / "beside"),
-    }
 
 
 def test_an_unfinished_folder_and_a_part_say_so(limited: Path, tmp_path: Path, cli: Cli) -> None:

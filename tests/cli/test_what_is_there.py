@@ -57,16 +57,6 @@ def test_a_default_folder_that_is_there_is_named(
 
 
 @pytest.mark.slow
-def test_a_folder_without_images_is_said_to_get_some(tmp_path: Path, cli: Cli, build: Cli) -> None:
-    out = tmp_path / "out"
-    assert "no images" not in build(out, "--hop", "none", "--seed", "3", "--splits", "val").err
-    plan = ["plan", "--hop", "none", "--out", str(out)]
-    sentence = f"{out} has no images so far; build makes them unless --no-render is given."
-    for more, is_said in (([], True), (["--no-render"], False), (["--quiet"], False)):
-        assert (sentence in cli(*plan, *more).err) == is_said, more
-
-
-@pytest.mark.slow
 def test_what_binds_a_folder_need_not_be_said_again(tmp_path: Path, build: Cli) -> None:
     """Pairs one after the other, or both at once: the same bytes."""
     chosen = ["--minimal-pool", "shared", "--strictness", "implied", "--train-questions", "90", "--seed", "5"]

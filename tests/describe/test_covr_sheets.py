@@ -19,12 +19,10 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.describe.contact_sheet import shown_objects
 from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.errors import DatasetError
 from clevrhope.metrics.baselines import answer_counts
 from clevrhope.metrics.covr import maj, maj_templ
-from clevrhope.programs import TracedStep
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused
 
@@ -143,7 +141,7 @@ def test_stats_shows_them_and_gives_every_count(
     assert found["covr_test"]["baselines"]["maj"] == pytest.approx(8 / 30, abs=1e-6)
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_train,covr_test"]) == 0
     shown = capsys.readouterr().out
-    assert "pairs that were not found" in shown
+    assert "questions over several images are in" in shown
     assert "Template files" not in shown
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_tset"]) == 2
     assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err
@@ -187,23 +185,3 @@ def test_the_page_shows_both_answers_with_their_images(folder: Path) -> None:
                 assert ["source" in each for each in figures].index(True) == row["source"]
                 assert f'<b class="a">{row["answer"]}</b>' in html_row
     assert "<mark>rubber</mark>" in of_split
-
-
-def test_boxes_are_around_what_is_asked_about() -> None:
-    def step(function: str, inputs: tuple[int, ...], kind: str, output: object) -> TracedStep:
-        return TracedStep(function, None, inputs, kind, output)  # type: ignore[arg-type]
-
-    steps = [
-        step("scene", (), "ObjectSet", [(0, 0), (0, 1), (1, 0)]),
-        step("filter_shape", (0,), "ObjectSet", [(0, 0), (1, 0)]),
-        step("filter_color", (0,), "ObjectSet", [(0, 1)]),
-        step("with_relation", (1, 2), "ObjectSet", [(0, 0)]),
-    ]
-    one, other = frozenset({(0, 0)}), frozenset({(0, 1)})
-    unique = [step("unique", (3,), "Object", (0, 0)), step("query_size", (4,), "size", "large")]
-    assert shown_objects([*steps, *unique]) == (one, other)
-    some = step("some", (3, 1), "Bool", True)
-    assert shown_objects([*steps, some]) == (one, other)
-    both = [step("count", (1,), "Integer", 2), step("count", (2,), "Integer", 1)]
-    compared = step("greater_than", (4, 5), "Bool", True)
-    assert shown_objects([*steps, *both, compared])[0] == {(0, 0), (1, 0), (0, 1)}

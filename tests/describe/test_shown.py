@@ -158,7 +158,7 @@ def datasheet(
         suites={},
         covr={},
     )
-    return hop_datasheet(Layout(Path("nowhere")), manifest(), as_json_values(measured))
+    return hop_datasheet(manifest(), as_json_values(measured))
 
 
 def check_page(text: str) -> None:
@@ -199,22 +199,6 @@ def test_a_datasheet_says_what_its_folder_is_bound_to(places: str, strictness: s
     assert "ith `--covr-hold both` " in origin(with_sets)
 
 
-def test_families_with_one_answer_are_named(split: Split) -> None:
-    def with_answers(answers: dict[int, dict[str, int]]) -> Split:
-        families = [
-            {"question_family_index": k, "file": "f", "place": k, "questions": 1, "answers": of_family}
-            for k, of_family in answers.items()
-        ]
-        return {**split, "families": families}
-
-    names = {index: ("f.json", index) for index in range(3)}
-    one = with_answers({0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}})
-    sheet = datasheet({"train": one}, names)
-    assert "questions about several objects: 1 `f.json` 1 (always no)." in sheet
-    both = {"train": one, "complex_iid": with_answers({1: {"yes": 1}})}
-    assert "one answer" not in datasheet(both, names)
-
-
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(split: Split, tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     pools = {"train": PoolStats(9, 2, 1, 3)}
@@ -251,20 +235,18 @@ class _Page(HTMLParser):
                 self.marked.append(data)
 
 
-def page(question: str, *, sketch: bool = True) -> _Page:
+def page(question: str) -> _Page:
     card = Card(
         "HOPE_train_000003.png",
         sketch_url(SCENES[0], {"red": (173, 35, 35)}, SIZE_PX),
-        sketch,
+        True,
         pair_boxes(SCENES[0], HOP.held_out or (), SIZE_PX),
         [CardQuestion(question, "<yes>", "zero_hop.json")],
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
-    hop = HopCards(
-        HOP, words, frozenset({"red", "shiny"}.union(*words)), [SplitCards("complex_ood", 4, 2, [card])]
-    )
+    hop = HopCards(HOP, words, [SplitCards("complex_ood", 4, 2, [card])])
     parser = _Page()
-    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop], materials=("rubber", "<metal>"))))
+    parser.feed(contact_sheet(ContactSheet("7", 4, 2, 0, [hop])))
     parser.close()
     return parser
 
@@ -279,16 +261,9 @@ def test_a_page_is_well_formed_escaped_and_offline() -> None:
         assert address.startswith(("data:", "#", "DATASHEET.md", "manifest.json", "hops/")), address
 
 
-def test_a_legend_says_what_materials_look_like_in_sketches_where_there_are_some() -> None:
-    assert "Materials in sketches:  rubber: dull;  <metal>: dull" in page("Is it?").text
-    assert "Materials in sketches" not in page("Is it?", sketch=False).text
-
-
 def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:
     assert page("How many matte cylinders are there?").marked[1:] == ["matte", "cylinders"]
     assert page("How many matte cubes are there?").marked[1:] == []
-    seen = page("Is the matte red cylinder left of the shiny cylinder a matte thing?")
-    assert seen.marked[1:] == ["matte", "cylinder"]
     seen = page("How many matte things are either cylinders or red cubes?")
     assert seen.marked[1:] == ["matte", "cylinders"]
 
@@ -308,7 +283,7 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
 def cards(hop: Hop, *, source: str = "") -> HopCards:
     card = Card("HOPE_train_000003.png", "data:,", True, [], [CardQuestion("Is it?", "yes", "f")], source)
     words = [frozenset({value}) for _, value in hop.held_out or ()]
-    return HopCards(hop, words, frozenset(), [SplitCards("train", 1, 1, [card])])
+    return HopCards(hop, words, [SplitCards("train", 1, 1, [card])])
 
 
 PAIR = cards(HOP)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli
 from PIL import Image
 from truth import HOP, Truth
 
@@ -118,15 +117,3 @@ def test_the_card_shows_a_row_of_images_for_each_split(
     names = {each["image_index"]: each["image_filename"] for each in truth.questions("complex_ood")}
     shown = Image.fromarray(truth.pixels(names[first])).resize((240, 160), Image.Resampling.LANCZOS)
     np.testing.assert_array_equal(pixels[164:, :240], np.asarray(shown))
-
-
-@pytest.mark.slow
-def test_the_card_shows_the_plots_that_the_datasheet_has(copy: Path, tmp_path: Path, cli: Cli) -> None:
-    export(copy, tmp_path / "before", format="parquet", images=False)
-    assert not (tmp_path / "before" / "figures").exists()
-    cli("stats", copy, "--datasheet", "--hop", HOP)
-    export(copy, tmp_path / "out", format="parquet", hops=[HOP], images=False)
-    card = (tmp_path / "out" / "README.md").read_text("utf-8")
-    plots = re.findall(r"!\[\w+\]\((figures/\w+\.png)\)", card)
-    assert "figures/answers.png" in plots
-    assert all((tmp_path / "out" / plot).exists() for plot in plots)

@@ -45,7 +45,6 @@ SHORT = {
         audit {C}/sets
         verify {C}/sets
         info {C}/sets
-        browse {C}/sets --static {O} --limit 3 --quiet --no-browser
         build --out {C}/sets --covr --hop rubber_cylinder --no-render --quiet
         build --out {C}/sets --covr --hop red_cube --config {C}/small.toml --no-render --quiet
         """,

@@ -55,7 +55,7 @@ def main(folder: Path) -> None:
         if do == "problem":
             write_frame(replies, {"problem": "objects[0].color: unknown name"})
             continue
-        header = {"height": 1, "width": 2, "channels": 3, "seconds": 2.0, "sync_s": 0.5}
+        header = {"height": 1, "width": 2, "channels": 3, "seconds": 2.0}
         header["seconds"] += 10.0 * is_first  # compiles kernels
         is_first = False
         header["memory_bytes"] = scene.get("memory_bytes", 1)

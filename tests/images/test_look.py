@@ -1,4 +1,4 @@
-"""The look's two files: what is wrong in them is said in one sentence that names file, place and value."""
+"""The properties of the look: what is wrong is said in a sentence that names file, place and value."""
 
 import json
 from collections.abc import Callable
@@ -25,34 +25,31 @@ def test_clevrs_own_properties_file_fits_the_look(test_data: Path) -> None:
     assert thing.radius == 0.7
 
 
-def edited(tmp_path: Path, name: str, edit: Callable[[dict[str, Any]], object]) -> dict[str, Path]:
-    content = json.loads((blender_assets() / f"{name}.json").read_text())
-    edit(content)
-    path = tmp_path / f"{name}.json"
-    path.write_text(json.dumps(content))
-    return {name: path}
-
-
 @pytest.mark.parametrize(
-    ("name", "edit"),
+    "edit",
     [
-        ("properties", lambda p: p.pop("colors")),
-        ("properties", lambda p: p["colors"].update(red=[300, 0, 0])),
-        ("properties", lambda p: p["sizes"].update(huge=-1)),
-        ("properties", lambda p: p["colors"].update({"../x": [1, 2, 3]})),
-        ("properties", lambda p: p["shapes"].update(cone="con")),
-        ("properties", lambda p: p["materials"].update(tin="meta")),
-        ("look", lambda p: p.pop("camera")),
-        ("look", lambda p: p["shapes"]["cube"].pop("edge_exponent")),
-        ("look", lambda p: p["materials"]["metal"].update(shader={"node": "fur"})),
-        ("look", lambda p: p["materials"]["metal"]["shader"]["first"].pop("roughness")),
+        lambda p: p.pop("colors"),
+        lambda p: p["colors"].update(red=[300, 0, 0]),
+        lambda p: p["sizes"].update(huge=-1),
+        lambda p: p["colors"].update({"../x": [1, 2, 3]}),
+        lambda p: p["shapes"].update(cone="con"),
+        lambda p: p["materials"].update(tin="meta"),
     ],
 )
-def test_a_fault_is_named_with_its_place(
-    tmp_path: Path, name: str, edit: Callable[[dict[str, Any]], object]
-) -> None:
+def test_a_fault_is_named_with_its_place(tmp_path: Path, edit: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads((blender_assets() / "properties.json").read_text())
+    edit(content)
+    (tmp_path / "properties.json").write_text(json.dumps(content))
     with refused(ClevrhopeError):
-        read_look(**edited(tmp_path, name, edit))
+        read_look(tmp_path / "properties.json")
+
+
+def test_a_material_of_numbers_stays_where_the_look_is_changed(tmp_path: Path) -> None:
+    content = json.loads((blender_assets() / "properties.json").read_text())
+    content["materials"]["satin"] = {"metallic": 1.0, "roughness": 0.4}
+    (tmp_path / "properties.json").write_text(json.dumps(content))
+    look = read_look(tmp_path / "properties.json", changes={"ground": {"roughness": 0.1}})
+    assert look.properties["materials"]["satin"] in look.materials
 
 
 def test_a_file_that_is_no_json_is_named_with_its_line(tmp_path: Path) -> None:

@@ -147,8 +147,6 @@ BAD_LOOKS = [
     "[look.camera]\nlens_mm = nan",
     "[look.camera]\nlens = 35",
     "[look.camera]\nlocation = [1, 2]",
-    "[look.camera]\ntarget = [20, -20, 9]",
-    "[look.camera]\ntarget = [0, 0, 25]\nlens_mm = 300",
     "[look.camera]\nlocation = [7, -6, -2]",
     "[look.camera]\nlocation = [0, 0, 9]",
     "[look.camera]\njitter = 8",

@@ -182,16 +182,7 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_time_before_the_first_sample_is_told_apart() -> None:
-    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
-        list(renderer.render(enumerate(reference_scenes()[:2])))
-        (is_first, seconds, sync_s), (is_first_too, *_) = renderer.pool.timings
-    assert (is_first, is_first_too) == (True, False)
-    assert 0.0 < sync_s < seconds
-
-
-@pytest.mark.slow
-def test_what_a_user_adds_renders(tmp_path: Path) -> None:
+def test_what_is_added_renders() -> None:
     """A colour, a material and a mesh, as entries of the two files."""
     properties = json.loads((blender_assets() / "properties.json").read_text())
     look = deepcopy(LOOK)
@@ -200,9 +191,7 @@ def test_what_a_user_adds_renders(tmp_path: Path) -> None:
     properties["shapes"]["pyramid"] = "pyramid"
     look["materials"]["chalk"] = {"shader": {"node": "diffuse", "color": "object", "roughness": 1.0}}
     look["shapes"]["pyramid"] = PYRAMID
-    (tmp_path / "look.json").write_text(json.dumps(look))
-    (tmp_path / "properties.json").write_text(json.dumps(properties))
-    added: Look = read_look(tmp_path / "look.json", tmp_path / "properties.json")
+    added = Look(look, properties)
     entry = thing(color="orange", material="chalk", shape="pyramid")
     with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
         mask = mask_of(renderer, entry) == 0

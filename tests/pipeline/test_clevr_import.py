@@ -19,7 +19,7 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import Shard, build, build_part, merge, run
-from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
 from wording import check_words, refused
@@ -226,8 +226,6 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
     assert not large.exact
     assert large.images_to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
-    assert "CLEVR's share by number of objects: 30.0% with 3, 30.0% with 4, " in "\n".join(plan_lines(large))
-    assert plan_json(large)["clevr_by_number"]["10"] == 0.3
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.images_to_copy == pytest.approx(3_000, rel=0.1)
     assert plan_json(longer)["images_to_render"] == 0

@@ -231,20 +231,15 @@ def test_an_estimate_is_near_the_count(tmp_path: Path, monkeypatch: pytest.Monke
     assert estimated.hops[HOP] == pytest.approx(counted.hops[HOP], rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("column", "place", "value"), [("questions", (0, 2), 60_000), ("programs", (0, 0), 77)]
-)
-def test_a_bad_row_that_the_manifest_lists_is_named(
-    column: str, place: tuple[int, int], value: int, folder: Path, tmp_path: Path
-) -> None:
+def test_a_bad_row_that_the_manifest_lists_is_named(folder: Path, tmp_path: Path) -> None:
     """The checksum is right, as of a file that another program wrote and listed."""
     out = Path(shutil.copytree(folder, tmp_path / "copy"))
     path = Layout(out).questions_h5(HOP, "covr_test")
     with h5py.File(path, "r+") as file:
-        file[column][place] = value
+        file["questions"][0, 2] = 60_000
     raw = json.loads((out / "manifest.json").read_text())
     raw["files"][path.relative_to(out).as_posix()] = asdict(record(path))
     (out / "manifest.json").write_text(json.dumps(raw))
     with refused(ClevrhopeError) as told:
         build(request(out, covr=True, render=False, hops=(HOP, "none")))
-    assert str(told.value).startswith(f"{path}: {column}[0")
+    assert str(told.value).startswith(f"{path}: questions[0")

@@ -9,7 +9,6 @@ import pytest
 from building import renderer, request, stamps
 
 from clevrhope.dataset.manifest import existing_manifest, write_manifest
-from clevrhope.describe.stats.plots import draw_into_datasheets
 from clevrhope.errors import DatasetError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics.request_files import write_requests
@@ -66,7 +65,6 @@ def test_build_refuses_links_that_lead_outside(place: str, data: Path, tmp_path:
 COMMANDS: dict[str, Callable[[Path], object]] = {
     "suite": lambda root: make_suite(root, "carets", hops=(HOP,)),
     "suite --remove": lambda root: remove_suite(root, "carets"),
-    "stats --datasheet": draw_into_datasheets,
     "build": lambda root: grown(root)(),
     "build --shard": lambda root: build_part(request(root), parse_shard("1/2"), make_renderer=renderer),
 }

@@ -148,14 +148,10 @@ def test_images_lie_in_hdf5_by_the_rows_indices(folder: Path) -> None:
                 assert np.array_equal(file["images"][index], png)
 
 
-def test_counts_say_what_was_left_out(made: tuple[Path, tuple[VisualSplit, ...]]) -> None:
+def test_counts_are_those_of_the_files(made: tuple[Path, tuple[VisualSplit, ...]]) -> None:
     iid, ood = made[1]
     assert [each.n_pairs for each in iid.tests] == [N] * 7
     assert [each.n_pairs for each in ood.tests][:6] == [N] * 6
-    assert iid.looked.n_questions == 54
-    assert iid.looked.n_full + iid.looked.n_empty > 0
-    assert iid.looked.n_executed > 40
-    assert iid.looked.n_other_answer == iid.looked.n_unseen == 0
     manifest = existing_manifest(Layout(made[0]).manifest)
     entry = manifest.suites[HOP]["visual"][IID]
     assert entry == {"pairs": 35, "originals": 54, "images": iid.n_images, "visual": N}

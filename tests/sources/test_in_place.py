@@ -8,6 +8,7 @@ from building import Cli
 from official_files import write_parquet
 
 import clevrhope
+from clevrhope.browse.folder import SiteFolder
 from clevrhope.errors import DatasetError
 from clevrhope.export import export
 
@@ -17,7 +18,9 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def test_commands_take_published_files(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+def test_commands_take_published_files(
+    dataset: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = write_parquet(dataset, tmp_path / "official")
     before = {path: path.read_bytes() for path in source.rglob("*") if path.is_file()}
     told = cli("audit", source)
@@ -37,7 +40,10 @@ def test_commands_take_published_files(dataset: Path, tmp_path: Path, cli: Cli) 
     cli("stats", source, "--hop", "rubber_cylinder")
     cli("info", source)
     cli("show", source, "--hop", "rubber_cylinder", "--split", "train", "--question", "3")
-    cli("browse", source, "--static", tmp_path / "pages", "--limit", "3")
+    served: list[Path] = []
+    monkeypatch.setattr("clevrhope.browse.serving.serve", lambda folder, **_: served.append(folder))
+    cli("browse", source)
+    assert SiteFolder(served[0]).hops
     assert {path: path.read_bytes() for path in source.rglob("*") if path.is_file()} == before
 
 

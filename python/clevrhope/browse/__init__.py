@@ -1,5 +1,5 @@
-"""Pages for browsing a dataset: an index of its questions, a server on this machine, and a static export.
+"""Pages for browsing a dataset: an index of its questions, and a server on this machine.
 
 `folder` reads the dataset, `index` finds questions in it, and `models` holds predictions about them. `views`
-collects the content of a page, and `pages` writes it as HTML, both for `server` and for `static`.
+collects the content of a page, and `pages` writes it as HTML for `server`.
 """

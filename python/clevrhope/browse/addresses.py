@@ -1,10 +1,9 @@
 """The addresses of pages and images, as links from one page to another, and the query of an address.
 
-All links are relative. So the token that the server puts before every address stays in front, and the pages
-of a static export work in any folder of any web server.
+All links are relative, so the token that the server puts before every address stays in front.
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -87,89 +86,45 @@ class Query:
 
 
 class Links:
-    """The links of one page: to the pages of a server, or to the files of a static export.
+    """The links of one page, in whose own address there are `depth` folders."""
 
-    Args:
-        depth: number of folders in the page's own address.
-        files: the paths of all pages of a static export; None for a server.
-
-    Attributes:
-        static: whether there is no server that could search.
-        images: (kind, pool, index) of each image that the page shows.
-    """
-
-    def __init__(self, depth: int, files: Container[str] | None = None) -> None:
-        self._root, self._files = "../" * depth, files
-        self.static = files is not None
-        self.images: set[tuple[str, str, int]] = set()
+    def __init__(self, depth: int) -> None:
+        self._root = "../" * depth
 
     def home(self) -> str:
         """The overview."""
-        return f"{self._root}index.html" if self.static else self._root or "./"
+        return self._root or "./"
 
     def asset(self, name: str) -> str:
         """The style or the script."""
         return f"{self._root}{name}"
 
-    def questions(self, hop: str, query: Query | None = None, **changes: Any) -> str | None:
-        """The list of a HOP's questions; None if it is not exported, as for all lists and pages."""
+    def questions(self, hop: str, query: Query | None = None, **changes: Any) -> str:
+        """The list of a HOP's questions."""
         asked = replace(query or Query(), **{"hop": hop, "at": None, **changes})
-        if self._files is None:
-            return f"{self._root}questions{asked.text()}"
-        return self._link(questions_path(hop, asked.split, asked.page), Query())
+        return f"{self._root}questions{asked.text()}"
 
-    def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str | None:
+    def question(self, place: SplitKey, row: int, query: Query | None = None, **changes: Any) -> str:
         """A question's page."""
         asked = replace(query or Query(), **{"hop": "", "step": None, "step2": None, "page": 1, **changes})
         if asked.at is None:
             asked = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, step=asked.step)
-        return self._link(question_path(place, row), asked)
+        return self._link(f"question/{place.hop}/{place.split}/{row}", asked)
 
-    def pairs(self, place: SplitKey, **changes: Any) -> str | None:
+    def pairs(self, place: SplitKey, **changes: Any) -> str:
         """The list of a suite's pairs on a split."""
-        asked = Query(**changes)
-        return self._link(pairs_path(place, asked.page if self.static else None), asked)
+        return self._link(f"pairs/{place.hop}/{place.suite}/{place.split}", Query(**changes))
 
-    def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str | None:
+    def pair(self, place: SplitKey, number: int, query: Query | None = None, **changes: Any) -> str:
         """A pair's page."""
         asked = query or Query()
         shown = Query(boxes=asked.boxes, ids=asked.ids, masks=asked.masks, test=asked.test)
-        return self._link(pair_path(place, number), replace(shown, **changes))
+        path = f"pair/{place.hop}/{place.suite}/{place.split}/{number}"
+        return self._link(path, replace(shown, **changes))
 
     def image(self, kind: str, pool: str, index: int) -> str:
         """An image, its mask, or a sketch of its scene; `kind` is one of `IMAGE_KINDS`."""
-        self.images.add((kind, pool, index))
-        return f"{self._root}{quote(image_path(kind, pool, index))}"
+        return f"{self._root}{quote(f'{kind}/{pool}/{index}.{IMAGE_KINDS[kind]}')}"
 
-    def _link(self, path: str, query: Query) -> str | None:
-        """A link to a page; in a static export, the query says only which steps are marked."""
-        if self._files is not None:
-            path, query = f"{path}.html", Query(step=query.step, step2=query.step2)
-            if path not in self._files:
-                return None
+    def _link(self, path: str, query: Query) -> str:
         return f"{self._root}{quote(path)}{query.text()}"
-
-
-def questions_path(hop: str, split: str, page: int) -> str:
-    """The path of a list of questions in a static export, without a suffix."""
-    return f"questions/{hop}/{split}/{page}"
-
-
-def question_path(place: SplitKey, row: int) -> str:
-    """The path of a question's page; in a static export, a suffix follows."""
-    return f"question/{place.hop}/{place.split}/{row}"
-
-
-def pairs_path(place: SplitKey, page: int | None = None) -> str:
-    """The path of a list of pairs, with the number of its page in a static export."""
-    return f"pairs/{place.hop}/{place.suite}/{place.split}" + ("" if page is None else f"/{page}")
-
-
-def pair_path(place: SplitKey, number: int) -> str:
-    """The path of a pair's page; in a static export, a suffix follows."""
-    return f"pair/{place.hop}/{place.suite}/{place.split}/{number}"
-
-
-def image_path(kind: str, pool: str, index: int) -> str:
-    """The path of an image, mask or sketch, below the first page."""
-    return f"{kind}/{pool}/{index}.{IMAGE_KINDS[kind]}"

@@ -328,11 +328,10 @@ class Indexes:
     would keep that library's lock, for which the process would then wait forever.
     """
 
-    def __init__(self, folder: SiteFolder, progress: Progress, *, waits: bool = False) -> None:
-        """`progress` is shown in the terminal; if `waits`, `get` returns only when an index is made."""
+    def __init__(self, folder: SiteFolder, progress: Progress) -> None:
+        """`progress` is shown in the terminal."""
         self._folder = folder
         self._progress = progress
-        self._waits = waits
         self._indexes: OrderedDict[str, tuple[Making, Future[Index]]] = OrderedDict()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -345,19 +344,8 @@ class Indexes:
             DatasetError: the index could not be made; the next call tries again.
         """
         making, index = self._started(hop)
-        return self.make(hop) if self._waits or index.done() else making
-
-    def ready(self, hop: str) -> Index | None:
-        """The index of a sub-dataset if it exists; otherwise starts making it and returns None."""
-        try:
-            index = self.get(hop)
-        except DatasetError:
-            return None
-        return index if isinstance(index, Index) else None
-
-    def make(self, hop: str) -> Index:
-        """The index of a sub-dataset, once it is made; raises as `get` does."""
-        _, index = self._started(hop)
+        if not index.done():
+            return making
         try:
             return index.result()
         except Exception as error:
@@ -367,6 +355,14 @@ class Indexes:
                 raise
             problem = f"{self._folder.layout.hop(hop)}: no index of it ({reason(error)})"
             raise DatasetError(problem) from error
+
+    def ready(self, hop: str) -> Index | None:
+        """The index of a sub-dataset if it exists; otherwise starts making it and returns None."""
+        try:
+            index = self.get(hop)
+        except DatasetError:
+            return None
+        return index if isinstance(index, Index) else None
 
     def close(self) -> None:
         """Ends the making of indexes at the next step of its progress."""

@@ -1,4 +1,4 @@
-"""The pages as HTML. The server and the static export share this code; only their links differ."""
+"""The pages as HTML."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -58,13 +58,9 @@ class Choice:
 class Pages:
     """Makes the pages of a dataset."""
 
-    def __init__(
-        self, folder: SiteFolder, models: Models, indexes: Indexes, *, limit: int | None = None
-    ) -> None:
-        """`limit` is the maximum number of questions of a list that have pages; None for all."""
+    def __init__(self, folder: SiteFolder, models: Models, indexes: Indexes) -> None:
         self._folder, self._models, self._indexes = folder, models, indexes
         self._views = Views(folder, models)
-        self._limit = limit
 
     def _render(self, template: str, links: Links, query: Query, **content: Any) -> str:
         name, (width, height) = self._folder.layout.root.resolve().name, self._folder.manifest.raster_px
@@ -131,15 +127,13 @@ class Pages:
             return self._render("making.html", links, query, making=index)
         models = self._models_of(query)
         first = (query.page - 1) * LINES_A_PAGE
-        most = LINES_A_PAGE if self._limit is None else max(0, min(LINES_A_PAGE, self._limit - first))
-        n, lines = self._matches(index, query, first, most)
-        n_listed = n if self._limit is None else min(n, self._limit)
-        last = max(1, -(-n_listed // LINES_A_PAGE))
+        n, lines = self._matches(index, query, first, LINES_A_PAGE)
+        last = max(1, -(-n // LINES_A_PAGE))
         return self._render(
             "questions.html",
             links,
             query,
-            choices=[] if links.static else self._choices(index, query),
+            choices=self._choices(index, query),
             n=n,
             first=first,
             lines=lines,
@@ -151,11 +145,6 @@ class Pages:
             notes=index.notes,
             is_filtered=query.text() != Query(hop=query.hop, split=query.split, page=query.page).text(),
         )
-
-    def listed_rows(self, query: Query, *, most: int) -> list[int]:
-        """The rows of the first questions in a list of one split; raises as `questions` does."""
-        index = self._indexes.make(query.hop)
-        return [line.row for line in self._matches(index, query, 0, most)[1]]
 
     def _matches(self, index: Index, query: Query, first: int, most: int) -> tuple[int, list[QuestionLine]]:
         """The number of questions in a list, and its lines, at most `most` from the index `first` on."""
@@ -268,7 +257,7 @@ class Pages:
             all_models=bool(self._models),
         )
 
-    def _list_link(self, links: Links, place: SplitKey, row: int, query: Query) -> str | None:
+    def _list_link(self, links: Links, place: SplitKey, row: int, query: Query) -> str:
         """A link to the list from which a question was reached, or to the list of its split."""
         if query.at is None:
             listed = Query(split=place.split, order="file" if self._models else "")
@@ -304,9 +293,8 @@ class Pages:
         chosen = query.test if query.test in names else ""
         of_test = reader.test[::2] == reader.tests.index(chosen) if chosen else np.ones(n, bool)
         numbers = np.flatnonzero(of_test)
-        n_listed = len(numbers) if self._limit is None else min(len(numbers), self._limit)
         first = (query.page - 1) * LINES_A_PAGE
-        listed = numbers[:n_listed][first : first + LINES_A_PAGE].tolist()
+        listed = numbers[first : first + LINES_A_PAGE].tolist()
         lines = [self._views.pair_line(place, k) for k in listed]
         return self._render(
             "pairs.html",
@@ -317,7 +305,7 @@ class Pages:
             chosen=chosen,
             lines=lines,
             n=len(numbers),
-            last=max(1, -(-n_listed // LINES_A_PAGE)),
+            last=max(1, -(-len(numbers) // LINES_A_PAGE)),
         )
 
     def pair(self, links: Links, place: SplitKey, number: int, query: Query) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.names import EDITION, HOP, SPLIT
 from clevrhope.runtime.terminal import say, say_json
 
 if TYPE_CHECKING:
@@ -57,23 +56,14 @@ class Command(click.Command):
         """Parses the arguments as click does.
 
         Raises:
-            UsageError: there is one argument too many; the message says where its value could go.
+            UsageError: there is one argument too many; the message says what the command takes.
         """
         ctx.allow_extra_args = True  # so that we report the error
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
-            raise click.UsageError(f'unexpected argument "{rest[0]}"{self._remedy(rest[0], ctx)}')
+            usage = f"{ctx.command_path} {' '.join(self.collect_usage_pieces(ctx))}"
+            raise click.UsageError(f'unexpected argument "{rest[0]}"; usage: {usage}')
         return rest
-
-    def _remedy(self, argument: str, ctx: click.Context) -> str:
-        from clevrhope.splits.hops import HOP_GROUPS, NONE
-
-        options = {name for param in self.params for name in param.opts}
-        if argument in HOP_GROUPS and "--hops" in options:
-            return f" (did you mean --hops {argument}?)"
-        if "--hop" in options and (argument == NONE or ("_" in argument and "/" not in argument)):
-            return f" (did you mean --hop {argument}?)"
-        return f"; usage: {ctx.command_path} {' '.join(self.collect_usage_pieces(ctx))}"
 
 
 class CommandGroup(click.Group):
@@ -152,12 +142,8 @@ _TYPES: Mapping[str, Any] = {
     "PORT": Whole(0, 65_535),
     **dict.fromkeys(("X", "PERCENT"), float),
     "25k|N": str,
-    "HOP": HOP,
-    "SPLIT": SPLIT,
-    "EDITION": EDITION,
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
     **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
-    "SPLITS": SPLIT,
 }
 """The types that words in the usage of an option stand for; other words stand for any text."""
 

@@ -341,7 +341,7 @@ def _summary_lines(request: "Request", summary: "Summary") -> list[str]:
     for hop, splits in summary.covr.items():
         counts = ", ".join(f"{covr_file(split)} {entry['questions']:,}" for split, entry in splits.items())
         lines.append(f"  {hop}, over several images: {counts}")
-    lines += [f"  {sentence}" for sentence in (*summary.kept, *summary.exhausted)]
+    lines += [f"  {sentence}" for sentence in summary.kept]
     if summary.suites:
         made = ", ".join(f"{suite} of {', '.join(hops)}" for suite, hops in summary.suites.items())
         lines.append(

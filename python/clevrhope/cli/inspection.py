@@ -106,54 +106,38 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     --splits SPLITS...: Only these splits, separated by commas.
     --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
-    --datasheet: Draw the plots into DIR's datasheets; print no tables.
     --full: Also list every question family and every pair of values.
     --json -> as_json: Print one JSON object instead of text.
 """)
-def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> None:
+def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
-    from clevrhope.describe.stats.plots import (
-        check_outside,
-        check_plots,
-        draw_into_datasheets,
-        kinds_of,
-        write_plots,
-    )
+    from clevrhope.runtime.extras import check_extra
 
     progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
     other_root, full = choices["other_root"], choices["full"]
-    if datasheet:
-        if splits or other_root or plots or full:
-            raise click.UsageError(
-                "--datasheet draws all splits of DIR and nothing else; leave out --splits, --against, "
-                "--plots and --full"
-            )
-        written = draw_into_datasheets(folder, hops=hops, progress=progress)
-        n_sheets = len({path.parent for path in written})
-        drawn = f"{len(written)} plot{'s' * (len(written) != 1)}"
-        line = f"{drawn} in {n_sheets} datasheet{'s' * (n_sheets != 1)}: {folder}/hops/<pair>/DATASHEET.md"
-        show_result(choices, {"folder": str(folder), "plots": list(map(str, written))}, [line])
-        return
     if plots is not None:
-        check_plots()
+        check_extra("plots need", "matplotlib", "plots")
+        from clevrhope.describe.stats.plots import KINDS, check_outside, write_plots
+
         check_outside(plots, folder)
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
     written = []
     if plots is not None:
         check_links(plots, (each.group for each in sheets), deep=False)
-        n_plots = sum(len(kinds_of(each)) for each in sheets)
+        n_plots = len(KINDS) * len(sheets)
         with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
     if choices["as_json"]:
         say_json(sheets_as_json(folder, other_root, sheets, written))
         return
+    from clevrhope.dataset.layout import Layout
     from clevrhope.describe.stats.tables import tables
     from clevrhope.runtime.display import Terminal, show_table
 
@@ -162,6 +146,9 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
         console.rule(sheet.group, align="left")
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
+        if sheet.suites or sheet.covr:
+            of_group = Layout(folder).hop_datasheet(sheet.group)
+            say(f"Paired tests and questions over several images are in {of_group} and in --json.")
     if plots is not None:
         say(f"{len(written)} plots in {plots}")
 
@@ -174,11 +161,9 @@ def stats(folder: Path, plots: Path | None, datasheet: bool, **choices: Any) -> 
     --port PORT = 8765: The port on this machine; if it is in use, a free one is taken instead.  [default:
         8765]
     --no-browser: Do not open a browser; only print the address.
-    --static OUT -> out: Write the pages into a new folder, for any web server.
-    --limit N: With --static, the first N questions of each split, and pairs of each suite.  [default: 100]
     --quiet: Show no progress.
 """)
-def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) -> None:
+def browse(folder: Path, **choices: Any) -> None:
     """Shows a dataset's questions, images, programs and tests in a browser on this machine.
 
     Nothing is written into DIR. Only those who have the printed address can open the pages.
@@ -187,21 +172,13 @@ def browse(folder: Path, out: Path | None, limit: int | None, **choices: Any) ->
 
     for module in ("jinja2", "starlette", "uvicorn"):
         check_extra("browse needs", module, "browse")
-    given = {
-        "predictions": choices["predictions"],
-        "progress": shown_progress(choices),
-        "say": partial(say, err=True),
-    }
-    if out is not None:
-        from clevrhope.browse.static import write_static
-
-        n = write_static(folder, out, limit=limit or 100, **given)
-        say(f"{out / 'index.html'}: {n:,} questions")
-        return
-    if limit is not None:
-        raise click.UsageError(
-            "--limit is for --static, which it keeps small; without it all questions are there"
-        )
     from clevrhope.browse.serving import serve
 
-    serve(folder, port=choices["port"], open_browser=not choices["no_browser"], **given)
+    serve(
+        folder,
+        predictions=choices["predictions"],
+        port=choices["port"],
+        open_browser=not choices["no_browser"],
+        progress=shown_progress(choices),
+        say=partial(say, err=True),
+    )

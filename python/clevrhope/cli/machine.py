@@ -15,7 +15,7 @@ from clevrhope.runtime.terminal import say
 @blender_option
 @json_option
 def doctor(**choices: Any) -> int:
-    """Lists versions, extras, Blender, GPUs, disk and memory, and what to type if one is amiss.
+    """Lists versions, extras, Blender, cores and memory, and what to type if one is amiss.
 
     Exits with 1 if something that is installed does not work; what is optional and missing is no failure.
     """

@@ -139,7 +139,6 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         edition = read_edition(of_folder.edition["name"])
     names, prelim = _names(choices, edition, there)
     before = _settings_before(there, part)
-    is_without_images = there is not None and "rendering" not in before
     if edition:
         before |= edition.settings
     config = resolve_config(
@@ -151,8 +150,6 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
     )
     if before and not (edition or choices["preset"] or choices["config_file"] or choices["quiet"]):
         say(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
-    if is_without_images and not (choices["no_render"] or choices["quiet"]):
-        say(f"{out} has no images so far; build makes them unless --no-render is given.", err=True)
     _check_covr(choices, there)
     seed = choices["seed"]
     if seed is None and there is None:
@@ -205,7 +202,6 @@ def _names(
     from clevrhope.splits.hops import HOP_GROUPS, NONE, PRELIM
 
     hops, prelim = read_names(choices["hops"]), tuple(read_names(choices["prelim"]))
-    _check_forms(hops, choices["held_out"])
     groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
     names = (*hops, *choices["held_out"], *groups)
     if edition and choices["edition"] and not names:
@@ -265,22 +261,6 @@ def _check_covr(choices: Mapping[str, Any], there: "Manifest | None") -> None:
     if given and not choices["covr"] and not (there and there.covr):
         name = QuestionSettings.option(given[0])
         raise click.UsageError(f"{name}: this is a setting of questions over several images; add --covr")
-
-
-def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:
-    """Checks that --hop has names of pairs, and --hold-out has values with their attributes."""
-    for name in hops:
-        if "=" in name:
-            raise click.UsageError(
-                f'--hop: "{name}" is not the name of a pair, such as red_cube; '
-                "types with values go with --hold-out: --hold-out color=red,shape=cube"
-            )
-    for values in held_out:
-        if "=" not in values:
-            raise click.UsageError(
-                f'--hold-out: "{values}" is not a list of types with values, such as color=red,shape=cube; '
-                "names of pairs, such as red_cube, go with --hop"
-            )
 
 
 def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> None:

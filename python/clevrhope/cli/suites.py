@@ -1,4 +1,4 @@
-"""The commands about paired tests: suite, families."""
+"""The command about paired tests: suite."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -99,21 +99,3 @@ def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
         others = given - allowed - {first}
         if (first in given or first == name) and others:
             raise click.UsageError(f"{first} does not go with {min(others)}")
-
-
-@click.command(cls=Command, short_help="Lists the question families, for writing your own suites.")
-@click.argument("names", metavar="[FAMILY]...", nargs=-1)
-@options("""
-    --templates FOLDER: Templates of your own.  [default: the package's]
-    --json -> as_json: Print one JSON object instead of text.
-""")
-def families(names: tuple[str, ...], templates: Path | None, **choices: Any) -> None:
-    """Lists question families with their first phrasing, parameters and nodes.
-
-    FAMILY is a file, such as one_hop, or a family, such as "one_hop 3"; without it, all are listed. Entries
-    of a suite of one's own name families, parameters and nodes in this way.
-    """
-    from clevrhope.questions.families import family_lines, read_families
-
-    found = read_families(templates, names)
-    show_result(choices, list(map(asdict, found)), family_lines(found))

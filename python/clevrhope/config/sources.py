@@ -10,7 +10,6 @@ from clevrhope.config.presets import PRESETS, Config, Directions, Sizes
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.renderers import (
     DEFAULT_RENDERER,
-    RENDERERS,
     on_device,
     renderer_of,
     rendering_from_json,
@@ -195,11 +194,10 @@ def _rendering(
     else:
         with naming(f"{file}: rendering.renderer"):
             settings = row_named(effort.renderer).settings()
-    chosen = renderer_of(settings)
     if samples is not None and not isinstance(settings, BlenderSettings):
         raise ConfigError(
-            f"--samples: only Blender takes samples per pixel ({samples}); the renderer {chosen} takes "
-            f"--quality {'|'.join(row_of(settings).qualities)}"
+            f"--samples: only Blender takes samples per pixel ({samples}); the renderer "
+            f"{renderer_of(settings)} takes --quality {'|'.join(row_of(settings).qualities)}"
         )
     if samples is not None and quality is not None:
         raise ConfigError(
@@ -214,7 +212,6 @@ def _rendering(
         with naming(f"{file}: rendering.quality"):
             settings = settings.with_quality(effort.quality)
     if file is not None:
-        _check_of_renderer(own, chosen, file)
         settings = read_settings(type(settings), own, where=file, path="rendering.", start=settings)
     if quality is not None:
         with naming("--quality"):
@@ -230,26 +227,10 @@ class _Effort:
     quality: str | None = None
 
 
-def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> None:
-    """Checks that no setting in a [rendering] table belongs to another renderer."""
-    for key in table:
-        others = [name for name, row in RENDERERS.items() if row.takes(key)]
-        if others and chosen not in others:
-            raise ConfigError(
-                f"{file}: rendering.{key} is a setting of the renderer {others[0]}, but {chosen} is chosen; "
-                f"leave it out, or choose {others[0]}"
-            )
-
-
 def _check_world(table: Mapping[str, Any], file: Path) -> None:
     """Checks that a [world] table has only known settings, so that errors name the file and the key."""
     from clevrhope.scenes import read_world
 
-    for key in table.keys() & {"width", "height"}:
-        raise ConfigError(
-            f"{file}: world.{key} is not a constraint; scenes are sampled for the shape of the images, which "
-            f"rendering.{key} is a side of"
-        )
     defaults = json.loads(read_world().config_json)
     for key in ("width", "height"):
         del defaults[key]

@@ -1,11 +1,9 @@
 """Explains what a folder is if it is not the expected dataset, and which folder to give instead."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
-from clevrhope.errors import ClevrhopeError, WrongFolderError, listed, shown
-from clevrhope.runtime.json_text import read_object
+from clevrhope.errors import WrongFolderError, listed
 
 MANIFEST = "manifest.json"
 """The file that makes a folder a dataset."""
@@ -46,8 +44,7 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
         return WrongFolderError(f"{folder}: {found}; expected the folder of a dataset")
     if (folder / "run.json").is_file():
         return WrongFolderError(
-            f"{folder}: a run of clevrhope train, not {what}; clevrhope evaluate and clevrhope report read "
-            f"runs{_dataset_of_run(folder)}"
+            f"{folder}: a run of clevrhope train, not {what}; clevrhope evaluate and report read runs"
         )
     if (folder / "done").is_dir() and (folder / "runs").is_dir():
         its = datasets_below(folder / "data")
@@ -70,16 +67,6 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
 def datasets_below(folder: Path) -> list[Path]:
     """The datasets one level below a folder, by name."""
     return sorted(path.parent for path in folder.glob(f"*/{MANIFEST}") if path.is_file())
-
-
-def _dataset_of_run(folder: Path) -> str:
-    """Ends the sentence about a run with the dataset that it was trained on, if run.json names it."""
-    try:
-        places = read_object(folder / "run.json", "a run").get("places")
-    except ClevrhopeError:
-        return ""
-    dataset = places.get("dataset") if isinstance(places, Mapping) else None
-    return f", and this one was trained on {shown(dataset)}" if isinstance(dataset, str) else ""
 
 
 def check_in_place(dataset: Path, run: Path) -> None:

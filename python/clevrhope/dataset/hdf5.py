@@ -202,14 +202,8 @@ def hdf5_words(error: Exception) -> str:
     cut = _CUT.search(text)
     if cut:
         return f"cut off: {int(cut[1]):,} bytes are there, of {int(cut[2]):,}"
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, PermissionError):
-        return "it may not be read"
     if "signature not found" in text:
         return "empty, or damaged where it begins"
-    if isinstance(error, OSError) and error.strerror and not text.startswith(("Unable", "Can't")):
-        return os_reason(error)
     if isinstance(error, OSError | RuntimeError | KeyError):
         return "its content is damaged"
     return reason(error)

@@ -1,6 +1,5 @@
 """Reads the images of a pool from PNG files or HDF5, whichever the folder has."""
 
-import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name, images_folder
 from clevrhope.dataset.hdf5 import ProcessFile
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, ImageArray, images_in
+from clevrhope.dataset.images_h5 import IMAGES, ImageArray, images_in
 from clevrhope.dataset.layout import Layout, image_filename, images_of
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.source_images import SourceImages, source_images
@@ -61,11 +60,6 @@ class PngImages:
 
         return read
 
-    def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `png`, but for the pixels packed by zlib, in the form of an HDF5 chunk."""
-        path = self._folder / self._named(index)
-        return lambda: zlib.compress(read_png(path).tobytes(), DEFLATE_LEVEL)
-
 
 class H5Images:
     """The images of a pool in its HDF5 file; methods as in `PngImages`. Pickles without an open file."""
@@ -86,12 +80,6 @@ class H5Images:
         """As `PngImages`; equal pixels give equal bytes."""
         pixels = self.pixels(index)
         return lambda: encode_png(pixels)
-
-    def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `PngImages`; returns the stored chunk unchanged."""
-        with self._file.reading() as file:
-            chunk: bytes = file["images"].id.read_direct_chunk((index, 0, 0, 0))[1]
-        return lambda: chunk
 
 
 Images: TypeAlias = PngImages | H5Images | SourceImages

@@ -155,10 +155,6 @@ class Layout:
         """The measurements of a sub-dataset, which its datasheet shows."""
         return self.hop(hop) / "measured.json"
 
-    def plots(self, hop: str) -> Path:
-        """The folder of the plots in a sub-dataset's datasheet; it exists if plots were drawn."""
-        return self.hop(hop) / "plots"
-
     def folders(self) -> Iterator[Path]:
         """Every folder to which the dataset's files are written."""
         yield self.root
@@ -166,7 +162,6 @@ class Layout:
             for folder in (self.root / name, *sorted((self.root / name).glob("*"))):
                 if folder.is_dir():
                     yield folder
-        yield from sorted((self.root / "hops").glob("*/plots"))
         for suite in sorted((self.root / "hops").glob("*/suites/*")):
             yield from (suite, *sorted(suite.glob("images")), *sorted(suite.glob("images/*/")))
             yield from sorted(suite.glob("scenes/*/"))

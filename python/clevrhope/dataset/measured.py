@@ -64,21 +64,17 @@ def read_fitting(layout: Layout, manifest: Manifest, hop: str) -> dict[str, Any]
     """
     path = layout.hop_measured(hop)
     found = read_measured(path)
-    for place, stated, measured in (
-        ("splits", manifest.splits.get(hop, {}), found["splits"]),
-        ("covr", manifest.covr.get(hop, {}), found["covr"]),
-    ):
-        if stated.keys() != measured.keys():
-            raise _unfit(path, place, ", ".join(measured) or "empty", ", ".join(stated) or "none")
-        for split, entry in stated.items():
-            n = measured[split]["questions"]
-            if n != entry["questions"]:
-                raise _unfit(path, f"{place}.{split}.questions", n, entry["questions"])
+    for place in ("splits", "covr"):
+        stated, measured = (
+            {split: entry["questions"] for split, entry in entries.items()}
+            for entries in (getattr(manifest, place).get(hop, {}), found[place])
+        )
+        if stated != measured:
+            raise DatasetError(
+                f"{path}: questions of {place}: {shown(measured)}, but the manifest has {shown(stated)}; "
+                f"{REMEDY}"
+            )
     return found
-
-
-def _unfit(path: Path, place: str, found: object, stated: object) -> DatasetError:
-    return DatasetError(f"{path}: {place} is {found}, but the manifest has {stated}; {REMEDY}")
 
 
 def write_measured(path: Path, measured: Mapping[str, Any]) -> None:

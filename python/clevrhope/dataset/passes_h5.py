@@ -15,11 +15,12 @@ Of the first three arrays, the file has those that were requested. Each of their
 images (images_h5.py). `size` is one more than the last row that holds annotations; `most` is the largest
 number of objects. The file's bytes depend only on its content, not on the runs that added it.
 
-Until a pool's file is written, each image's annotations are in a file of their own, the record: a line of
-JSON, then the packed chunks. So a run that is killed loses only the images that it was working on.
+Until a pool's file is written, each image's annotations are in a file of their own, the record: arrays in
+numpy's form, one after the other: kinds, height and width, the tables, then each kind's packed chunk. So a
+run that is killed loses only the images that it was working on.
 """
 
-import json
+import io
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -40,9 +41,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes
 from clevrhope.runtime.atomic import whole_file, write_whole
-from clevrhope.runtime.forms import COUNT, Fields, ListOf, MapOf, check_form
-from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import MAX_LINE, read_bytes, reading
+from clevrhope.runtime.reading import read_bytes, reading
 
 DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
     "mask": (np.uint8, ()),
@@ -71,16 +70,6 @@ PASSES = Schema(
 
 MAX_RECORD_BYTES = 1 << 30
 """The most bytes of a record: 8,192 x 8,192 pixels with all kinds of annotations, unpacked."""
-
-_RECORD = Fields(
-    {
-        "height": COUNT,
-        "width": COUNT,
-        "bytes": MapOf(COUNT),
-        "tables": Fields({"boxes": ListOf(ListOf(COUNT, 4)), **dict.fromkeys(TABLES[1:], ListOf(COUNT))}),
-    }
-)
-"""The form of a record's first line."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
     "mask": {"units": "place of the object in its scene's list, from 0 on", "background": BACKGROUND},
@@ -124,13 +113,12 @@ def pack(passes: Passes, kinds: Sequence[str]) -> Record:
 
 def write_record(path: Path, record: Record) -> None:
     """Writes an image's record; raises the errors of `write_whole`."""
-    head = {
-        "height": record.height,
-        "width": record.width,
-        "bytes": {kind: len(chunk) for kind, chunk in record.chunks.items()},
-        "tables": {name: table.tolist() for name, table in record.tables.items()},
-    }
-    write_whole(path, json.dumps(head).encode() + b"\n" + b"".join(record.chunks.values()))
+    tables = [record.tables[name] for name in TABLES]
+    chunks = [np.frombuffer(chunk, np.uint8) for chunk in record.chunks.values()]
+    content = io.BytesIO()
+    for array in (list(record.chunks), (record.height, record.width), *tables, *chunks):
+        np.save(content, np.asarray(array))
+    write_whole(path, content.getvalue())
 
 
 def read_record(path: Path) -> Record:
@@ -139,33 +127,26 @@ def read_record(path: Path) -> Record:
     Raises:
         DatasetError: the file is missing or not a record.
     """
-    remedy = "remove it and run again"
-    head, _, content = read_bytes(
-        path, "annotations of an image", remedy=remedy, max_bytes=MAX_RECORD_BYTES
-    ).partition(b"\n")
-    raw = parse_json(head, path, remedy=remedy)
-    check_form(raw, _RECORD, path)
-    with reading(path, "annotations of an image", remedy=remedy):
-        chunks, place = {}, 0
-        for kind, size in raw["bytes"].items():
-            chunks[kind] = content[place : place + size]
-            place += size
-        shapes = {"boxes": (-1, 4), "visible_px": (-1,), "alone_px": (-1,)}
-        tables = {name: np.asarray(raw["tables"][name], np.int32).reshape(shapes[name]) for name in TABLES}
-        if place != len(content):
-            raise ValueError(f"{len(content)} bytes where {place} should be")
-        return Record(raw["height"], raw["width"], chunks, tables)
+    what, remedy = "annotations of an image", "remove it and run again"
+    content = io.BytesIO(read_bytes(path, what, remedy=remedy, max_bytes=MAX_RECORD_BYTES))
+    with reading(path, what, remedy=remedy):
+        kinds, size, *tables = (np.load(content) for _ in range(2 + len(TABLES)))
+        chunks = {kind: np.load(content).tobytes() for kind in kinds.tolist()}
+        boxes, *counts = (table.astype(np.int32, casting="safe") for table in tables)
+        is_fit = boxes.shape[1:] == (4,) and all(each.shape == boxes.shape[:1] for each in counts)
+        if content.read(1) or not is_fit:
+            raise ValueError("its arrays do not fit each other")
+        height, width = size.tolist()
+        return Record(height, width, chunks, dict(zip(TABLES, (boxes, *counts), strict=True)))
 
 
 def kinds_in_record(path: Path) -> frozenset[str]:
-    """The kinds that a record holds, from its first line; empty if there is no record."""
+    """The kinds that a record holds, from its first array; empty if there is no record."""
     try:
         with path.open("rb") as file:
-            raw = parse_json(file.readline(MAX_LINE), path)
-        check_form(raw, _RECORD, path)
-    except (OSError, DatasetError):
+            return frozenset(np.load(file).tolist())
+    except (OSError, EOFError, ValueError, AttributeError):
         return frozenset()
-    return frozenset(raw["bytes"])
 
 
 def annotated_in(path: Path, kinds: Iterable[str]) -> Ints:

@@ -7,7 +7,6 @@ offset and size of a member); without places, the images are the rows of all fil
 
 import io
 import json
-import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -20,7 +19,7 @@ import numpy as np
 from PIL import Image
 
 from clevrhope.dataset.hdf5 import Array, ProcessFile, Schema
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, ImageArray
+from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
@@ -166,11 +165,6 @@ class SourceImages:
             return lambda: whole
         pixels = self.pixels(index) if isinstance(content, bytes) else content
         return lambda: encode_png(pixels)
-
-    def deflated(self, index: int) -> Callable[[], bytes]:
-        """Returns a function that gives the pixels packed by zlib, in the form of an HDF5 chunk."""
-        pixels = self.pixels(index)
-        return lambda: zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)
 
     def _read(self, index: int) -> ImageArray | bytes:
         """The bytes of an image's file, or its pixels."""

@@ -6,28 +6,23 @@ escaped.
 
 import base64
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from PIL import Image
 
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.pages import render_page
 from clevrhope.pages.markdown import listed
-from clevrhope.programs import TracedStep
-from clevrhope.scenes.sketch import SIZE_PX, box_px, materials_html, scene_svg
+from clevrhope.scenes.sketch import SIZE_PX, box_px, scene_svg
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 C = TypeVar("C")
-
-Objects = frozenset[tuple[int, int]]
-"""Objects of a set, each as the index of its image and its own index there."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +45,6 @@ class SetImage:
     sketch: bool
     is_source: bool
     """Whether the question was made on it."""
-    asked: Sequence[Box]
-    """The boxes of the objects at which the program ends."""
-    mentioned: Sequence[Box]
-    """The boxes of the objects to which these are related."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +108,6 @@ class HopCards:
     hop: Hop
     pair_words: Sequence[frozenset[str]]
     """For each value of the pair, the words that questions use for it."""
-    value_words: frozenset[str]
-    """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards[Card]]
     seen: str = ""
     """The combinations of values in train images; "" if these are all but the pair."""
@@ -139,21 +128,16 @@ class ContactSheet:
     """The renderer of the images; "" if there are none."""
     n_published: int = 0
     """Number of images of CLEVR, or of its scenes if nothing is rendered."""
-    materials: Sequence[str] = ()
-    """The world's materials, for the legend of sketches."""
 
 
 def contact_sheet(sheet: ContactSheet) -> str:
     """The page as HTML."""
-    cards = (card for hop in sheet.hops for split in hop.splits for card in split.cards)
-    has_sketch = any(card.sketch for card in cards)
     return render_page(
         "contact_sheet.html",
         sheet=sheet,
         title=_title(sheet),
         kinds=SPLITS,
         covr_kinds=COVR_KINDS,
-        materials=Markup(materials_html(sheet.materials)) if has_sketch and sheet.materials else "",
         marked=_marked,
     )
 
@@ -174,62 +158,16 @@ def _title(sheet: ContactSheet) -> str:
 
 
 def _marked(text: str, hop: HopCards) -> Markup:
-    """The question with the pair's words marked in each description that has both ("rubber blue cylinder").
-
-    If no description has both, as in "matte things that are either cylinders or cubes", all words for both
-    values are marked.
-    """
-    if not hop.pair_words:
-        return Markup(escape(text))
+    """The question with the pair's words marked, if it has a word for each value of the pair."""
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
-    places = _described(bare, hop)
-    if not places and not any(known.isdisjoint(bare) for known in hop.pair_words):
-        places = {place for known in hop.pair_words for place, word in enumerate(bare) if word in known}
+    known: frozenset[str] = frozenset()
+    if not any(of_value.isdisjoint(bare) for of_value in hop.pair_words):
+        known = known.union(*hop.pair_words)
     return Markup(" ").join(
-        Markup("<mark>{}</mark>").format(word) if place in places else word
-        for place, word in enumerate(words)
+        Markup("<mark>{}</mark>").format(word) if plain in known else word
+        for word, plain in zip(words, bare, strict=True)
     )
-
-
-def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
-    """Indices of the pair's words that have only words for values between them."""
-    of_pair = frozenset().union(*hop.pair_words)
-    of_values = hop.value_words | of_pair
-    described: set[int] = set()
-    for are_values, group in groupby(enumerate(bare), lambda item: item[1] in of_values):
-        stretch = dict(group)
-        if are_values and not any(words.isdisjoint(stretch.values()) for words in hop.pair_words):
-            described |= {place for place, word in stretch.items() if word in of_pair}
-    return described
-
-
-_WITH_CONDITION = ("all", "some", "none", "choose_relation")
-"""Functions whose last input says what is asked about the objects of the first input."""
-
-
-def shown_objects(steps: Sequence[TracedStep]) -> tuple[Objects, Objects]:
-    """The objects at which a program ends, and others that it mentions because these are related to them."""
-    asked: set[tuple[int, int]] = set()
-    for step in _ends(steps, len(steps) - 1):
-        asked.update([step.output] if step.type == "Object" else step.output)  # type: ignore[list-item,arg-type]
-    mentioned: set[tuple[int, int]] = set()
-    for step in steps:
-        if step.function.startswith("with_") or step.function == "choose_relation":
-            described = [steps[number] for number in step.inputs if steps[number].function != "scene"]
-            if described[-1].type == "ObjectSet":
-                mentioned.update(described[-1].output)  # type: ignore[arg-type]
-    return frozenset(asked), frozenset(mentioned - asked)
-
-
-def _ends(steps: Sequence[TracedStep], number: int) -> Iterator[TracedStep]:
-    """The last steps whose output is objects, from step `number` backwards."""
-    step = steps[number]
-    if step.type in ("ObjectSet", "Object", "Groups"):
-        yield step
-        return
-    for each in step.inputs[:1] if step.function in _WITH_CONDITION else step.inputs:
-        yield from _ends(steps, each)
 
 
 def thumbnail_url(pixels: ImageArray, *, width_px: int = SIZE_PX[0]) -> str:
@@ -251,18 +189,12 @@ def sketch_url(
 def pair_boxes(
     scene: Mapping[str, Any], held_out: Sequence[tuple[str, str]], size_px: tuple[int, int]
 ) -> list[Box]:
-    """The boxes of the objects that have all values of a pair."""
-    return [
-        object_box(item, size_px)
-        for item in scene["objects"]
-        if all(item[kind] == value for kind, value in held_out)
-    ]
-
-
-def object_box(item: Mapping[str, Any], size_px: tuple[int, int]) -> Box:
-    """The box of an object; `size_px` are width and height of its scene's raster."""
-    left, top, right, bottom = box_px(item, size_px)
+    """The boxes of the objects that have all values of a pair; `size_px` is that of the scene's raster."""
     width, height = size_px
-    return Box(
-        100 * left / width, 100 * top / height, 100 * (right - left) / width, 100 * (bottom - top) / height
-    )
+    boxes = []
+    for item in scene["objects"]:
+        if all(item[kind] == value for kind, value in held_out):
+            left, top, right, bottom = box_px(item, size_px)
+            size = (100 * (right - left) / width, 100 * (bottom - top) / height)
+            boxes.append(Box(100 * left / width, 100 * top / height, *size))
+    return boxes

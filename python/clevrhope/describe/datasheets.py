@@ -4,7 +4,6 @@ Their questions follow Gebru et al., "Datasheets for Datasets" (2021), in our ow
 templates of `clevrhope.pages`; here is what they choose from, such as which splits are compared.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
@@ -16,7 +15,6 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
 from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
-from clevrhope.describe.plot_files import listed_plots
 from clevrhope.describe.suites import CELLS
 from clevrhope.pages import render_markdown
 from clevrhope.pages.markdown import code
@@ -25,9 +23,6 @@ from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import parse_pool_name
-
-ENOUGH_TO_TELL = 20
-"""Number of a family's questions from which a single answer to all of them is no coincidence."""
 
 Splits = Mapping[str, Mapping[str, Any]]
 """Split -> its measurements."""
@@ -40,13 +35,13 @@ def write_datasheet(layout: Layout, manifest: Manifest, hop: str) -> dict[str, F
         DatasetError: the measurements are missing or not those of this sub-dataset.
     """
     measured = layout.hop_measured(hop)
-    text = hop_datasheet(layout, manifest, read_measured(measured))
+    text = hop_datasheet(manifest, read_measured(measured))
     path = layout.hop_datasheet(hop)
     write_whole(path, text.encode())
     return {layout.relative(each): record(each) for each in (measured, path)}
 
 
-def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any]) -> str:
+def hop_datasheet(manifest: Manifest, measured: Mapping[str, Any]) -> str:
     """The datasheet of one sub-dataset, in Markdown."""
     attributes = manifest.world["attributes"]
     hop = parse_hop(measured["hop"], [(kind, list(values)) for kind, values in attributes.items()])
@@ -59,7 +54,6 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
             (f"{kind} {value}", value) for kind, of_kind in attributes.items() for value in of_kind
         ],
         "checked": manifest.checked.get(hop.name, ()),
-        "plots": listed_plots(layout, manifest, hop.name),
         **making_and_licence(manifest),
     }
     if hop.value is not None:
@@ -83,7 +77,6 @@ def hop_datasheet(layout: Layout, manifest: Manifest, measured: Mapping[str, Any
         combinations=list(_combinations(hop, whole, attributes)),
         distances=list(_distances(measured["distances"])),
         never=list(_never(measured["families"])),
-        one_answer=list(_one_answer(whole, measured["families"])),
         tuning=[code(name) for name in splits if SPLITS[name].role == "tune"],
         cells=CELLS if hop.held_out else (),
     )
@@ -220,20 +213,6 @@ def _never(families: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             places.setdefault(each["file"], []).append(str(each["place"]))
     for file, of_file in places.items():
         yield {"file": file, "places": of_file, "n": len(of_file)}
-
-
-def _one_answer(whole: Splits, families: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Families whose questions all have one answer, of which balancing admits only few."""
-    names = {
-        each["question_family_index"]: f"{code(each['file'] + '.json')} {each['place']}" for each in families
-    }
-    answers: dict[int, Counter[str]] = {}
-    for split in whole.values():
-        for each in split["families"]:
-            answers.setdefault(each["question_family_index"], Counter()).update(each["answers"])
-    for index, found in sorted(answers.items()):
-        if len(found) == 1 and found.total() >= ENOUGH_TO_TELL:
-            yield {"index": index, "name": names.get(index, ""), "answer": next(iter(found))}
 
 
 def folder_datasheet(layout: Layout, manifest: Manifest) -> str:

@@ -202,7 +202,7 @@ def _sorted(indices: Sequence[int]) -> Any:
 
 
 def _family(manifest: Manifest, vocabulary: Vocabulary, reader: QuestionTable, number: int) -> str:
-    """The family's name, as `clevrhope families` lists it; its number if the templates are not ours."""
+    """The family's name, such as one_hop 3; its number if the templates are not ours."""
     family = int(reader.question_families[number])
     if names := reader.kind.columns["question_families"].names:
         structure = reader.said(reader.kind.fields, number).get("structure")

@@ -14,8 +14,7 @@ each row group that has one of them.
 
 import io
 import json
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image
 
 from clevrhope.dataset.question_kinds import IMAGE, LABEL, PAIRS, Field
-from clevrhope.describe.plot_files import listed_plots
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
@@ -50,8 +48,8 @@ _DICTIONARY_BYTES = 1 << 28
 """Maximum number of bytes of a row group's images; above it, an image would be stored in every row."""
 
 
-FIGURES = "figures"
-"""The folder of the figures in an export."""
+SHEET = "figures/images.png"
+"""The images that the card shows."""
 
 IMAGES_A_ROW, WIDTH_PX, GAP_PX = 4, 240, 4
 """Images in a row of the sheet of images, the width of each, and the space between them."""
@@ -72,8 +70,8 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
     sizes = [
         _write_split(source, split, out / split.config, advance) for split in (*source.splits, *source.suites)
     ]
-    figures = _write_figures(source, out)
-    card = f"---\n{_head(source, sizes)}---\n\n{_body(source, figures)}"
+    shown = _write_sheet(source, out) if source.rendered else []
+    card = f"---\n{_head(source, sizes)}---\n\n{_body(source, shown)}"
     (out / "README.md").write_text(card, "utf-8")
     (out / "croissant.json").write_text(croissant_json(source), "utf-8")
 
@@ -179,34 +177,16 @@ def _table(
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
-def _write_figures(source: ExportSource, out: Path) -> dict[str, Any]:
-    """Writes a sheet of images, if the folder has images, and the plots of its datasheet, if it has plots.
-
-    Plots are those that `clevrhope stats --datasheet` has drawn, so that the bytes of an export do not depend
-    on whether matplotlib is installed.
-
-    Returns:
-        `sheet`, the file with a row of images for each of `splits`, those of the first table, or None without
-        images; and `plots`, the plots of `hop`, the first HOP. Files are relative to the export's folder.
+def _write_sheet(source: ExportSource, out: Path) -> list[str]:
+    """Writes a sheet with a row of images for each split of the first table; returns the splits' names.
 
     Raises:
         DatasetError: an image is missing or damaged.
     """
     splits = next(iter(source.by_config().values()))
-    hop = splits[0].hop
-    plots = listed_plots(source.layout, source.manifest, hop)
-    if source.rendered or plots:
-        (out / FIGURES).mkdir()
-    if source.rendered:
-        (out / FIGURES / "images.png").write_bytes(_sheet(splits))
-    for plot in plots:
-        shutil.copyfile(source.layout.plots(hop) / plot, out / FIGURES / plot)
-    return {
-        "sheet": f"{FIGURES}/images.png" if source.rendered else None,
-        "splits": [split.split for split in splits],
-        "plots": [f"{FIGURES}/{plot}" for plot in plots],
-        "hop": hop,
-    }
+    (out / SHEET).parent.mkdir()
+    (out / SHEET).write_bytes(_sheet(splits))
+    return [split.split for split in splits]
 
 
 def _sheet(splits: list[SplitSource]) -> bytes:
@@ -265,13 +245,14 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
     )
 
 
-def _body(source: ExportSource, figures: Mapping[str, Any]) -> str:
+def _body(source: ExportSource, shown: list[str]) -> str:
     of_one = next((each for each in source.splits if not each.kind.of_sets), None)
     of_sets = next((each for each in source.splits if each.kind.of_sets), None)
     return readme(
         source,
         "parquet",
-        figures=figures,
+        sheet=SHEET,
+        shown=shown,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
         columns_of_one=columns_of(of_one) if of_one else (),
         columns_of_sets=columns_of(of_sets) if of_sets else (),

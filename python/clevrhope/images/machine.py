@@ -76,12 +76,5 @@ def text_lines(renderers: AvailableRenderers) -> list[str]:
     ]
     if renderers.blender_problem:
         return [*lines, renderers.blender_problem]
-    asked = [kind for kind in INTERFACES if kind not in found.missing and kind not in found.problems]
-    none = [INTERFACES[kind] for kind in asked if not found.of(kind)]
-    if none:
-        lines.append(f"No device found by: {', '.join(none)}.")
-    if found.missing:
-        lines.append(
-            f"Not in this build of Blender: {', '.join(INTERFACES[kind] for kind in found.missing)}."
-        )
-    return [*lines, *found.problems.values()]
+    none = [INTERFACES[kind] for kind in INTERFACES if kind not in found.problems and not found.of(kind)]
+    return [*lines, *([f"No device found by: {', '.join(none)}."] if none else []), *found.problems.values()]

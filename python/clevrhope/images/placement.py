@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from clevrhope.errors import SceneError, shown
 from clevrhope.look.definition import Look
 from clevrhope.look.view import ground_height, off_the_ground
+from clevrhope.runtime.forms import NUMBER
 from clevrhope.runtime.settings import suggestion
 
 Vector = tuple[float, float, float]
@@ -149,7 +150,7 @@ def _thing(entry: Any, look: Look, place: str) -> Thing:
         return values[name]
 
     rotation_deg = entry.get("rotation", 0.0)
-    if not _is_number(rotation_deg):
+    if not NUMBER.test(rotation_deg):
         raise SceneError(f"{place}.rotation: {rotation_deg!r:.60} should be an angle in degrees")
     red, green, blue = named("color", "colors")
     return Thing(
@@ -165,17 +166,9 @@ def _thing(entry: Any, look: Look, place: str) -> Thing:
 def _vector(value: Any, place: str) -> Vector:
     if isinstance(value, list | tuple) and len(value) == 3:
         x, y, z = value
-        if all(map(_is_number, (x, y, z))):
+        if all(map(NUMBER.test, (x, y, z))):
             return float(x), float(y), float(z)
     raise SceneError(f"{place}: {value!r:.60} should be three numbers")
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    """Whether a value is a finite number; an integer in JSON may have more digits than a float can hold."""
-    try:
-        return isinstance(value, int | float) and math.isfinite(value)
-    except OverflowError:
-        return False
 
 
 def _unknown(name: Any, known: Mapping[str, Any]) -> str:

@@ -10,9 +10,7 @@ input "Color", as in CLEVR, or a material whose Object Info node provides the ob
 from __future__ import annotations
 
 import json
-import os
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -27,6 +25,8 @@ from clevrhope.look.meshes import build_mesh, problem_of_mesh
 from clevrhope.runtime.atomic import record, write_whole
 from clevrhope.runtime.blender import OR_NATIVE, check_blender, how_ended, last_line, worker_environment
 from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.settings import naming
 
 SUFFIX = ".blend"
 READER = "clevrhope.look.blend_reader"
@@ -142,23 +142,10 @@ def named_assets(
 
 def _locate(path: Path, place: str) -> tuple[Path, int]:
     """The resolved path of a regular file, and its modification time in nanoseconds; else a ConfigError."""
-    try:
+    with naming(place), reading(shown(str(path)).strip('"'), "a Blender file", error=ConfigError):
         path = path.resolve()
-        # This does not wait for the other end of a pipe.
-        content = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        try:
-            status = os.fstat(content)
-        finally:
-            os.close(content)
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        problem = "no such file" if missing else f"cannot be read ({error.strerror})"
-        raise ConfigError(f"{place}: {path}: {problem}") from error
-    except (RuntimeError, ValueError) as error:  # a link to itself, or an impossible name
-        raise ConfigError(f"{place}: {shown(str(path))}: cannot be read ({error})") from error
-    if not stat.S_ISREG(status.st_mode):
-        raise ConfigError(f"{place}: {path}: not a regular file; expected one that Blender wrote")
-    return path, status.st_mtime_ns
+        check_regular(path, error=ConfigError)
+        return path, path.stat().st_mtime_ns
 
 
 @cache

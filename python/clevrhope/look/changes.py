@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.look.view import ground_height, sees_ground
+from clevrhope.look.view import ground_height
 from clevrhope.runtime.settings import read_settings, suggestion
 
 Vector = tuple[float, ...]
@@ -172,8 +172,8 @@ def read_changes(table: Mapping[str, Any], look: Mapping[str, Any], *, where: ob
         where: the source of the table, for messages.
 
     Raises:
-        ConfigError: a key is unknown, no renderer supports a value, a light is below the ground, or the
-            camera sees no ground.
+        ConfigError: a key is unknown, no renderer supports a value, or a light or the camera is below the
+            ground.
     """
     known = (*_SECTIONS, "lights")
     for name in table:
@@ -282,12 +282,11 @@ def _check_whole(look: Mapping[str, Any], where: object) -> None:
                 f"{where}: look.lights.{name}.location is {_shown(place)}, where the light may be below the "
                 f"ground with its size and jitter; expected a place more than {reach:.3g} above it"
             )
-    if not sees_ground(look):
-        camera = look["camera"]
-        at, to = _shown(camera["location"]), _shown(camera["target"])
+    place, jitter = look["camera"]["location"], look["camera"]["jitter"]
+    if not ground_height(look["ground"], place) + jitter < place[2]:
         raise ConfigError(
-            f"{where}: look.camera: from {at} towards {to}, with a lens of {camera['lens_mm']:g} mm, it sees "
-            "no ground; move its location or target"
+            f"{where}: look.camera.location is {_shown(place)}, where the camera may be below the ground "
+            f"with its jitter; expected a place more than {jitter:.3g} above it"
         )
 
 

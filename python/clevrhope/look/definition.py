@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,6 @@ from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.runtime.settings import naming, suggestion
-
-#: Nodes of a material's shader graph -> keys that each needs.
-SHADER_NODES = {
-    "mix": ("factor", "first", "second"),
-    "diffuse": ("color", "roughness"),
-    "sheen": ("color", "sigma"),
-    "glossy": ("distribution", "color", "roughness"),
-    "principled": ("color", "metallic", "roughness"),
-}
 
 
 @dataclass(frozen=True)
@@ -60,35 +51,29 @@ class Look:
         return f"Look({', '.join(sections)})"
 
 
-def read_look(
-    look: Path | None = None, properties: Path | None = None, *, changes: Mapping[str, Any] | None = None
-) -> Look:
+def read_look(properties: Path | None = None, *, changes: Mapping[str, Any] | None = None) -> Look:
     """Reads and checks the look.
 
     Args:
-        look: a look.json; by default the package's.
         properties: a properties.json, such as CLEVR's own; by default the package's.
-        changes: differences from the look file, as in a [look] table; see `read_changes`.
+        changes: differences from the package's look.json, as in a [look] table; see `read_changes`.
 
     Raises:
-        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; no renderer supports a
-            change; or a file that the properties name does not have the required content.
+        ConfigError: the file is missing or not JSON, or names an unknown mesh or material; no renderer
+            supports a change; or a file that the properties name does not have the required content.
         VocabularyError: the properties define no vocabulary; says where.
         RenderError: a .blend file is named, but Blender is missing.
     """
-    look_path = look or blender_assets() / "look.json"
-    properties_path = properties or blender_assets() / "properties.json"
-    data = read_bytes(properties_path, "a properties file", error=ConfigError)
-    Vocabulary(data, file=str(properties_path))  # checks names and definitions
-    named = parse_json(data, properties_path, error=ConfigError)
-    entries = read_object(look_path, "a look", error=ConfigError)
-    named, entries = read_named_files(named, entries, properties_path, content_only=False)
-    checked = _with_numbers(named, entries)
-    _check(checked, look_path, properties_path)
+    path = properties or blender_assets() / "properties.json"
+    data = read_bytes(path, "a properties file", error=ConfigError)
+    Vocabulary(data, file=str(path))  # checks names and definitions
+    named = parse_json(data, path, error=ConfigError)
+    entries = read_object(blender_assets() / "look.json", "a look", error=ConfigError)
+    look = _with_numbers(*read_named_files(named, entries, path, content_only=False))
+    _check(look, path)
     if not changes:
-        return checked
-    changed = read_changes(changes, checked.look, where=look_path.name)
-    return Look(with_changes(checked.look, changed), named)
+        return look
+    return replace(look, look=with_changes(look.look, read_changes(changes, look.look, where="look.json")))
 
 
 def read_named_files(
@@ -141,46 +126,18 @@ def _with_numbers(properties: Mapping[str, Any], look: Mapping[str, Any]) -> Loo
     return Look({**look, "materials": materials}, {**properties, "materials": named})
 
 
-def _check(look: Look, look_path: Path, properties_path: Path) -> None:
-    """Checks that a look is complete, and that the properties name what it has; else raises ConfigError."""
-    for section in ("camera", "lights", "world", "ground", "shapes", "materials", "render"):
-        if not isinstance(look.look.get(section), dict):
-            raise ConfigError(f"{look_path}: {section}: missing; expected an object")
-    for place, shape in {"ground": look.look["ground"], **_places("shapes", look.look["shapes"])}.items():
+def _check(look: Look, path: Path) -> None:
+    """Checks that shapes can be built, and that the properties name what the look has; else a ConfigError."""
+    for name, shape in look.look["shapes"].items():
         try:
             build_mesh(shape)
         except ValueError as error:
-            raise ConfigError(f"{look_path}: {place}: {error}") from error
-    for place, material in _places("materials", look.look["materials"]).items():
-        if "blend" not in material:
-            with naming(str(look_path)):
-                _check_shader(material.get("shader"), f"{place}.shader")
+            raise ConfigError(f"{path}: shapes: {name}: {error}") from error
     for section, known in (("shapes", look.shapes), ("materials", look.materials)):
         for name, asset in look.properties[section].items():
             if asset not in known:
                 hint = suggestion(str(asset), known) or f"; it has {', '.join(look.look[section])}"
-                raise ConfigError(
-                    f'{properties_path}: {section}.{name}: {look_path.name} has no "{asset}"{hint}'
-                )
-
-
-def _check_shader(shader: Any, place: str) -> None:
-    """Checks a shader graph; raises ConfigError if a node or a key of one is missing or wrong."""
-    if not isinstance(shader, dict) or shader.get("node") not in SHADER_NODES:
-        known = ", ".join(SHADER_NODES)
-        raise ConfigError(f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}')
-    for name in SHADER_NODES[shader["node"]]:
-        if name not in shader:
-            raise ConfigError(f'{place}: a {shader["node"]} node needs "{name}"')
-        if name in ("first", "second"):
-            _check_shader(shader[name], f"{place}.{name}")
-    color = shader.get("color")
-    if color is not None and color != "object" and not (isinstance(color, list) and len(color) == 3):
-        raise ConfigError(f'{place}.color: {color!r} should be "object" or three linear values')
-
-
-def _places(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"{section}.{name}": entry for name, entry in entries.items()}
+                raise ConfigError(f'{path}: {section}.{name}: look.json has no "{asset}"{hint}')
 
 
 def _with_aliases(entries: Mapping[str, Any]) -> dict[str, Any]:

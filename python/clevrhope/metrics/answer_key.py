@@ -288,7 +288,7 @@ class AnswerKey:
         return Breakdown(self.objects, lambda n: Part(by, str(n)))
 
     def family_names(self, hop: str) -> Mapping[int, str]:
-        """The families of a HOP by their global index, as `clevrhope families` lists them: one_hop 3.
+        """The families of a HOP by their global index, such as one_hop 3.
 
         Empty if the dataset has no measurements.
 

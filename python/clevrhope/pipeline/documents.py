@@ -1,12 +1,10 @@
 """The documents of a dataset, made from its finished files: datasheets, contact sheet and vocabulary."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import Programs, ProgramTokens
 from clevrhope.dataset.clevr_json import scenes_of
 from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
@@ -17,10 +15,9 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.contact_sheet import (
     AnsweredSet,
-    Box,
     Card,
     CardQuestion,
     ContactSheet,
@@ -29,9 +26,7 @@ from clevrhope.describe.contact_sheet import (
     SetImage,
     SplitCards,
     contact_sheet,
-    object_box,
     pair_boxes,
-    shown_objects,
     sketch_url,
     thumbnail_url,
 )
@@ -39,9 +34,7 @@ from clevrhope.describe.covr import measure_covr
 from clevrhope.describe.datasheets import folder_datasheet, write_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split
 from clevrhope.describe.measured import PoolStats, folder_json, hop_json
-from clevrhope.describe.plot_files import listed_plots, sweep_plots
 from clevrhope.describe.suites import measure_suites
-from clevrhope.errors import DatasetError, ProgramError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.images.renderers import made_by
 from clevrhope.pages.markdown import listed
@@ -49,7 +42,6 @@ from clevrhope.pipeline import engine
 from clevrhope.pipeline.questions import distinct_images
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
-from clevrhope.programs import Program, SceneSet, trace
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
@@ -97,7 +89,6 @@ def write_documents(
         files: dict[str, FileRecord] = {}
         for hop, measured in zip(hops, map_in_threads(measure, hops), strict=True):
             write_measured(layout.hop_measured(hop.name), measured)
-            sweep_plots(layout, hop.name, keep=listed_plots(layout, manifest, hop.name))
             files |= write_datasheet(layout, manifest, hop.name)
             advance(1)
     with progress.stage("Writing pages", total=2, unit="pages") as advance:
@@ -160,7 +151,6 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
-        materials=dict(resolved.engine.world.attribute_types).get("material", ()),
     )
 
 
@@ -170,9 +160,6 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     def words(value: str) -> frozenset[str]:
         return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
 
-    value_words = frozenset().union(
-        *(words(v) for _, values in resolved.engine.world.attribute_types for v in values)
-    )
     splits = [
         SplitCards(
             split, entry["questions"], entry["images"], _cards(hop, split, entry["pool"], resolved, n_shown)
@@ -184,7 +171,6 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
     return HopCards(
         hop,
         [words(value) for _, value in hop.held_out or ()],
-        value_words,
         splits,
         listed([" ".join(each) for each in palette.combinations]) if palette else "",
         [
@@ -241,14 +227,11 @@ def _set_cards(
     hop: str, split: str, entry: Mapping[str, Any], resolved: Resolved, n_shown: int
 ) -> SplitCards[SetCard]:
     """The first questions of a split: `n_shown` texts with two answers each; `entry` is the manifest's."""
-    path, vocab = resolved.layout.questions_h5(hop, split), read_vocab(resolved.layout.covr_vocab)
-    table = read_table(path, SETS, vocab=vocab)
+    vocab = read_vocab(resolved.layout.covr_vocab)
+    table = read_table(resolved.layout.questions_h5(hop, split), SETS, vocab=vocab)
     rows, templates = table.part(0, 2 * n_shown), table.templates
-    try:
-        sets = list(_sets(rows, entry["pool"], vocab, resolved))
-    except (ProgramError, SceneError) as error:
-        raise DatasetError(f"{path}: {error}; remove the file and run the dataset's build again") from error
     detokenizer = Detokenizer(vocab)
+    sets = list(_sets(rows, entry["pool"], detokenizer, resolved))
     cards = [
         SetCard(
             text=detokenizer.question(rows.questions[k]),
@@ -262,19 +245,16 @@ def _set_cards(
     return SplitCards(split, entry["questions"], entry["images"], cards)
 
 
-def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> Iterator[AnsweredSet]:
+def _sets(
+    rows: QuestionTable, pool: str, detokenizer: Detokenizer, resolved: Resolved
+) -> Iterator[AnsweredSet]:
     """The set of each question, with its answer."""
-    vocabulary = resolved.engine.world.vocabulary
-    programs = Programs.from_tokens(ProgramTokens(vocabulary, vocab.programs()), rows.programs)
     used = distinct_images([rows.image_idxs])
     scenes = {scene["image_index"]: scene for scene in scenes_of(resolved.layout, pool, used)}
     images = dict(_shown_images(resolved.layout, pool, used.tolist(), width_px=WIDTH_IN_A_SET_PX))
     colours, size_px = engine.colours(resolved.config), resolved.manifest.raster_px
-    detokenizer = Detokenizer(vocab)
     for k in range(len(rows)):
         mine = [scenes[index] for index in rows.image_idxs[k].tolist() if index >= 0]
-        program = Program(json.loads(programs.to_json(k)), vocabulary=vocabulary)
-        asked, mentioned = shown_objects(trace(program, SceneSet(mine, vocabulary=vocabulary)))
         yield AnsweredSet(
             [
                 SetImage(
@@ -282,19 +262,11 @@ def _sets(rows: QuestionTable, pool: str, vocab: Vocab, resolved: Resolved) -> I
                     image=images.get(scene["image_index"]) or sketch_url(scene, colours, size_px),
                     sketch=scene["image_index"] not in images,
                     is_source=place == int(rows.sources[k]),
-                    asked=_boxes(scene, place, asked, size_px),
-                    mentioned=_boxes(scene, place, mentioned, size_px),
                 )
                 for place, scene in enumerate(mine)
             ],
             detokenizer.answer(int(rows.answers[k])),
         )
-
-
-def _boxes(
-    scene: Mapping[str, Any], place: int, objects: frozenset[tuple[int, int]], size_px: tuple[int, int]
-) -> list[Box]:
-    return [object_box(item, size_px) for k, item in enumerate(scene["objects"]) if (place, k) in objects]
 
 
 def _shown_images(

@@ -2,14 +2,12 @@
 
 import json
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from time import perf_counter
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from clevrhope.config.presets import WINDOW
 from clevrhope.config.question_settings import QuestionSettings
@@ -17,7 +15,6 @@ from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.passes_h5 import pack
 from clevrhope.dataset.question_kinds import MAX_IMAGES
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import RenderError
 from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
@@ -32,10 +29,8 @@ from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.display import duration, size
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.scenes.sketch import SIZE_PX
 from clevrhope.splits.covr.kinds import CovrKind
 from clevrhope.splits.hops import name_order
-from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 COUNTED = 20_000
@@ -74,14 +69,10 @@ class Plan:
     images_to_render: int
     images_to_copy: int
     """Missing images that are CLEVR's; with --no-render, their scenes alone are taken."""
-    clevr_by_number: dict[str, float]
-    """Number of objects -> CLEVR's share of the train pool's scenes of so many; empty without CLEVR."""
     images_to_annotate: int
     """Images that lack some wanted annotation."""
     not_asked: dict[str, int]
     """Attribute of one value -> number of question families that would ask about it, and are left out."""
-    suites: list[dict[str, Any]]
-    """The folder's suites: hop, suite, pairs, bytes, and the splits that the build removes the pairs of."""
     bytes: int = 0
     seconds: float | None = None
     no_seconds_because: str | None = None
@@ -128,22 +119,13 @@ def make_plan(request: Request, *, progress: Progress | None = None) -> Plan:
         pools={pool: len(each) for pool, each in images.items()},
         images_to_render=sum(len(each.missing) for each in work) - n_copied if request.render else 0,
         images_to_copy=n_copied,
-        clevr_by_number=_clevr_by_number(resolved, images),
         images_to_annotate=sum(len(each.missing) for each in to_annotate),
         not_asked=engine.templates.not_asked,
-        suites=_suites(resolved),
     )
     with shown.stage("Timing this machine", total=0, unit="measurements") as advance:
         _measure(plan)
         advance(1)
     return plan
-
-
-def _clevr_by_number(resolved: Resolved, images: Mapping[str, Ints]) -> dict[str, float]:
-    """CLEVR's share of the train scenes of each number of objects."""
-    scenes = images.get(TRAIN.pool, np.array([], dtype=np.int64))
-    numbers = resolved.engine.published_by_number(scenes)
-    return {str(number): round(n_clevr / n, 4) for number, (n, n_clevr) in numbers.items()}
 
 
 def _counted(job: Job, resolved: Resolved, *, exact: bool) -> tuple[int, Ints]:
@@ -187,25 +169,6 @@ def _measure(plan: Plan) -> None:
         seconds += start + n_images * image.seconds
         plan.bytes += round(plan.scenes * image.bytes)
     plan.seconds = round(seconds, 1)
-
-
-def _suites(resolved: Resolved) -> list[dict[str, Any]]:
-    """The suites in the folder of a request, with the splits that the build enlarges."""
-    manifest, layout = resolved.manifest, resolved.layout
-    goals = {(job.hop.name, job.split): job.goal for job in resolved.jobs}
-    found = []
-    for hop, of_hop in sorted(manifest.suites.items(), key=lambda each: name_order(each[0])):
-        for suite, splits in sorted(of_hop.items()):
-            begin = f"{layout.relative(layout.suite(hop, suite))}/"
-            source = {name: TRAIN.name if name == augmented_split(suite) else name for name in splits}
-            grown = [
-                name for name, of in splits.items() if goals.get((hop, source[name]), 0) > of["originals"]
-            ]
-            n_pairs = sum(entry["pairs"] for entry in splits.values())
-            n_bytes = sum(file.bytes for name, file in manifest.files.items() if name.startswith(begin))
-            row = {"hop": hop, "suite": suite, "pairs": n_pairs, "bytes": n_bytes, "removed_splits": grown}
-            found.append(row)
-    return found
 
 
 class _Rate(NamedTuple):
@@ -281,15 +244,7 @@ def plan_lines(plan: Plan) -> list[str]:
         rows = [(each["split"], each["questions"], each["images"]) for each in of_hop]
         rows.append(("distinct", sum(each["questions"] for each in of_hop), n_images))
         lines += [f"{hop:<18} {name:<{width}} {n:>11,} {images:>11,}" for name, n, images in rows]
-    lines += resolved.exhausted
     lines += [palette.in_words(name) for name, palette in _palettes(plan).items()]
-    for suite in plan.suites:
-        line = (
-            f"{suite['hop']} has the suite {suite['suite']}: {suite['pairs']:,} pairs, {size(suite['bytes'])}"
-        )
-        if removed := ", ".join(suite["removed_splits"]):
-            line += f"; make them again with clevrhope suite after the build, which enlarges {removed}"
-        lines.append(line)
     of_pairs = () if any(hop.held_out for hop in resolved.hops) else QuestionSettings.names_of_pairs()
     changed = config.changed_settings().items()
     sentences = render_lines(
@@ -298,9 +253,6 @@ def plan_lines(plan: Plan) -> list[str]:
         settings={name: value for name, value in changed if name not in of_pairs},
         n_apart=sum(plan.hops.values()),
         renderer=rendering_in_words(rendering_as_json(config.rendering)),
-        raster_px=resolved.manifest.raster_px,
-        clevr_px=SIZE_PX,
-        min_pixels=resolved.manifest.world["constraints"]["min_pixels"],
         size=size,
         duration=duration,
     )

@@ -44,19 +44,6 @@ class Resolved:
         """Whether there are splits of questions over several images."""
         return any(job.of_sets for job in self.jobs)
 
-    @property
-    def exhausted(self) -> tuple[str, ...]:
-        """Values with fewer existence groups than requested: one sentence for each number of groups."""
-        wanted = self.config.sizes.prelim_existence
-        values: dict[int, list[str]] = {}
-        for job in self.jobs:
-            if job.kind.drawn == "groups" and 0 < job.requested < wanted:
-                values.setdefault(job.requested, []).append(job.hop.words)
-        return tuple(
-            f"existence of {', '.join(names)}: complete at {n:,} groups, fewer than the {wanted:,} asked for"
-            for n, names in sorted(values.items())
-        )
-
     def hop(self, name: str) -> Hop:
         """A sub-dataset by its canonical name."""
         return with_diversity(parse_hop(name, self.engine.world.attribute_types), self.engine.palettes)

@@ -67,8 +67,6 @@ class Summary:
     """The sub-datasets of the request."""
     kept: tuple[str, ...]
     """One sentence for each split that keeps more than the request asked for."""
-    exhausted: tuple[str, ...]
-    """See `Resolved.exhausted`."""
     covr: Mapping[str, Mapping[str, Mapping[str, object]]]
     """HOP -> split -> pool, questions, images, for questions over several images."""
     suites: Mapping[str, Sequence[str]]
@@ -343,7 +341,6 @@ def _summary(work: Work, manifest: Manifest) -> Summary:
         splits=manifest.splits,
         hops=tuple(hop.name for hop in resolved.hops),
         kept=tuple(kept),
-        exhausted=resolved.exhausted,
         covr=manifest.covr,
         suites=removed_suites(resolved.manifest, manifest),
         n_questions=sum(entry["questions"] for _, _, entry in manifest.all_splits()),

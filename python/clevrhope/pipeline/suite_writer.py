@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope._core import QuestionBatch, Vocabulary
+from clevrhope._core import QuestionBatch, Templates, Vocabulary
 from clevrhope.dataset.clevr_json import question_info, rows_file
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import Manifest
@@ -17,7 +17,7 @@ from clevrhope.dataset.questions_h5 import QuestionWriter
 from clevrhope.dataset.vocab import write_vocab
 from clevrhope.errors import TemplateError
 from clevrhope.pipeline.engine import Encoder
-from clevrhope.questions import Templates, read_templates
+from clevrhope.questions import read_templates
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.palettes import palette_from_json, parse_pool_name

@@ -19,7 +19,6 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.vocab import write_vocab
-from clevrhope.describe.plot_files import without_plots
 from clevrhope.pipeline.engine import Engine
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.questions import Batch, distinct_images, questions_of
@@ -71,7 +70,6 @@ def write_split(
         entry[job.kind.unit] = job.goal
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
     if not job.of_sets:
-        manifest = without_plots(layout, manifest, hop)  # the plots show the old questions
         manifest = without_old_suites(layout, manifest, hop, split, files)
         checked = {name: findings for name, findings in manifest.checked.items() if name != hop}
         manifest = replace(manifest, checked=checked)

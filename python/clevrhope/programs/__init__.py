@@ -78,8 +78,8 @@ _MAX_BYTES = 1 << 32
 
 Single: TypeAlias = Scene | SceneSet
 """What a program is executed on at a time."""
-Several: TypeAlias = _core.SceneBatch | Iterable[Scene | Mapping[str, Any]]
-"""Scenes on each of which a program is executed by itself."""
+Several: TypeAlias = Mapping[str, Any] | _core.SceneBatch | Iterable[Scene | Mapping[str, Any]]
+"""A scene in JSON, or scenes on each of which a program is executed by itself."""
 
 Objects: TypeAlias = list[int] | list[tuple[int, int]]
 """The numbers of a scene's objects, or those of an image of a set and of the object in it."""
@@ -91,15 +91,11 @@ def execute(
 ) -> Answer: ...
 @overload
 def execute(
-    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
-) -> Any: ...
-@overload
-def execute(
     program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
-) -> list[Answer]: ...
+) -> Any: ...
 def execute(
     program: Program | Written,
-    scene: Single | Mapping[str, Any] | Several,
+    scene: Single | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Any:
@@ -131,15 +127,11 @@ def find(
 ) -> Objects: ...
 @overload
 def find(
-    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
-) -> Any: ...
-@overload
-def find(
     program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
-) -> list[Objects]: ...
+) -> Any: ...
 def find(
     program: Program | Written,
-    scene: Single | Mapping[str, Any] | Several,
+    scene: Single | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Any:
@@ -167,15 +159,11 @@ def trace(
 ) -> Trace: ...
 @overload
 def trace(
-    program: Program | Written, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None
-) -> Any: ...
-@overload
-def trace(
     program: Program | Written, scene: Several, *, vocabulary: _core.Vocabulary | None = None
-) -> list[Trace]: ...
+) -> Any: ...
 def trace(
     program: Program | Written,
-    scene: Single | Mapping[str, Any] | Several,
+    scene: Single | Several,
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> Any:
@@ -277,7 +265,7 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
 def _on_each(
     result: Callable[[Program, Single], Any],
     program: Program | Written,
-    given: Single | Mapping[str, Any] | Several,
+    given: Single | Several,
     vocabulary: _core.Vocabulary | None,
 ) -> Any:
     """The result of a program on a scene or set, or a list of its results on each of several scenes."""

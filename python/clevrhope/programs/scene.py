@@ -128,9 +128,7 @@ class Scene:
             ((_, pixels),) = opened.render([("scene", self.content)])
         return fromarray(pixels)
 
-    def ask(
-        self, n: int = 9, *, seed: int, templates: _core.Templates | None = None, template_file: str = ""
-    ) -> list[Question]:
+    def ask(self, n: int = 9, *, seed: int, templates: _core.Templates | None = None) -> list[Question]:
         """Asks questions about the scene, with their programs and answers.
 
         `clevrhope.instantiate_questions` asks about many scenes, with answers that are balanced.
@@ -139,19 +137,17 @@ class Scene:
             n: number of questions wanted; some scenes yield fewer.
             seed: from 0 to 2**64 - 1.
             templates: made for the scene's vocabulary; by default the package's own.
-            template_file: asks only questions from this template file of the package, such as "one_hop".
 
         Raises:
             ConfigError: `n` or the seed is not a whole number from 0 to 2**64 - 1.
             SceneError: an object lacks an attribute, or the relations are unknown.
-            TemplateError: there is no such file of templates.
         """
         check_whole("n", n)
         for needed in self._gaps.values():
             raise SceneError(f"scene: questions need {needed}")
         with _about_one_scene():
             batch = read_batch(self, self._vocabulary, file="scene")
-        templates = templates or _templates(self._vocabulary, template_file)
+        templates = templates or _templates(self._vocabulary)
         asked = questions.instantiate_questions(batch, seed=seed, templates=templates, questions_per_scene=n)
         return [
             Question(row["question"], Program(row, vocabulary=self._vocabulary), row["answer"])
@@ -166,7 +162,7 @@ class Scene:
         return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
 
     def _repr_svg_(self) -> str:
-        return scene_svg(self.content, numbered=True, legend=True)
+        return scene_svg(self.content, numbered=True)
 
     def _repr_html_(self) -> str:
         items = "".join(
@@ -252,8 +248,8 @@ def sample_scenes(
 
 
 @cache
-def _templates(vocabulary: _core.Vocabulary, file: str) -> _core.Templates:
-    return questions.read_templates(vocabulary, file=file)
+def _templates(vocabulary: _core.Vocabulary) -> _core.Templates:
+    return questions.read_templates(vocabulary)
 
 
 def _check_is_list(scenes: object) -> None:
@@ -282,10 +278,5 @@ def _single(scene: object) -> object:
     listed = several(scene)
     if listed is None:
         return scene
-    scenes = list(listed)
-    what, first = ("scene file", 'file["scenes"][0]') if isinstance(scene, Mapping) else ("list", "scenes[0]")
-    if not scenes:
-        raise SceneError(f"scene: a {what} without a scene; expected one scene")
-    n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
-    of_several = ", or SceneSet(scenes) for questions about several" if what == "list" else ""
-    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}{of_several}")
+    what = "scene file" if isinstance(scene, Mapping) else "list, of which SceneSet takes one to five scenes"
+    raise SceneError(f"scene: a {what}; expected a single scene, such as the first in it")

@@ -110,50 +110,53 @@ def read_terms(text: str) -> Terms:
     Raises:
         ProgramError: something is missing or superfluous; names the character.
     """
-    terms = Terms()
+    terms, tokens = Terms(), list(_tokens(text))
     names: dict[str, int] = {}
-    waiting: list[tuple[re.Match[str], list[int]]] = []  # functions whose parenthesis is open
-    naming: str | None = None
-    done: int | None = None  # the last complete term, if no other term may follow
-    found = _tokens(text)
-    token, following = next(found, None), next(found, None)
+    at = n_functions = 0
 
-    def fault(what: str, at: re.Match[str] | None) -> ProgramError:
-        place = len(text) + 1 if at is None else at.start() + 1
-        got = "the end" if at is None else shown(at[0])
+    def fault(what: str) -> ProgramError:
+        place, got = len(text) + 1, "the end"
+        if at < len(tokens):
+            place, got = tokens[at].start() + 1, shown(tokens[at][0])
         return ProgramError(f"program, character {place}: expected {what}, got {got}")
 
-    while token is not None or done is None:
-        mark = following["mark"] if following is not None else None
-        if done is None:
-            if token is None or not token["name"]:
-                raise fault("a function", token)
-            if mark == "=" and naming is None and not waiting:
-                naming, following = token[0], next(found, None)
-            elif mark == "(":
-                waiting.append((token, []))
-                following = next(found, None)
-                if following is not None and following["mark"] == ")":  # no inputs: "scene()"
-                    following = next(found, None)
-                    done = terms.add(*waiting.pop())
-            else:
-                done = names[token[0]] if token[0] in names else terms.add(token, [])
-            if len(terms.nodes) + len(waiting) > MAX_FUNCTIONS:
-                raise ProgramError(f"program: more than {MAX_FUNCTIONS} functions")
-        elif token is not None and waiting:
-            if token["mark"] not in (",", ")"):
-                raise fault(f'"," or ")" in the brackets of {shown(waiting[-1][0][0])}', token)
-            waiting[-1][1].append(done)
-            done = terms.add(*waiting.pop()) if token["mark"] == ")" else None
-        elif token is not None and naming is not None and token["mark"] == ";":
-            names[naming], naming, done = done, None, None
-        else:
-            raise fault("the end" if naming is None else f'";" after {shown(naming)}', token)
-        token, following = following, next(found, None)
-    if waiting:
-        raise fault(f'")" to close the brackets of {shown(waiting[-1][0][0])}', None)
-    if naming is not None:
-        raise fault(f'";" after {shown(naming)}', None)
+    def take(mark: str) -> bool:
+        nonlocal at
+        is_next = at < len(tokens) and tokens[at]["mark"] == mark
+        at += is_next
+        return is_next
+
+    def term() -> int:
+        """Reads a function with its inputs, or a name; returns the number of its node."""
+        nonlocal at, n_functions
+        if at == len(tokens) or not tokens[at]["name"]:
+            raise fault("a function")
+        function, inputs = tokens[at], list[int]()
+        at += 1
+        has_brackets = take("(")
+        if not has_brackets and function[0] in names:
+            return names[function[0]]
+        n_functions += 1
+        if n_functions > MAX_FUNCTIONS:
+            raise ProgramError(f"program: more than {MAX_FUNCTIONS} functions")
+        if has_brackets and not take(")"):  # with them, too, a function may have no inputs: "scene()"
+            inputs.append(term())
+            while take(","):
+                inputs.append(term())
+            if not take(")"):
+                what = '")" to close' if at == len(tokens) else '"," or ")" in'
+                raise fault(f"{what} the brackets of {shown(function[0])}")
+        return terms.add(function, inputs)
+
+    while len(tokens) > at + 1 and tokens[at]["name"] and tokens[at + 1]["mark"] == "=":
+        name, at = tokens[at][0], at + 2
+        done = term()
+        if not take(";"):
+            raise fault(f'";" after {shown(name)}')
+        names[name] = done
+    term()
+    if at < len(tokens):
+        raise fault("the end")
     return terms
 
 

@@ -11,19 +11,9 @@ from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
-from clevrhope.runtime.settings import check_whole, suggestion
+from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.forms import Scenes, read_batch, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary
-
-__all__ = [
-    "Phrasings",
-    "QuestionBatch",
-    "Templates",
-    "instantiate_questions",
-    "read_phrasings",
-    "read_templates",
-    "synonyms_path",
-]
 
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
@@ -37,9 +27,7 @@ _MOST = 2**32 - 1
 """The most questions that the engine is asked for about a scene; none yields as many."""
 
 
-def read_templates(
-    source: World | Vocabulary, folder: Path | str | None = None, *, file: str = ""
-) -> Templates:
+def read_templates(source: World | Vocabulary, folder: Path | str | None = None) -> Templates:
     """Reads a folder of question templates in CLEVR's format, such as CLEVR's own.
 
     Families are numbered through CLEVR's files as in CLEVR v1.0, then through other files by name; a
@@ -48,7 +36,6 @@ def read_templates(
     Args:
         source: the source of the attribute values that the questions name.
         folder: a folder of JSON files; by default the package's templates.
-        file: the only file to read, without its suffix, such as "one_hop"; by default all files.
 
     Raises:
         TemplateError: the folder is invalid; names the file, the template and the place in it.
@@ -57,12 +44,6 @@ def read_templates(
     vocabulary = source.vocabulary if isinstance(source, World) else source
     synonyms = synonyms_path(folder)
     found = template_files(folder)
-    if file:
-        names = [name for name, _ in found]
-        found = [(name, content) for name, content in found if name == file]
-        if not found:
-            hint = suggestion(file, names) or f"; it has {', '.join(names)}"
-            raise TemplateError(f'{folder}: no templates "{file}"{hint}')
     return Templates(found, _order(folder), _read(synonyms), vocabulary, synonyms_file=str(synonyms))
 
 

@@ -107,22 +107,19 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 def _likeness(words: Sequence[str], others: Sequence[str]) -> float:
-    """How similar two names are by their words, at most 1; 0 if one is probably no mistake for the other."""
+    """How similar two names are by their words, at most 1; 0 if one is probably no mistake for the other.
+
+    Gray is no mistake for green, nor 4 for 8; but odd is for ood, and rde for red.
+    """
     if "".join(words) == "".join(others):
         return 1.0
-    if len(words) != len(others):
-        return 0.0
-    each = [_likeness_of_words(*pair) for pair in zip(words, others, strict=True)]
-    return sum(each) / len(each) if all(each) else 0.0
-
-
-def _likeness_of_words(a: str, b: str) -> float:
-    """As `_likeness`; gray is no mistake for green, but odd is for ood, and rde for red."""
-    if a == b or a.isdecimal() or b.isdecimal():
-        return float(a == b)
-    ratio = SequenceMatcher(None, a, b).ratio()
-    is_slip = len(a) == len(b) > 2 and (sum(map(str.__ne__, a, b)) == 1 or sorted(a) == sorted(b))
-    return ratio if ratio >= _ALIKE or is_slip else 0.0
+    likeness = []
+    for a, b in zip(words, others, strict=False):
+        ratio = SequenceMatcher(None, a, b).ratio()
+        is_slip = len(a) == len(b) > 2 and (sum(map(str.__ne__, a, b)) == 1 or sorted(a) == sorted(b))
+        is_near = ratio >= _ALIKE or is_slip
+        likeness.append(ratio if a == b or (is_near and not (a + b).isdecimal()) else 0.0)
+    return sum(likeness) / len(likeness) if len(words) == len(others) and all(likeness) else 0.0
 
 
 def unknown(what: str, name: str, known: Collection[str]) -> str:

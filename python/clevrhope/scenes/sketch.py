@@ -25,9 +25,6 @@ SIZE_PX = (480, 320)
 FOCAL_LENGTH = 35 / 32
 """Focal length of CLEVR's camera as a multiple of the longer side: a lens of 35 mm with a sensor of 32 mm."""
 
-LEGEND_PX = 22
-"""Height of the legend under a drawing."""
-
 RADII = {"small": 0.35, "large": 0.7}
 """Radii of objects in Blender units, if neither a box nor coordinates say how large they are."""
 
@@ -58,7 +55,6 @@ def scene_svg(
     *,
     colors: Colors | None = None,
     numbered: bool = False,
-    legend: bool = False,
     size_px: tuple[int, int] | None = None,
 ) -> str:
     """Draws a scene, far objects first, so that near ones hide them.
@@ -67,7 +63,6 @@ def scene_svg(
         scene: in CLEVR's JSON form; only `objects` must be there.
         colors: the meanings of color names; by default CLEVR's.
         numbered: write each object's number on it.
-        legend: explain below which material shines.
         size_px: width and height of the scene's raster, see `scenes.raster`; by default CLEVR's, and more
             where an object's `bbox` ends beyond it.
     """
@@ -81,14 +76,13 @@ def scene_svg(
         for item, (box, _), number in drawn
     )
     ends = [box[2:] for item, (box, _) in zip(items, boxes, strict=True) if "bbox" in item]
-    width, bottom = size_px or (math.ceil(max(side)) for side in zip(SIZE_PX, *ends, strict=True))
-    height = bottom + (LEGEND_PX if legend else 0)
+    width, height = size_px or (math.ceil(max(side)) for side in zip(SIZE_PX, *ends, strict=True))
     label = f"Sketch of a scene with {len(items)} object{'' if len(items) == 1 else 's'}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" role="img" aria-label="{label}">'
-        f'<defs>{GLOSS}</defs><rect width="{width}" height="{bottom}" fill="#a7a6a3"/>'
-        f"{objects}{_legend(items, bottom) if legend else ''}</svg>"
+        f'<defs>{GLOSS}</defs><rect width="{width}" height="{height}" fill="#a7a6a3"/>'
+        f"{objects}</svg>"
     )
 
 
@@ -99,15 +93,6 @@ def swatch_svg(item: Item) -> str:
         '<svg xmlns="http://www.w3.org/2000/svg" width="18" height="18" viewBox="0 0 18 18" '
         f'style="vertical-align:-4px"><defs>{GLOSS}</defs>'
         f"{_outlined(item, (9 - reach, 9 - reach, 9 + reach, 9 + reach), default_colors())}</svg>"
-    )
-
-
-def materials_html(materials: Sequence[str]) -> str:
-    """How each material is drawn, as HTML: "(a dull ball) rubber: dull"."""
-    return "; ".join(
-        f"{swatch_svg({'shape': 'sphere', 'color': 'gray', 'material': each})} {escape(each)}: "
-        f"{'with a highlight' if each == SHINY else 'dull'}"
-        for each in materials
     )
 
 
@@ -220,18 +205,3 @@ def _number(number: int, box: Box) -> str:
         'font-family="system-ui, sans-serif" font-size="14" font-weight="700" fill="#fff" stroke="#000" '
         f'stroke-width="3" paint-order="stroke">{number}</text>'
     )
-
-
-def _legend(items: Sequence[Item], top: int) -> str:
-    """Explains below a drawing how each material in the scene is drawn."""
-    materials = sorted({str(item["material"]) for item in items if "material" in item})
-    drawn = ""
-    for place, material in enumerate(materials):
-        x = 8 + 130 * place
-        one = {"shape": "sphere", "color": "legend", "material": material}
-        box = (x, top + 5.0, x + 12.0, top + 17.0)
-        drawn += (
-            f'{_outlined(one, box, {"legend": (140, 140, 140)})}<text x="{x + 18}" y="{top + 15}" '
-            f'font-family="system-ui, sans-serif" font-size="12" fill="#77746d">{escape(material)}</text>'
-        )
-    return drawn

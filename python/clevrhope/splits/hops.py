@@ -248,20 +248,13 @@ def _name_rank(kind: str) -> int:
     return NAME_ORDER.index(kind) if kind in NAME_ORDER else len(NAME_ORDER)
 
 
-def _halves(name: str) -> Iterator[tuple[str, str]]:
-    """Every way to cut a name at an underscore: a value's own name may contain underscores."""
-    for place, letter in enumerate(name):
-        if letter == "_":
-            yield name[:place], name[place + 1 :]
-
-
 def _cuts(name: str, values: Mapping[str, str]) -> Iterator[list[str]]:
-    """Every way to cut a name at underscores into values."""
+    """Every way to cut a name at underscores into values, whose own names may contain underscores."""
     if name in values:
         yield [name]
-    for first, rest in _halves(name):
-        if first in values:
-            yield from ([first, *others] for others in _cuts(rest, values))
+    for place, letter in enumerate(name):
+        if letter == "_" and name[:place] in values:
+            yield from ([name[:place], *others] for others in _cuts(name[place + 1 :], values))
 
 
 def _example(value: tuple[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -287,18 +280,10 @@ def _complaint(
 
 
 def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
-    """The pair whose two values are most similar to the two halves of the name."""
-    for halves in _halves(name):
-        near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
-        if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
-            a, b = sorted(near, key=lambda value: _name_rank(type_of[value]))
-            return f"{a}_{b}"
-    if get_close_matches(name, [NONE], cutoff=0.7):
-        return NONE
-    if "_" in name or name in type_of:
-        return None
-    # Two values may be written as one word.
+    """The pair, or `none`, whose name is most similar; the values may be in any order, or one word."""
     pairs = {f"{a}_{b}": (a, b) for a in type_of for b in type_of if type_of[a] != type_of[b]}
-    for match in get_close_matches(name, pairs, n=1, cutoff=0.8):
-        return "_".join(sorted(pairs[match], key=lambda value: _name_rank(type_of[value])))
+    for match in get_close_matches(name, [*pairs, NONE], n=1, cutoff=0.85) if name not in type_of else ():
+        return "_".join(
+            sorted(pairs.get(match, (NONE,)), key=lambda value: _name_rank(type_of.get(value, "")))
+        )
     return None

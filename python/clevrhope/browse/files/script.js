@@ -1,5 +1,5 @@
 // Lights up the objects that a step of a program gives, and shows or hides boxes, numbers and masks, without
-// loading the page again. Everything works without this script too, except in a static export.
+// loading the page again. Everything works without this script too.
 "use strict";
 
 const DEFAULTS = { boxes: "1", ids: "1", masks: "0" };

@@ -99,8 +99,6 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
         yield "Setting", f"{manifest.settings.option(name)} {value}: {manifest.settings.effect(name)}"
     for store in overview.stores:
         yield "Features", f"{store.name}: {store.kind} of {listed(list(store.pools)) or 'no pool yet'}"
-    for export in overview.exports:
-        yield "Export", f"{export.folder}: {export.format}"
 
 
 def _by_splits(

@@ -14,9 +14,7 @@ from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, existing_manifest
 from clevrhope.describe.info.reproduction import Reproduction, reproduction
-from clevrhope.errors import ClevrhopeError
 from clevrhope.features.store import read_info, stores_in
-from clevrhope.runtime.json_text import read_object
 from clevrhope.version import DATASET_VERSION, software_version
 
 KINDS: Mapping[str, str] = {
@@ -42,14 +40,6 @@ class Store:
 
 
 @dataclass(frozen=True)
-class Export:
-    """An export of the dataset that is in or beside its folder."""
-
-    folder: Path
-    format: str
-
-
-@dataclass(frozen=True)
 class Overview:
     """The information that `info` shows on a dataset.
 
@@ -59,7 +49,6 @@ class Overview:
         n_waiting: images that an interrupted build rendered but did not yet list in the manifest.
         part: such as "3/16" for one machine's part; None for a whole dataset.
         stores: the feature stores.
-        exports: the exports of this dataset in and beside the folder.
         bytes: kind of files -> bytes, for kinds that exist.
         reproduction: how to make the dataset again; None for a part, and for another dataset version.
     """
@@ -69,7 +58,6 @@ class Overview:
     n_waiting: int
     part: str | None
     stores: tuple[Store, ...]
-    exports: tuple[Export, ...]
     bytes: Mapping[str, int]
     reproduction: Reproduction | None
 
@@ -107,7 +95,6 @@ class Overview:
             "suites": manifest.suites,
             "pools": manifest.pools,
             "features": [asdict(store) for store in self.stores],
-            "exports": [{"folder": str(each.folder), "format": each.format} for each in self.exports],
             "bytes": dict(self.bytes),
             "reproduction": None if made is None else asdict(made),
         }
@@ -136,7 +123,6 @@ def read_overview(folder: Path) -> Overview:
         0 if manifest.complete else _n_waiting(layout, manifest),
         part,
         stores,
-        tuple(_exports(folder, manifest)),
         {kind: n for kind, n in n_bytes.items() if n},
         made,
     )
@@ -164,23 +150,3 @@ def _bytes_below(folder: Path) -> int:
             with suppress(FileNotFoundError):  # a temporary file that is gone, or a dangling link
                 n_bytes += (Path(parent) / name).stat().st_size
     return n_bytes
-
-
-def _exports(folder: Path, manifest: Manifest) -> list[Export]:
-    """The exports of this dataset in its folder and beside it."""
-    found = []
-    for parent in (folder, folder.absolute().parent):
-        for path in sorted(parent.glob("*/source.json")):
-            try:
-                source = read_object(path, "an export")
-            except ClevrhopeError:
-                continue  # a folder of another program
-            made_of = (source.get("seed"), source.get("world"), source.get("templates"))
-            # An export of a private edition does not name its seed, so it may be from another edition.
-            if manifest.public_seed is not None and made_of == (
-                manifest.public_seed,
-                manifest.world["fingerprint"],
-                manifest.templates["fingerprint"],
-            ):
-                found.append(Export(path.parent, str(source.get("format"))))
-    return found

@@ -3,10 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
-from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr import FILTERED, N_TRAIN
 from clevrhope.describe.measure import Value
 from clevrhope.describe.measured import (
     DISTRIBUTIONS,
@@ -20,7 +17,6 @@ from clevrhope.describe.measured import (
     ordered,
 )
 from clevrhope.describe.stats.comparison import SplitColumn, StatsSheet
-from clevrhope.describe.suites import CELLS
 from clevrhope.pages.markdown import decimal, mean, number, percent, percentile
 
 Cell = Callable[[Measured], str]
@@ -38,22 +34,12 @@ class StatsTable:
 
 
 def tables(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
-    """The tables of all measurements; `full` adds those of families and of pairs of values."""
-    if sheet.columns:
-        yield from _of_splits(sheet, full=full)
-        suites = [
-            (f"{suite} on {split}", pairs)
-            for suite, splits in sheet.suites.items()
-            for split, pairs in splits.items()
-        ]
-        for k, (name, pairs) in enumerate(suites, 1):
-            yield _suite(name, pairs, has_pair=bool(sheet.held_out), legend=k == len(suites))
-    if sheet.covr:
-        yield from _of_sets(sheet.covr)
+    """The tables of questions about one image; `full` adds those of families and of pairs of values.
 
-
-def _of_splits(sheet: StatsSheet, *, full: bool) -> Iterator[StatsTable]:
-    """The tables of questions about one image."""
+    Datasheets have those of paired tests and of questions over several images.
+    """
+    if not sheet.columns:
+        return
     head = ["", *(column.label for column in sheet.columns)]
     splits = sheet.splits
 
@@ -232,87 +218,3 @@ def _distances(sheet: StatsSheet) -> StatsTable:
         rows,
         "By chance: what two samples of one distribution would have at these sizes.",
     )
-
-
-def _suite(name: str, suite: Mapping[str, Any], *, has_pair: bool, legend: bool) -> StatsTable:
-    """The table of a suite's tests; cells without pairs are left out."""
-    tests = suite["tests"]
-    cells = [cell for cell in CELLS if has_pair and any(test["cells"].get(cell) for test in tests.values())]
-    rows = [
-        [
-            *(name_of_test, test["tier"], ", ".join(test["relations"]), number(test["pairs"])),
-            *(number(test["cells"].get(cell, 0)) for cell in cells),
-            percent(test["yes_share"]),
-        ]
-        for name_of_test, test in tests.items()
-    ]
-    notes = [f"No pair: {', '.join(suite['empty_tests'])}."] if suite["empty_tests"] else []
-    if legend:
-        notes.append("Yes: its share among the partners that are answered yes or no.")
-        if has_pair:
-            notes.append(
-                "Columns 00 to 11: pairs by who mentions the held-out pair, first the original, then the "
-                "partner."
-            )
-    return StatsTable(
-        f"Paired tests: {name}, {number(suite['pairs'])} pairs of {number(suite['originals'])} questions",
-        ["", "tier", "answers", "pairs", *cells, "yes"],
-        rows,
-        " ".join(notes),
-    )
-
-
-def _of_sets(splits: Mapping[str, Measured]) -> Iterator[StatsTable]:
-    """The tables of questions over several images."""
-    title = "Questions over several images"
-    head = ["", *splits]
-    measured = list(splits.values())
-    cells: dict[str, Cell] = {
-        "questions": lambda split: number(split["questions"]),
-        "images": lambda split: number(split["images"]),
-        "images per question, mean": lambda split: decimal(mean(split["images_a_question"])),
-        "tokens per question, mean": lambda split: decimal(mean(split["tokens"])),
-        "functions per program, mean": lambda split: decimal(mean(split["functions"])),
-        **_shares("structures", STRUCTURES, "described: "),
-        **_shares("pair_places", PAIR_PLACES, "pair: "),
-        "pairs that were not found": _n_not_found,
-    }
-    if any(split["baselines"]["maj"] is not None for split in measured):
-        cells["Maj of train: accuracy"] = lambda split: percent(split["baselines"]["maj"])
-        cells["MajTempl of train: accuracy"] = lambda split: percent(split["baselines"]["maj_templ"])
-    yield StatsTable(title, head, _rows(measured, cells))
-    answers = dict.fromkeys(answer for split in measured for answer in split["answers"])
-    rows = _rows(measured, _shares("answers", answers))
-    yield StatsTable(f"{title}: answers, share of the questions", head, rows)
-    rows = _rows(measured, _shares("properties", measured[0]["properties"]))
-    rows = [[*row, percent(FILTERED[row[0]] / N_TRAIN) if row[0] in FILTERED else ""] for row in rows]
-    yield StatsTable(f"{title}: properties of COVR, share of the questions", [*head, "COVR"], rows)
-    yield _cuts(splits)
-
-
-def _cuts(splits: Mapping[str, Measured]) -> StatsTable:
-    rows = []
-    for name in dict.fromkeys(name for split in splits.values() for name in split["templates"]):
-        templates = [split["templates"].get(name) for split in splits.values()]
-        rows.append([name, *(number(template["questions"] if template else 0) for template in templates)])
-        for label, kind in (("answer needs the last object", "changed"), ("only numbers need it", "numbers")):
-            shares = (percent(_share_with_object(template, kind)) for template in templates)
-            rows.append([f"- {label}", *shares])
-    return StatsTable(
-        "Templates over several images: questions, and whether the last object is needed",
-        ["", *splits],
-        rows,
-        "Needed: the answer is lost or changes without the object, or the answer stays, but each number that "
-        "it follows from changes; the shares are of the questions with such an object.",
-    )
-
-
-def _share_with_object(template: Mapping[str, Any] | None, kind: str) -> float | None:
-    """The share of a kind among a template's questions that describe an object which can be left out."""
-    cut = template["cut"] if template else {"changed": 0, "numbers": 0, "stays": 0}
-    n = cut["changed"] + cut["numbers"] + cut["stays"]
-    return cut[kind] / n if n else None
-
-
-def _n_not_found(split: Measured) -> str:
-    return number(sum(split["pairs_not_found"].values()))

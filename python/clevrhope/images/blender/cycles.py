@@ -57,8 +57,6 @@ class CyclesRenderer(Renderer):
             which kernels may have to be compiled.
         folder: the folder of the images, in which an NVIDIA driver keeps the kernels that it compiles, unless
             variables of this process say where. By default, they are where drivers keep them.
-        gpu_share: the share of each GPU that this renderer may use; its workers use at most four fifths of
-            the memory in that share.
         memory_limit_bytes: a worker that uses more is killed, and its image is started again; by default its
             part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
@@ -82,7 +80,6 @@ class CyclesRenderer(Renderer):
         patience: Patience | None = None,
         allowance_s: float | None = None,
         folder: Path | None = None,
-        gpu_share: float = 1.0,
         memory_limit_bytes: int | None = None,
         command: Sequence[str] | None = None,
     ) -> None:
@@ -108,14 +105,10 @@ class CyclesRenderer(Renderer):
             "work_s": patience.work_s,
             "allowance_s": allowance_s,
         }
-        share = SHARE_OF_WORKERS * gpu_share / of_each
         is_nvidia = any(gpu.kind in ("cuda", "optix") for gpu in gpus)
         self._kernels = folder.absolute() / KERNEL_FOLDER if folder is not None and is_nvidia else None
         self.pool = WorkerPool(
-            [
-                {**start, "threads": n, "gpu": _as_json(gpu, share)}
-                for n, gpu in zip(threads, bound, strict=True)
-            ],
+            [{**start, "threads": n, "gpu": _as_json(gpu)} for n, gpu in zip(threads, bound, strict=True)],
             patience=patience,
             allowance_s=allowance_s,
             command=command,
@@ -153,8 +146,8 @@ class CyclesRenderer(Renderer):
             raise RenderError(explain_start(str(error))) from error
 
 
-def _as_json(gpu: Device | None, share: float) -> dict[str, Any] | None:
-    """The message to a worker about its GPU, with the share of its memory that it may use."""
+def _as_json(gpu: Device | None) -> dict[str, Any] | None:
+    """The message to a worker about its GPU."""
     if gpu is None:
         return None
     return {
@@ -162,7 +155,6 @@ def _as_json(gpu: Device | None, share: float) -> dict[str, Any] | None:
         "identity": gpu.identity,
         "name": f"{gpu.name} ({gpu.title})",
         "title": gpu.title,
-        "share": share,
     }
 
 
@@ -208,7 +200,7 @@ def _open_in_actor(settings: BlenderSettings, look: Look, cores: int, gpus: floa
             )
         device = found[0].name
     settings = replace(settings, device=device)
-    return CyclesRenderer(look=look, settings=settings, workers=1, cores=cores, gpu_share=gpus or 1.0)
+    return CyclesRenderer(look=look, settings=settings, workers=1, cores=cores)
 
 
 BLENDER = RendererRow(

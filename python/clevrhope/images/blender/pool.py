@@ -83,7 +83,7 @@ class WorkerPool:
     The other arguments are those of `CyclesRenderer`.
 
     Attributes:
-        timings: for recent images, whether each was its worker's first, and its `WorkerProcess.timing`.
+        timings: for recent images, whether each was its worker's first, and its seconds.
     """
 
     start: Sequence[Mapping[str, Any]]
@@ -94,8 +94,7 @@ class WorkerPool:
     environment: Mapping[str, str]
 
     def __post_init__(self) -> None:
-        self.timings: deque[tuple[bool, float, float]] = deque(maxlen=IMAGES_TIMED)
-        self.ended_gpu_bytes = 0  # the most GPU memory of any worker that has ended
+        self.timings: deque[tuple[bool, float]] = deque(maxlen=IMAGES_TIMED)
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -113,13 +112,6 @@ class WorkerPool:
         """The devices of the workers that have started."""
         processes = (driver.process for driver in self._drivers)
         return {process.device for process in processes if process is not None and process.device}
-
-    @property
-    def gpu_bytes(self) -> int:
-        """The most GPU memory that any worker was seen to use; 0 if unknown."""
-        processes = (driver.process for driver in self._drivers)
-        held = (process.gpu_bytes for process in processes if process is not None)
-        return max(self.ended_gpu_bytes, *held, 0)
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in order of completion.
@@ -253,7 +245,7 @@ class _Driver:
                 ended = str(error)
                 self._drop()
                 continue
-            pool.timings.append((process.images == 1, *process.timing))
+            pool.timings.append((process.images == 1, process.seconds))
             if process.images >= IMAGES_PER_WORKER or process.growth_bytes > GROWTH_BYTES:
                 self._drop()
             return _Done(key, pixels)
@@ -295,5 +287,4 @@ class _Driver:
         with self._lock:
             process, self.process = self.process, None
         if process is not None:
-            self._pool.ended_gpu_bytes = max(self._pool.ended_gpu_bytes, process.gpu_bytes)
             process.close()

@@ -23,7 +23,7 @@ from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import how_ended, last_line, worker_environment
 from clevrhope.runtime.lock import lock
-from clevrhope.runtime.resources import UNKNOWN_BYTES, GpuUse, processor_seconds, resident_bytes
+from clevrhope.runtime.resources import UNKNOWN_BYTES, processor_seconds, resident_bytes
 
 #: A killed process ends within this time, unless a driver blocks it.
 END_TIMEOUT_S = 5.0
@@ -48,9 +48,9 @@ class Patience:
     """How long an answer may take before its worker counts as hung.
 
     Attributes:
-        work_s: limit on the total time that its processors and its GPU work for it, in seconds.
-        clock_s: limit in wall-clock seconds, used only if that work cannot be measured.
-        still_s: limit on the seconds in which neither works.
+        work_s: limit on the total time that its processors work for it, in seconds.
+        clock_s: limit in wall-clock seconds, used only if that work cannot be measured, or a GPU does it.
+        still_s: limit on the seconds in which they do not work.
     """
 
     work_s: float
@@ -90,8 +90,7 @@ class WorkerProcess:
         device: CPU or the name of a GPU, once it is ready; empty before.
         images: number of images that it has rendered.
         growth_bytes: growth of its memory since its first image.
-        gpu_bytes: the most GPU memory that it was seen to use.
-        timing: seconds for its last image, and how many of them passed before Cycles' first sample.
+        seconds: for its last image.
     """
 
     def __init__(
@@ -121,10 +120,8 @@ class WorkerProcess:
         self.device = ""
         self.images = 0
         self.growth_bytes = 0
-        self.gpu_bytes = 0
-        self.timing = (0.0, 0.0)
-        self._gpu: GpuUse | None = None
-        self._gpu_limit_bytes = 0
+        self.seconds = 0.0
+        self._is_on_gpu = False
 
     @property
     def pid(self) -> int:
@@ -145,9 +142,7 @@ class WorkerProcess:
         except TaskError as error:
             raise StartError(str(error)) from error
         self._ready = True
-        if (gpu := start["gpu"]) is not None:
-            self._gpu = GpuUse(gpu["identity"], self.pid)
-            self._gpu_limit_bytes = int(gpu["share"] * self._gpu.total_bytes)
+        self._is_on_gpu = start["gpu"] is not None
 
     def ask(self, task: Mapping[str, Any], *, patience: Patience) -> Pixels:
         """The pixels of a task, (height, width, channels) uint8, or (height, width) if there is one channel.
@@ -158,8 +153,7 @@ class WorkerProcess:
             RenderError: the disk of its folder is full.
         """
         header, payload = self._exchange(task, patience)
-        self._see_gpu()  # quick images are finished before the first check
-        self.timing = (header["seconds"], header["sync_s"])
+        self.seconds = header["seconds"]
         self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
         self.growth_bytes = header["memory_bytes"] - self._first_bytes
@@ -216,23 +210,17 @@ class WorkerProcess:
         """
         began, first_s, moved_s, still_s = time.monotonic(), None, 0.0, 0.0
         while not answered.wait(CHECK_EVERY_S):
-            work_s = self._work_s()
+            work_s = None if self._is_on_gpu else processor_seconds(self.pid)
             if work_s is not None:
                 first_s = work_s if first_s is None else first_s
                 still_s += CHECK_EVERY_S
                 if work_s - moved_s >= LEAST_WORK_S:
                     moved_s, still_s = work_s, 0.0
-            self._see_gpu()
             if resident_bytes(self.pid) > self._memory_limit_bytes:
                 limit = f"{self._memory_limit_bytes / (1 << 30):.3g} GiB"
                 self._killed_because = f"held more than its share of the memory, {limit}; take fewer workers"
-            elif self.gpu_bytes > self._gpu_limit_bytes > 0:
-                limit = f"{self._gpu_limit_bytes / (1 << 30):.3g} GiB"
-                self._killed_because = (
-                    f"held more than its share of the GPU's memory, {limit}; take fewer workers for each GPU"
-                )
             elif work_s is None and time.monotonic() - began > patience.clock_s:
-                what = "processor" if self._gpu is None else "GPU"
+                what = "GPU" if self._is_on_gpu else "processor"
                 self._killed_because = (
                     f"gave no answer within {patience.clock_s:g} s, and how long its {what} worked is unknown"
                 )
@@ -244,16 +232,6 @@ class WorkerProcess:
                 continue
             self.kill()
             return
-
-    def _see_gpu(self) -> None:
-        if self._gpu is not None:
-            self.gpu_bytes = max(self.gpu_bytes, self._gpu.held_bytes())
-
-    def _work_s(self) -> float | None:
-        """Seconds that its processors and its GPU have worked; None unless both are known."""
-        processor_s = processor_seconds(self.pid)
-        gpu_s = 0.0 if self._gpu is None else self._gpu.seconds()
-        return None if processor_s is None or gpu_s is None else processor_s + gpu_s
 
     def _ending(self) -> str:
         """Why there is no answer, as a clause that follows "it"."""

@@ -5,7 +5,7 @@ payload. Pixels are sent as payload, so they are neither quoted nor copied more 
 
 To a worker: first {"look", "properties", "settings", "threads", "gpu", "work_s", "allowance_s"}; then
 {"task": "image" or "passes", "scene"}. From a worker: first {"device"} or {"problem"}; then for each task
-{"height", "width", "channels", "seconds", "sync_s", "memory_bytes"} with the pixels, or {"problem"}, or
+{"height", "width", "channels", "seconds", "memory_bytes"} with the pixels, or {"problem"}, or
 {"unfit"} if the worker failed or ran out of memory and has to be replaced.
 
 A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see devices.

@@ -39,9 +39,6 @@ class BlenderScene:
         threads: how many threads Cycles may use.
         gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
         folder: for the image file between Blender and the reader; best in memory.
-
-    Attributes:
-        sync_s: seconds before Cycles' first sample of the last image, in which it takes over the scene.
     """
 
     def __init__(
@@ -57,7 +54,6 @@ class BlenderScene:
         self._scene = bpy.context.scene
         self._look = look
         self._image = folder / "image.png"
-        self.sync_s = 0.0
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
@@ -82,7 +78,6 @@ class BlenderScene:
         self._image.unlink(missing_ok=True)  # so that a failed write never returns the earlier image
         _draw()
         with Image.open(self._image, formats=("PNG",)) as image:
-            self.sync_s = _sync_seconds(image.info)
             return np.asarray(image.convert("RGB"))
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
@@ -94,7 +89,6 @@ class BlenderScene:
         Raises:
             SceneError: as for `render`, or there are more objects than a mask can number.
         """
-        self.sync_s = 0.0
         placement = self._placement(scene)
         check_countable(len(placement.things))
         bodies = self._place(placement)
@@ -180,15 +174,6 @@ class BlenderScene:
 def _draw() -> None:
     """Renders the scene into its file."""
     bpy.ops.render.render(write_still=True)
-
-
-def _sync_seconds(info: Mapping[Any, Any]) -> float:
-    """The time for taking over the scene, "00:01.25", that Cycles records in a PNG file; 0 without it."""
-    text = next((each for name, each in info.items() if str(name).endswith(".synchronization_time")), "0")
-    seconds = 0.0
-    for part in text.split(":"):
-        seconds = 60.0 * seconds + float(part)
-    return seconds
 
 
 def _corners(body: Any) -> npt.NDArray[np.float64]:

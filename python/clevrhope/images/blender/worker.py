@@ -118,8 +118,8 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
         return
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
-    times = {"seconds": time.perf_counter() - began, "sync_s": scene.sync_s}
-    write_frame(replies, {**header, **times, "memory_bytes": resident_bytes()}, pixels.tobytes())
+    header |= {"seconds": time.perf_counter() - began, "memory_bytes": resident_bytes()}
+    write_frame(replies, header, pixels.tobytes())
 
 
 def _answer(scene: Any, task: dict[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -50,35 +50,6 @@ class Chosen:
     """The foreground, one bit for each object; 0 if the background stays unchanged."""
     change: tuple[int, int, int]
     """Object, attribute type and new value that flip the answer; `NO_CHANGE` for none."""
-
-
-@dataclass
-class Looked:
-    """Statistics of the questions that were examined, in the order of their draws."""
-
-    n_questions: int = 0
-    n_full: int = 0
-    """Questions whose foreground contains every object."""
-    n_empty: int = 0
-    """Questions with an empty foreground, for which some objects were drawn instead."""
-    n_executed: int = 0
-    """Scenes without their background on which the program was executed again."""
-    n_other_answer: int = 0
-    """Those of these scenes on which the answer differs."""
-    n_unseen: int = 0
-    """Scenes without their background that break a constraint of the world."""
-    n_yes_no: int = 0
-    """Questions, answered yes or no, for which a change of one value was looked for."""
-    n_unflipped: int = 0
-    """Those of these questions whose answer no change flips."""
-
-
-@dataclass
-class Choice:
-    """The questions of a split that get visual tests, by row, and statistics of the search for them."""
-
-    questions: list[Chosen] = field(default_factory=list)
-    looked: Looked = field(default_factory=Looked)
 
 
 @dataclass(frozen=True)
@@ -162,8 +133,8 @@ def _draw(name: str, what: str) -> int:
     return int.from_bytes(hashlib.blake2b(f"{name} {what}".encode(), digest_size=8).digest(), "little")
 
 
-def choose(reading: SplitReading, n: int) -> Choice:
-    """Chooses the first n questions, in the order of their draws, whose background can be edited.
+def choose(reading: SplitReading, n: int) -> list[Chosen]:
+    """Chooses, by row, the first n questions in the order of their draws whose background can be edited.
 
     For another test, it also chooses the first n whose answer flips after a change of one value. There are
     fewer if the split has fewer.
@@ -172,7 +143,6 @@ def choose(reading: SplitReading, n: int) -> Choice:
         DatasetError: a scene is missing, or an answer differs from that of the program on its scene.
         TemplateError: a question was not made from the templates.
     """
-    choice = Choice()
     chosen: dict[int, Chosen] = {}
     n_backgrounds = n_changes = 0
     order = reading.draw_order()
@@ -180,9 +150,8 @@ def choose(reading: SplitReading, n: int) -> Choice:
         if min(n_backgrounds, n_changes) >= n:
             break
         block = _Block.read(reading, order[begin : begin + QUESTIONS_AT_ONCE])
-        kept = block.foregrounds(choice.looked) if n_backgrounds < n else block.nothing()
-        changes = block.changes(choice.looked) if n_changes < n else block.no_changes()
-        choice.looked.n_questions += len(block.rows)
+        kept = block.foregrounds() if n_backgrounds < n else block.nothing()
+        changes = block.changes() if n_changes < n else block.no_changes()
         for place, row in enumerate(block.rows.tolist()):
             keeps = int(kept[place]) if n_backgrounds < n else 0
             a, b, c = changes[place].tolist() if n_changes < n else NO_CHANGE
@@ -190,8 +159,7 @@ def choose(reading: SplitReading, n: int) -> Choice:
             n_changes += a >= 0
             if keeps or a >= 0:
                 chosen[row] = Chosen(row, int(block.images[place]), keeps, (a, b, c))
-    choice.questions = [chosen[row] for row in sorted(chosen)]
-    return choice
+    return [chosen[row] for row in sorted(chosen)]
 
 
 @dataclass(frozen=True)
@@ -220,7 +188,7 @@ class _Block:
         """(M, 3) no change."""
         return np.full((len(self.rows), 3), -1, dtype=np.int32)
 
-    def foregrounds(self, looked: Looked) -> Numbers:
+    def foregrounds(self) -> Numbers:
         """(M,) the objects that stay, one bit each; 0 for a question whose background cannot be edited."""
         reading = self.reading
         try:
@@ -230,9 +198,7 @@ class _Block:
         n_objects = self.scenes.n_objects[self.scene_rows]
         for place in np.flatnonzero(kept == 0).tolist():
             kept[place] = reading.random_objects(int(self.rows[place]), int(n_objects[place]))
-            looked.n_empty += 1
         is_full = kept == (1 << n_objects.astype(np.uint64)) - 1
-        looked.n_full += int(is_full.sum())
         indices = np.arange(len(kept), dtype=np.uint64)
         scenes, is_made = edit_scenes(
             reading.world, self.scenes, self.scene_rows, kept, self.no_changes(), indices, pool=reading.pool
@@ -247,12 +213,9 @@ class _Block:
             scenes.graphs,
             np.arange(len(places), dtype=np.uint32),
         )
-        looked.n_executed += int((is_made & ~is_full).sum())
-        looked.n_other_answer += int((is_made & ~is_full & (after != before)).sum())
-        looked.n_unseen += int((~is_made & ~is_full).sum())
         return np.where(is_full | ~is_made | (after != before), 0, kept).astype(np.uint32)
 
-    def changes(self, looked: Looked) -> Ints:
+    def changes(self) -> Ints:
         """(M, 3) for each question, a change that exchanges yes and no; -1 if there is none."""
         reading = self.reading
         found = self.questions.value_edits(
@@ -266,10 +229,6 @@ class _Block:
             held_out=list(reading.hop.held_out) if reading.hop.held_out else None,
             rule=SPLITS[reading.split].rule if reading.hop.held_out else "any",
         )
-        answers = reading.encoder.vocab.answers()
-        asks = np.asarray([answers[each] in ("yes", "no") for each in reading.rows.answers[self.rows]])
-        looked.n_yes_no += int(asks.sum())
-        looked.n_unflipped += int((asks & (found[:, 0] < 0)).sum())
         return found
 
 

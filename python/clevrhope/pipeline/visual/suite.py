@@ -28,7 +28,7 @@ from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
 from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.pipeline.suites import locked_dataset, stream_splits, with_datasheet
-from clevrhope.pipeline.visual.choice import NO_CHANGE, Choice, Looked, Rows, SplitReading, choose
+from clevrhope.pipeline.visual.choice import NO_CHANGE, Chosen, Rows, SplitReading, choose
 from clevrhope.pipeline.visual.images import ImagePlan, Rgb, VisualImages, mean_rgb
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import sweep
@@ -57,8 +57,6 @@ class VisualSplit(SuiteSplit):
     """The pairs on one split."""
 
     n_images: int
-    looked: Looked
-    """Statistics of the questions that were examined."""
 
 
 def make_visual_suite(
@@ -133,8 +131,8 @@ class _Maker:
         rows = read_table(layout.questions_h5(hop.name, split))
         reading = self._reading(rows, hop, split, source_pool)
         with progress.stage(f"Choosing questions of {hop.name} {split}", total=0, unit="questions"):
-            choice = choose(reading, self._n)
-        plan = ImagePlan.of(pool.name, choice.questions)
+            chosen = choose(reading, self._n)
+        plan = ImagePlan.of(pool.name, chosen)
         images = VisualImages(
             reading,
             plan,
@@ -154,7 +152,7 @@ class _Maker:
             with open_renderer(self._rendering, look=look, folder=layout.root) as renderer:
                 images.make(scene_rows, renderer, progress)
             files = images.store()
-        pairs = _Pairs.of(choice, plan)
+        pairs = _Pairs.of(chosen, plan)
         entry = {
             "pairs": len(pairs.rows),
             "originals": len(rows),
@@ -172,10 +170,8 @@ class _Maker:
             fingerprint=FINGERPRINT,
             source_pool=source_pool,
         )
-        n_images = len(plan.images)
-        return manifest, VisualSplit(
-            hop.name, split, len(rows), pairs.counts(), 0, "questions", n_images, choice.looked
-        )
+        counts = pairs.counts()
+        return manifest, VisualSplit(hop.name, split, len(rows), counts, 0, "questions", len(plan.images))
 
     def _reading(self, rows: QuestionTable, hop: Hop, split: str, pool: str) -> SplitReading:
         folder, encoder, world = self._folder, self._writer.encoder, self._world
@@ -258,12 +254,12 @@ class _Pairs:
     """(K, 2) indices of both images."""
 
     @classmethod
-    def of(cls, choice: Choice, plan: ImagePlan) -> "_Pairs":
+    def of(cls, chosen: Sequence[Chosen], plan: ImagePlan) -> "_Pairs":
         """The pairs of the chosen questions."""
         found = [
             (each.row, number, plan.copies[each.scene], visual_index(each.row, test))
             for number, test in enumerate(VISUAL_TESTS)
-            for each in choice.questions
+            for each in chosen
             if (each.change != NO_CHANGE if test == "edit" else each.kept)
         ]
         columns = np.asarray(found, dtype=np.int64).reshape(-1, 4)
