@@ -11,6 +11,10 @@ Narasimhan, "CARETS: A Consistency And Robustness Evaluative Test Suite for VQA"
 Rosenberg, Gat, Feder and Reichart, "Are VQA Systems RAD? Measuring Robustness to Augmented Data with Focused
 Interventions", tables 2 to 4 and section 4. A printing error is kept as printed, with a note. From CARETS's
 table 1, the file has the directional tests for LXMERT only; tables 11 and 12 have them for all models.
+
+`covr_results.csv` has tables 6 to 8 and 12 to 17 of Bogin, Gupta, Gardner and Berant, "COVR: A Test-Bed for
+Visually Grounded Compositional Generalization with Real Images", in per cent; "Filtered" is the number of
+train questions that a split holds out, such as 33.3k.
 """
 
 import csv
@@ -68,6 +72,43 @@ def size_number(name: str) -> int:
     if not name:
         return -1
     return int(name.removesuffix("k")) * (1000 if name.endswith("k") else 1)
+
+
+# Questions over several images
+
+COVR_SPLITS: Mapping[str, str] = {
+    "HAS-QUANT": "has-quant",
+    "HAS-QUANT-ALL": "has-quant-all",
+    "HAS-QUANT-COMPSCOPE": "compscope",
+    "HAS-COMPAR": "has-compar",
+    "HAS-COMPAR-MORE": "has-compar-more",
+    "HAS-GROUPBY": "has-groupby",
+    "HAS-LOGIC": "has-logic",
+    "HAS-LOGIC-AND": "has-logic-and",
+    "HAS-NUM-3": "num-3",
+    "HAS-NUM-3-ANS-3": "num-3-ans-3",
+    "ANS-NUM": "ans-num",
+    "HAS-COUNT & HAS-ATTR": "has-count & has-attr",
+    "HAS-COUNT & RM/V/C": "has-count & v-c",
+    "HAS-QUANT-COMPSCOPE & HAS-QUANT-ALL": "compscope & has-quant-all",
+    "HAS-SAMEATTR-COLOR": "sameattr-color",
+    "TPL-CHOOSEOBJECT": "tpl-choose-object",
+    "TPL-VERIFYATTR": "tpl-verify-attr",
+    "TPL-VERIFYQUANTATTR": "tpl-verify-quantifier-attr",
+    "TPL-VERIFYCOUNT \N{UNION} TPL-VERIFYCOUNTGROUPBY": "tpl-verify-count | tpl-verify-count-group-by",
+    "Lexical Split": "lexical-1",
+    "Program Split": "program",
+}
+"""The splits of COVR's tables 7 and 8 -> the predicates that hold out the same here."""
+
+
+@cache
+def covr_results() -> Mapping[int, Mapping[str, Mapping[str, str]]]:
+    """COVR's figures as printed, by table, row and column."""
+    tables: dict[int, dict[str, dict[str, str]]] = {}
+    for row in _rows("covr_results.csv", {"table": int}):
+        tables.setdefault(row["table"], {}).setdefault(row["row"], {})[row["column"]] = row["value"]
+    return tables
 
 
 # Pairs of questions

@@ -116,11 +116,10 @@ def _of_sets(scores: Results) -> Iterator[Row]:
                 percent, n = scored.mean["accuracy"].value, scored.mean.counts["n_questions"]
                 yield {**_of_model(condition, "accuracy", split, part, percent, n), **runs, "note": note}
     for row in scores.predicates:
-        if row.generalisation is not None:
-            score = row.generalisation["generalisation_score"].value
-            note = WHY_NO_SCORE if score is None else ""
-            of_row = _of_model(row, "generalisation_score", row.split, row.part, score, row.n_questions)
-            yield {**of_row, "note": note}
+        for name, of_score in row.generalisation.items():
+            score = of_score["score"].value
+            of_row = _of_model(row, name, row.split, row.part, score, row.n_questions)
+            yield {**of_row, "note": WHY_NO_SCORE if score is None else ""}
 
 
 def _of_model(model: Model, metric: str, split: str, part: Part, value: float | None, n: int) -> Row:
