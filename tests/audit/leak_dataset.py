@@ -68,7 +68,6 @@ class Dataset:
     spoil_arrays: Callable[[str, dict[str, Any]], None] = lambda split, arrays: None
     same_bytes: bool = False
     strictness: str = "description"
-    images_left_out: tuple[str, ...] = ()
 
     def ask(self, split: str, index: int, question: str, answer: str, program: list[Row]) -> None:
         self.questions.setdefault(split, []).append(
@@ -87,9 +86,6 @@ class Dataset:
         vocab = self.vocab()
         for pool, rows in self.scenes.items():
             write_json(root / "scenes" / pool / "0000.json", {"info": {}, "scenes": rows})
-            (root / "images" / pool).mkdir(parents=True)
-            for name in {row["image_filename"] for row in rows}.difference(self.images_left_out):
-                (root / "images" / pool / name).write_bytes(b"")
         for split, rows in self.questions.items():
             folder = root / "hops" / HOP.name
             write_json(folder / f"{split}_questions.json", {"info": {}, "questions": rows})
@@ -206,7 +202,7 @@ def clean() -> Dataset:
 
 def report_on(data: Dataset, root: Path) -> LeakReport:
     data.write(root)
-    return LeakCheck(root).check(HOP, images=True)
+    return LeakCheck(root).check(HOP)
 
 
 def wrong_answer(data: Dataset) -> None:

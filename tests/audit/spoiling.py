@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from clevrhope.audit import CheckResult, Report, audit
-from clevrhope.audit.all_checks import STAGES
+from clevrhope.audit.run import STAGES
 from clevrhope.config.presets import PRESETS
 from clevrhope.pipeline import Request, build
 from wording import check_words

@@ -129,4 +129,4 @@ def test_files_with_a_row_a_line_say_the_same(tmp_path: Path) -> None:
         key = "scenes" if "scenes" in content else "questions"
         rows = ",\n".join(json.dumps(row) for row in content[key])
         path.write_text(f'{{"info": {{}}, "{key}": [\n{rows}\n]}}\n')
-    assert LeakCheck(tmp_path).check(HOP, images=True) == expected
+    assert LeakCheck(tmp_path).check(HOP) == expected

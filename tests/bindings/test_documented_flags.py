@@ -66,5 +66,5 @@ def test_the_page_on_files_lists_the_checks_of_the_audit() -> None:
     rows = "".join(table).partition("\n\n")[0].strip().splitlines()
     listed = {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
     made = {check.name for check in audit(ROOT / "tests/data/kept_folder").checks}
-    only_beside_clevr = {"scenes of CLEVR", "questions of CLEVR"}
+    only_beside_clevr = {"scenes of CLEVR"}
     assert listed - only_beside_clevr - {"scenes from CLEVR"} <= made <= listed

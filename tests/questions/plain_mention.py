@@ -21,7 +21,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from clevrhope.dataset.native_reader import CLEVR_WORDS
-from clevrhope.dataset.split_files import Step, Value
+from clevrhope.dataset.split_files import Value
+
+Step = tuple[str, str, tuple[int, ...]]
+"""A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
 """The tokens that the public CLEVR models read."""

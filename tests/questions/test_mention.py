@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from phrasing_language import VALUES, Phrasing, read_phrasings
-from plain_mention import TOKEN, WordReader, program_implies, program_mentions
+from plain_mention import TOKEN, Step, WordReader, program_implies, program_mentions
 from program_strategies import Nodes, random_program, random_scene
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
 from clevrhope.dataset.native_reader import question_reader, vocabulary_of
-from clevrhope.dataset.split_files import Step, Value, Vocab, prefix
+from clevrhope.dataset.split_files import Value, Vocab
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
 ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]
@@ -57,6 +57,17 @@ def test_a_new_value_is_its_own_word_and_may_have_several() -> None:
     assert [reader.mentions(question) for question in asked] == [True, False]
     found = audited([(question, []) for question in asked], pair, values, words)
     assert found[:2] == ([False, False], [True, False])
+
+
+def prefix(steps: list[Step]) -> list[str]:
+    """The functions in prefix order, such as `filter_color[red]`: the last one, then those of its inputs."""
+    tokens: list[str] = []
+    todo = [len(steps) - 1]
+    while todo:
+        function, argument, inputs = steps[todo.pop()]
+        tokens.append(f"{function}[{argument}]" if argument else function)
+        todo.extend(reversed(inputs))
+    return tokens
 
 
 def steps_of(text: str) -> list[Step]:

@@ -5,25 +5,25 @@ is not done, and says so.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import combinations, pairwise
+from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditReader, AuditScenes
-from clevrhope.audit.checks.questions import wrong_answers
+from clevrhope._core import AuditReader
+from clevrhope.audit.checks.questions import same_texts, text_digests, wrong_answers
 from clevrhope.audit.checks.scenes import excluded
-from clevrhope.audit.report import CheckResult, Found, Report, Results, new_results, where
-from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
+from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
 from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
 from clevrhope.dataset.question_table import QuestionTable, open_split
-from clevrhope.dataset.scene_files import MISSING, Pools, Rows
-from clevrhope.dataset.source_images import ImageRecord, source_images
+from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes
+from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
 from clevrhope.describe.measured import total_variation
 from clevrhope.runtime.progress import Progress
@@ -32,25 +32,27 @@ from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 
 CHECKS = (
     *("pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers"),
-    *("images of one kind", "equal texts", "answers of sets"),
-    *("objects an image", "order of objects", "CLEVR's images"),
+    *("images of one kind", "equal texts", "answers of sets", "objects an image"),
 )
 
-BY_CHAINS, BY_DESCRIPTIONS, IN_WORDS, IN_IMAGES, ANSWERS, APART, TEXTS, BALANCE, NUMBERS, ORDER, CLEVR = (
-    CHECKS
-)
+BY_CHAINS, BY_DESCRIPTIONS, IN_WORDS, IN_IMAGES, ANSWERS, APART, TEXTS, BALANCE, NUMBERS = CHECKS
 
 NO_SCENES = "scenes are not published"
 NO_PROGRAMS = "programs are not published; import with --templates reads them from texts"
 
-PREFIXES = (25_000, 200_000)
-"""Sizes of the smaller train sets."""
-
 SPREAD = 4.0
 """Standard deviations by which a count of images may differ from what equal frequencies give."""
 
-_TYPES = ("size", "color", "shape", "material")
-"""The attributes in the order in which the official generator sorts objects."""
+
+@dataclass(frozen=True)
+class _Split:
+    """A split of a sub-dataset."""
+
+    hop: Hop
+    kind: SplitKind
+    table: QuestionTable
+    file: str
+    """Path of its file below the folder."""
 
 
 def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Report:
@@ -65,269 +67,169 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         DatasetError: a file is missing or broken.
     """
     results = new_results(CHECKS)
+    layout = folder.layout
     hops = tuple(folder.hop(name) for name in folder.manifest.splits)
-    splits = [_Split(folder, hop, name) for hop in hops for name in folder.manifest.splits[hop.name]]
-    pools = Pools(folder.layout, vocabulary_of(read_vocab(folder.layout.vocab)))
-    readers = {hop.name: _Readers(read_vocab(folder.layout.vocab), hop) for hop in hops}
+    splits = []
+    for hop in hops:
+        for name in folder.manifest.splits[hop.name]:
+            table = open_split(layout, hop.name, name, vocab=folder.vocab)
+            splits.append(_Split(hop, SPLITS[name], table, layout.relative(table.path)))
+    vocab = read_vocab(layout.vocab)
+    pools = Pools(layout, vocabulary_of(vocab))
     total = sum(len(split.table) for split in splits)
     with progress.stage("Reading questions", total=total, unit="questions") as advance:
         for split in splits:
-            _read(split, readers[split.hop.name], pools, results)
+            _read(split, vocab, pools, results)
             advance(len(split.table))
-    for of_hop in _by_hop(splits).values():
-        _compare_answers(of_hop, results[BALANCE])
-    _check_images(splits, pools, results)
-    _check_apart(splits, results[APART], pixels=pixels, progress=progress)
-    have_scenes = any(split.has_scenes for split in splits)
-    for name in (IN_IMAGES, ANSWERS, NUMBERS, ORDER):
-        if not results[name].n_checked and results[name].done:
-            results[name].skip(NO_PROGRAMS if name == ANSWERS and have_scenes else NO_SCENES)
-    for name in (BY_CHAINS, BY_DESCRIPTIONS):
+    _compare_answers(splits, results[BALANCE])
+    for split in splits:
+        _check_images(split, pools[split.table.pool], results)
+    _check_apart(layout, splits, results[APART], pixels=pixels, progress=progress)
+    have_scenes = any(len(pools[split.table.pool].indices) for split in splits)
+    for name, what in (
+        *((name, NO_SCENES) for name in (IN_IMAGES, NUMBERS)),
+        (ANSWERS, NO_PROGRAMS if have_scenes else NO_SCENES),
+        *((name, NO_PROGRAMS) for name in (BY_CHAINS, BY_DESCRIPTIONS)),
+    ):
         if not results[name].n_checked:
-            results[name].skip(NO_PROGRAMS)
+            results[name].skip(what)
     for result in results.values():
         result.finish()
     return Report(str(folder.root), tuple(hop.name for hop in hops), tuple(results.values()))
 
 
-@dataclass
-class _Split:
-    """A split of a sub-dataset."""
-
-    folder: Folder
-    hop: Hop
-    name: str
-
-    @cached_property
-    def table(self) -> QuestionTable:
-        """Its questions."""
-        return open_split(self.folder.layout, self.hop.name, self.name, vocab=self.folder.vocab)
-
-    @property
-    def kind(self) -> SplitKind:
-        """What is promised of its kind."""
-        return SPLITS[self.name]
-
-    @property
-    def file(self) -> str:
-        """Its file below the folder."""
-        return self.folder.layout.relative(self.table.path)
-
-    @property
-    def has_scenes(self) -> bool:
-        """Whether the scenes of its images are there."""
-        return bool(self.folder.layout.scene_files(self.table.pool))
-
-    @property
-    def images(self) -> ImageRecord | None:
-        """Where its images are."""
-        found = source_images(self.folder.layout, self.table.pool)
-        return found.record if found else None
-
-
-class _Readers:
-    """The native readers of a pair's questions, by both definitions of a mention."""
-
-    def __init__(self, vocab: Vocab, hop: Hop) -> None:
-        self.vocab = vocab
-        self.by_chains, self.by_descriptions = (
-            question_reader(vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=in_chains)
-            for in_chains in (True, False)
-        )
-
-
-def _read(split: _Split, readers: _Readers, pools: Pools, results: Results) -> None:
+def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results) -> None:
     """Reads a split's questions: what they ask for, their answers, and texts that occur twice."""
-    table, vocab = split.table, readers.vocab
+    table, hop = split.table, split.hop
+    by_chains, by_descriptions = (
+        question_reader(vocab, hop.target, CLEVR_WORDS, vocabulary_of(vocab), in_chains=in_chains)
+        for in_chains in (True, False)
+    )
+    does = "mentions" if split.kind.asked == "never" else "does not mention"
     has_program = table.program_lengths > 2
     pool = pools[table.pool]
-    digests: list[int] = []
+
+    def text(row: int) -> str:
+        return vocab.text(table.tokens(row)[0][0].tolist())
+
+    of_texts = [np.zeros(0, np.uint64)]
     for first, questions, programs in table.blocks():
-        block = slice(first, first + len(questions))
-        rows = pool.rows(table.image_idxs[block])
-        with_program = has_program[block]
-        text = partial(_text, vocab, questions)
-        for name, reader in ((BY_CHAINS, readers.by_chains), (BY_DESCRIPTIONS, readers.by_descriptions)):
-            findings = reader.read(questions, programs, pool.native, rows)
-            wrong = _wrong_mentions(split, findings.by_program) & with_program
-            problem = _problem(split, "its program")
-            results[name].add(split.file, where(wrong, problem, text), range(first, first + len(rows)))
-            results[name].n_checked += int(with_program.sum()) if split.hop.target else 0
-        wrong = _wrong_mentions(split, findings.by_words)
-        results[IN_WORDS].add(
-            split.file, where(wrong, _problem(split, "its words"), text), range(first, first + len(rows))
+        numbers = range(first, first + len(questions))
+        rows = pool.rows(table.image_idxs[first : numbers.stop])
+        with_program = has_program[first : numbers.stop]
+        chains, findings = (
+            reader.read(questions, programs, pool.native, rows) for reader in (by_chains, by_descriptions)
         )
-        results[IN_WORDS].n_checked += len(rows) if split.hop.target else 0
+        for name, place, mentions, is_read in (
+            (BY_CHAINS, "program", chains.by_program, with_program),
+            (BY_DESCRIPTIONS, "program", findings.by_program, with_program),
+            (IN_WORDS, "words", findings.by_words, np.ones(len(rows), bool)),
+        ):
+            if hop.target:
+                results[name].n_checked += int(is_read.sum())
+                if split.kind.asked in ("never", "always"):
+                    wrong = is_read & (mentions == (split.kind.asked == "never"))
+                    problem = f"{does} {hop.words} in its {place}"
+                    found = where(wrong, problem, lambda k, first=first: text(first + k))
+                    results[name].add(split.file, found, numbers)
         can_run = with_program & (rows != MISSING)
         given = np.where(can_run, findings.answers, AuditReader.NO_SCENE)
-        faults = wrong_answers(given, table.answers[block], vocab.answer_names)
-        results[ANSWERS].add(split.file, faults, range(first, first + len(rows)))
+        faults = wrong_answers(given, table.answers[first : numbers.stop], vocab.answer_names)
+        results[ANSWERS].add(split.file, faults, numbers)
         results[ANSWERS].n_checked += int(can_run.sum())
-        digests += [hash(question.tobytes()) for question in questions]
-    results[TEXTS].add(split.file, _equal_texts(table, np.asarray(digests, dtype=np.int64)))
+        of_texts.append(text_digests(questions))
+    images = table.image_idxs.astype(np.uint64)
+    results[TEXTS].add(split.file, same_texts(images, np.concatenate(of_texts), text))
     results[TEXTS].n_checked += len(table)
 
 
-def _equal_texts(table: QuestionTable, digests: npt.NDArray[np.int64]) -> Iterator[Found]:
-    """Questions whose text an earlier one of their image has."""
-    images = table.image_idxs
-    order = np.lexsort((digests, images))
-    both = (images[order][1:] == images[order][:-1]) & (digests[order][1:] == digests[order][:-1])
-    for first, again in zip(order[:-1][both].tolist(), order[1:][both].tolist(), strict=True):
-        yield again, f"the text of question {first} on its image", f"image {images[again]}"
-
-
-def _text(vocab: Vocab, questions: Any, k: int) -> str:
-    return vocab.text(questions[k].tolist())
-
-
-def _wrong_mentions(split: _Split, mentions: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """(n,) whether questions ask for the pair although they must not, or the reverse."""
-    if not split.hop.target or split.kind.asked not in ("never", "always"):
-        return np.zeros(len(mentions), dtype=bool)
-    return mentions if split.kind.asked == "never" else ~mentions
-
-
-def _problem(split: _Split, where_it_is: str) -> str:
-    does = "mentions" if split.kind.asked == "never" else "does not mention"
-    return f"{does} {split.hop.words} in {where_it_is}"
-
-
-def _compare_answers(splits: list[_Split], check: CheckResult) -> None:
+def _compare_answers(splits: Sequence[_Split], check: CheckResult) -> None:
     """Notes the most frequent answer of each set, and how far its answers are from those of train."""
-    counts = {split.name: Counter(split.table.answers.tolist()) for split in splits}
+    counts = {(split.hop, split.kind): Counter(split.table.answers.tolist()) for split in splits}
     for split in splits:
-        mine, train = counts[split.name], counts.get(TRAIN.name)
+        mine, train = counts[split.hop, split.kind], counts.get((split.hop, TRAIN))
         (answer, n), total = mine.most_common(1)[0], mine.total()
-        note = f"{split.hop.name} {split.name}: {split.folder.vocab.answers()[answer]} {n / total:.1%}"
-        if train is not None and split.name != TRAIN.name:
+        note = f"{split.hop.name} {split.kind.name}: {split.table.answer_names[answer]} {n / total:.1%}"
+        if train is not None and split.kind is not TRAIN:
             note += f", {total_variation(mine, train):.3f} from train"
         check.notes.append(note)
         check.n_checked += total
 
 
-def _check_images(splits: list[_Split], pools: Pools, results: Results) -> None:
-    """What the scenes of images say: the pair, numbers of objects and their order, and CLEVR's share."""
-    sorted_by_pool: dict[str, tuple[int, int, set[int]]] = {}
-    for split in splits:
-        if not split.has_scenes:
-            continue
-        table, pool = split.table, pools[split.table.pool]
-        used = table.scenes
-        rows = pool.rows(used)
-        if (rows == MISSING).any():
-            missing = used[rows == MISSING]
-            problem = "a question's scene is missing"
-            for index in missing.tolist():
-                results[IN_IMAGES].fault(f"scenes/{pool.name}", index, problem, split.file)
-            used, rows = used[rows != MISSING], rows[rows != MISSING]
-        if split.hop.target and split.kind.shown in ("never", "always"):
-            wrong = pool.holding(split.hop.target)[rows] == (split.kind.shown == "never")
-            does = "shows" if split.kind.shown == "never" else "does not show"
-            found = where(wrong, f"{does} {split.hop.words}, in {split.name}", lambda k, used=used: used[k])
-            results[IN_IMAGES].add(f"scenes/{pool.name}", found, used)
-            results[IN_IMAGES].n_checked += len(used)
-        if split.kind.drawn == "stream":
-            _check_numbers(split, pool.native, rows, results[NUMBERS])
-        if pool.name not in sorted_by_pool:
-            sorted_by_pool[pool.name] = _order_and_origin(split)
-        n_sorted, n_scenes, of_clevr = sorted_by_pool[pool.name]
-        if split.kind.role == "train" and of_clevr:
-            _note_clevr(split, of_clevr, results[CLEVR])
-    for name, (n_sorted, n_scenes, _) in sorted_by_pool.items():
-        results[ORDER].n_checked += n_scenes
-        share = f"{n_sorted / max(1, n_scenes):.1%}"
-        results[ORDER].notes.append(f"{name}: {share} of scenes list objects sorted by their values")
-    if not results[CLEVR].n_checked:
-        results[CLEVR].skip("published scenes do not say which images are CLEVR's")
+def _check_images(split: _Split, pool: PoolScenes, results: Results) -> None:
+    """What the scenes of a split's images say, if they are published: the pair, and numbers of objects."""
+    if not len(pool.indices):
+        return
+    kind, target, check = split.kind, split.hop.target, results[IN_IMAGES]
+    used, rows = split.table.scenes, pool.rows(split.table.scenes)
+    place = f"scenes/{pool.name}"
+    check.add(place, where(rows == MISSING, "a question's scene is missing", lambda k: split.file), used)
+    used, rows = used[rows != MISSING], rows[rows != MISSING]
+    if target and kind.shown in ("never", "always"):
+        wrong = pool.holding(target)[rows] == (kind.shown == "never")
+        does = "shows" if kind.shown == "never" else "does not show"
+        problem = f"{does} {split.hop.words}, in {kind.name}"
+        check.add(place, where(wrong, problem, lambda k: used[k]), used)
+        check.n_checked += len(used)
+    if kind.drawn == "stream":
+        _check_numbers(split, pool.native.n_objects[rows], results[NUMBERS])
 
 
-def _check_numbers(split: _Split, scenes: AuditScenes, rows: Rows, check: CheckResult) -> None:
+def _check_numbers(split: _Split, n_objects: npt.NDArray[Any], check: CheckResult) -> None:
     """Notes the mean number of objects, and finds numbers that are not as frequent as the others."""
-    numbers = Counter(scenes.n_objects[rows].tolist())
-    n, usual = len(rows), len(rows) / max(1, len(numbers))
+    numbers = Counter(n_objects.tolist())
+    n, usual = len(n_objects), len(n_objects) / max(1, len(numbers))
     check.n_checked += n
-    mean = sum(number * count for number, count in numbers.items()) / max(1, n)
-    check.notes.append(f"{split.hop.name} {split.name}: {mean:.2f} objects an image")
+    mean = n_objects.sum() / max(1, n)
+    check.notes.append(f"{split.hop.name} {split.kind.name}: {mean:.2f} objects an image")
     for number, count in sorted(numbers.items()):
         if abs(count - usual) > SPREAD * np.sqrt(usual) + 1:
             problem = f"{number} objects in {count:,} images, where equal frequencies give {usual:,.0f}"
             check.fault(split.file, None, problem, f"{count / n:.1%}")
 
 
-def _order_and_origin(split: _Split) -> tuple[int, int, set[int]]:
-    """How many scenes of a pool list their objects sorted, of how many; and the indices of CLEVR's."""
-    n_sorted = n = 0
-    of_clevr = set()
-    for path in split.folder.layout.scene_files(split.table.pool):
-        for line, row in read_numbered_rows(path):
-            scene = parse_row(row, path, line)
-            keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
-            n, n_sorted = n + 1, n_sorted + all(a <= b for a, b in pairwise(keys))
-            if scene.get("reuse_dataset") or scene.get("reuse_filename"):
-                of_clevr.add(int(scene["image_index"]))
-    return n_sorted, n, of_clevr
-
-
-def _note_clevr(split: _Split, of_clevr: set[int], check: CheckResult) -> None:
-    """Notes CLEVR's share of the images of train, and of its prefixes."""
-    table = split.table
-    shares = []
-    for size in (*(size for size in PREFIXES if size < len(table)), len(table)):
-        images = np.unique(table.image_idxs[:size])
-        shares.append(f"{np.isin(images, list(of_clevr)).mean():.1%} of the first {size:,} questions' images")
-    check.n_checked += len(table.scenes)
-    check.notes.append(f"{split.hop.name}: {', '.join(shares)}")
-
-
-def _check_apart(splits: list[_Split], check: CheckResult, *, pixels: bool, progress: Progress) -> None:
+def _check_apart(
+    layout: Layout, splits: Sequence[_Split], check: CheckResult, *, pixels: bool, progress: Progress
+) -> None:
     """Checks that no image of a train set is in a test set of the same pair, by name or pixels."""
-    known: dict[str, Mapping[int, Any]] = {}
-    by = "pixels" if pixels else "names"
-    for hop, of_hop in _by_hop(splits).items():
-        for a, b in combinations(of_hop, 2):
-            if not excluded(a.kind, b.kind):
+
+    @cache
+    def marks_of(pool: str) -> Mapping[int, Any]:
+        return _marks(layout, pool, pixels, progress)
+
+    for a, b in combinations(splits, 2):
+        if a.hop != b.hop or not excluded(a.kind, b.kind):
+            continue
+        mine, theirs = a.table.scenes.tolist(), b.table.scenes.tolist()
+        if a.table.pool == b.table.pool:
+            both = sorted(set(mine).intersection(theirs))
+        else:
+            marks, others = marks_of(a.table.pool), marks_of(b.table.pool)
+            known = {marks[index] for index in mine if index in marks}
+            if not known:
                 continue
-            marks = [known.setdefault(each.table.pool, _marks(each, pixels, progress)) for each in (a, b)]
-            if a.table.pool == b.table.pool:
-                both = set(np.intersect1d(a.table.scenes, b.table.scenes).tolist())
-            else:
-                mine = {marks[0][index] for index in a.table.scenes.tolist() if index in marks[0]}
-                both = {k for k in b.table.scenes.tolist() if k in marks[1] and marks[1][k] in mine}
-                if not mine:
-                    continue
-            for index in sorted(both):
-                check.fault(b.file, None, f"an image of {hop} {a.name} is in {b.name}", f"image {index}")
-            check.n_checked += len(a.table.scenes) + len(b.table.scenes)
+            both = [index for index in theirs if others.get(index) in known]
+        for index in both:
+            problem = f"an image of {a.hop.name} {a.kind.name} is in {b.kind.name}"
+            check.fault(b.file, None, problem, f"image {index}")
+        check.n_checked += len(mine) + len(theirs)
     if check.n_checked:
-        check.notes.append(f"compared by {by}")
+        check.notes.append(f"compared by {'pixels' if pixels else 'names'}")
     else:
         check.skip("the files do not name images; --pixels compares the images themselves")
 
 
-def _by_hop(splits: list[_Split]) -> dict[str, list[_Split]]:
-    found: dict[str, list[_Split]] = {}
-    for split in splits:
-        found.setdefault(split.hop.name, []).append(split)
-    return found
-
-
-def _marks(split: _Split, pixels: bool, progress: Progress) -> Mapping[int, Any]:
-    """Index of each image of a split's pool -> what no image of another split may have; empty if unknown."""
-    images = source_images(split.folder.layout, split.table.pool)
+def _marks(layout: Layout, pool: str, pixels: bool, progress: Progress) -> Mapping[int, Any]:
+    """Index of each image of a pool -> what no image of another split may have; empty if unknown."""
+    images = source_images(layout, pool)
     if images is None:
         return {}
     if not pixels:
-        names = images.record.names
-        return {index: name for index, name in enumerate(names or ()) if name}
+        return {index: name for index, name in enumerate(images.record.names or ()) if name}
     indices = images.record.indices.tolist()
-    with progress.stage(
-        f"Reading images of {split.table.pool}", total=len(indices), unit="images"
-    ) as advance:
-
-        def digests() -> Iterator[tuple[int, int]]:
-            for index in indices:
-                yield index, hash(images.pixels(index).tobytes())
-                advance(1)
-
-        return dict(digests())
+    digests = {}
+    with progress.stage(f"Reading images of {pool}", total=len(indices), unit="images") as advance:
+        for index in indices:
+            digests[index] = hash(images.pixels(index).tobytes())
+            advance(1)
+    return digests

@@ -6,7 +6,6 @@ that no array comes from. `question_encoder` and `row_keys` are those of questio
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -18,8 +17,9 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader
 from clevrhope.audit.report import CheckResult, Found
 from clevrhope.dataset.json_rows import open_lines
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
-from clevrhope.dataset.split_files import SplitArrays, parse_question, read_question_rows
+from clevrhope.dataset.split_files import SplitArrays, check_question, read_question_rows
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.forms import COUNT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
@@ -43,31 +43,37 @@ Encoder = Callable[[Sequence[tuple[int, bytes]], int], tuple[Columns, Iterable[F
 """Encodes numbered lines of JSON, of which the first has this row; also gives the faults of rows."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """The two files of the same questions."""
-
-    path: Path
-    json: str
-    """Path of the question file below the folder."""
-    h5: str
-    """Path of the HDF5 file below the folder."""
-
-
 def compare_json(
-    files: Compared, arrays: SplitArrays, encode: Encoder, keys: Iterable[RowKeys], check: CheckResult
+    layout: Layout,
+    path: Path,
+    arrays: SplitArrays,
+    encode: Encoder,
+    keys: Iterable[RowKeys],
+    check: CheckResult,
 ) -> None:
     """Compares each row of a question file with the arrays in HDF5, and with the keys that it must have.
+
+    The `info` of a file of this package names the same smaller train sets as the arrays.
 
     Raises:
         DatasetError: the question file cannot be read, or a row is not a question.
     """
+    json_file, h5 = layout.relative(path), layout.relative(arrays.path)
+    prefixes = np.asarray(arrays.attributes.get("prefixes", [])).tolist()
+    with open_lines(path) as file:
+        head = file.readline(_MAX_HEAD).rstrip()
+    if head.endswith(b"["):  # as in files of this package, which have one row per line
+        info = parse_json(head + b"]}", path)
+        check_form(info, Fields({}, {"info": Fields({}, {"prefixes": ListOf(COUNT)})}), path)
+        stated = info.get("info", {}).get("prefixes", [])
+        if stated != prefixes:
+            check.fault(json_file, None, f"info.prefixes is not {prefixes}, as in HDF5", stated)
     n = 0
-    lines = read_question_rows(files.path)
+    lines = read_question_rows(path)
     wanted_keys = iter(keys)
     while rows := list(islice(lines, ROWS_AT_ONCE)):
         columns, faults = encode(rows, n)
-        check.add(files.json, faults)
+        check.add(json_file, faults)
         for name, wanted in columns.items():
             is_wide = name not in arrays.columns
             end = n + len(rows)
@@ -75,23 +81,23 @@ def compare_json(
             differs = (stored != wanted[: len(stored)]).reshape(len(stored), -1).any(axis=1)
             for k in np.flatnonzero(differs).tolist():
                 if is_wide:  # the row is parsed only to describe the fault
-                    text = parse_json(rows[k][1], files.path, line=rows[k][0]).get("question")
-                    check.fault(files.h5, n + k, f"{name} does not decode to the text in JSON", text)
+                    text = parse_json(rows[k][1], path, line=rows[k][0]).get("question")
+                    check.fault(h5, n + k, f"{name} does not decode to the text in JSON", text)
                 else:
                     problem = f"{name} is not {wanted[k].tolist()}, as in JSON"
-                    check.fault(files.h5, n + k, problem, stored[k].tolist())
+                    check.fault(h5, n + k, problem, stored[k].tolist())
         for k, (values, written), (line, row) in zip(range(len(rows)), wanted_keys, rows, strict=False):
             # A row is parsed only if its bytes are not those that this package writes: there may be millions.
             if not all(part in row for part in written):
-                fields = parse_json(row, files.path, line=line)
+                fields = parse_json(row, path, line=line)
                 for name, value in values.items():
                     if fields.get(name, "") != value:
                         problem = f"{name} is not {json.dumps(value)}, as in HDF5"
-                        check.fault(files.json, n + k, problem, json.dumps(fields.get(name)))
+                        check.fault(json_file, n + k, problem, json.dumps(fields.get(name)))
         n += len(rows)
     if len(arrays) != n:
         problem = f"has {n} questions, but the HDF5 file has another number"
-        check.fault(files.json, None, problem, len(arrays))
+        check.fault(json_file, None, problem, len(arrays))
 
 
 def question_encoder(
@@ -108,7 +114,7 @@ def question_encoder(
             words, programs, numbers, filenames = reader.encode([row for _, row in rows], *widths)
         except ValueError as error:
             for k, row in enumerate(rows):
-                parse_question(path, first + k, *row)  # raises an error that names the row
+                check_question(path, first + k, *row)  # raises an error that names the row
             raise DatasetError(f"{path}: {error}") from error
         answers, image_idxs, families = numbers
         columns: dict[str, npt.NDArray[Any]] = {
@@ -172,20 +178,3 @@ def row_keys(
 def _written(keys: Mapping[str, object]) -> bytes:
     """Keys and values as they are written in a row."""
     return json.dumps(keys)[1:-1].encode()
-
-
-def compare_prefixes(files: Compared, arrays: SplitArrays, check: CheckResult) -> None:
-    """Checks that the question file's `info` names the same smaller train sets as the arrays.
-
-    Raises:
-        DatasetError: the file cannot be read.
-    """
-    wanted = np.asarray(arrays.attributes.get("prefixes", [])).tolist()
-    with open_lines(files.path) as file:
-        head = file.readline(_MAX_HEAD).rstrip()
-    if head.endswith(b"["):  # as in files of this package, which have one row per line
-        info = parse_json(head + b"]}", files.path)
-        check_form(info, Fields({"info": Fields({}, {"prefixes": ListOf(COUNT)})}), files.path)
-        stated = info["info"].get("prefixes", [])
-        if stated != wanted:
-            check.fault(files.json, None, f"info.prefixes is not {wanted}, as in HDF5", stated)

@@ -23,14 +23,7 @@ MISSING = -1
 class PoolScenes:
     """The S scenes of a pool, in the order of its files."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        pool: str,
-        vocabulary: Vocabulary,
-        sums: Mapping[str, str],
-        numbers: dict[str, int],
-    ) -> None:
+    def __init__(self, layout: Layout, pool: str, vocabulary: Vocabulary, sums: Mapping[str, str]) -> None:
         """Reads the pool's scene files.
 
         Args:
@@ -38,7 +31,6 @@ class PoolScenes:
             pool: the name of the pool.
             vocabulary: the dataset's vocabulary.
             sums: checksums of images, by file name.
-            numbers: the numbers given to names so far, shared by all pools.
 
         Raises:
             DatasetError: a file is not a scene file.
@@ -58,7 +50,6 @@ class PoolScenes:
         self._order = np.argsort(self.indices, kind="stable")
         self._sorted = self.indices[self._order]
         self._sums = sums
-        self._numbers = numbers
         self._holding: dict[tuple[Value, ...], npt.NDArray[np.bool_]] = {}
 
     def __repr__(self) -> str:
@@ -87,12 +78,8 @@ class PoolScenes:
     def marks(self) -> Sequence[npt.NDArray[Any]]:
         """What no two images may share, (S,) each: looks, file names, and checksums if they are known."""
         sums = [self._sums.get(name, name) for name in self.filenames]
-        return self.native.looks, self._numbered(self.filenames), self._numbered(sums)
-
-    def _numbered(self, names: Sequence[str]) -> Rows:
-        """A number for each name, equal in all pools."""
-        numbers = self._numbers
-        return np.asarray([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+        names, of_files = (np.asarray([*map(hash, each)], np.int64) for each in (self.filenames, sums))
+        return self.native.looks, names, of_files
 
 
 class Pools:
@@ -102,16 +89,13 @@ class Pools:
         self._layout = layout
         self._vocabulary = vocabulary
         self._pools: dict[str, PoolScenes] = {}
-        self._numbers: dict[str, int] = {}
         self._lock = RLock()
         self._twins: dict[tuple[str, str], list[tuple[int, int]]] = {}
 
     def __getitem__(self, pool: str) -> PoolScenes:
         with self._lock:
             if pool not in self._pools:
-                self._pools[pool] = PoolScenes(
-                    self._layout, pool, self._vocabulary, self._sums, self._numbers
-                )
+                self._pools[pool] = PoolScenes(self._layout, pool, self._vocabulary, self._sums)
             return self._pools[pool]
 
     def twins(self, a: str, b: str) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ an outsider would.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -32,9 +32,6 @@ from clevrhope.runtime.json_text import parse_json, read_json
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
-
-Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""A function, the value, relation or number that it takes ("" for none), and the numbers of its inputs."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with one number per question."""
@@ -71,17 +68,6 @@ class Vocab:
         return " ".join(self._word_names.get(token, f"[{token}]") for token in tokens if token > 2)
 
 
-def prefix(steps: Sequence[Step]) -> list[str]:
-    """The functions in prefix order, such as `filter_color[red]`: the last one, then those of its inputs."""
-    tokens: list[str] = []
-    todo = [len(steps) - 1]
-    while todo:
-        function, argument, inputs = steps[todo.pop()]
-        tokens.append(f"{function}[{argument}]" if argument else function)
-        todo.extend(reversed(inputs))
-    return tokens
-
-
 class SplitArrays:
     """A split's open HDF5 file: its columns are in memory, its rows of tokens are read on demand."""
 
@@ -95,7 +81,7 @@ class SplitArrays:
         Raises:
             DatasetError: as for `open_hdf5`.
         """
-        self._path = path
+        self.path = path
         self.kind = kind or self.kind
         self._schema = self.kind.schema
         self._file = open_hdf5(path, self._schema, max_rows=max_rows)
@@ -121,7 +107,7 @@ class SplitArrays:
         return len(self.columns["answers"])
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} questions of {self._path}>"
+        return f"<{len(self):,} questions of {self.path}>"
 
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
         """At most `n` rows of `questions`, `programs` or `relation_needed` from `first` on, as (rows, width).
@@ -130,15 +116,19 @@ class SplitArrays:
             DatasetError: a block is damaged, or the file does not have the array.
         """
         if name not in self._wide:
-            raise DatasetError(f"{self._path}: no array {name}")
-        with damage(self._path, self._schema):
+            raise DatasetError(f"{self.path}: no array {name}")
+        with damage(self.path, self._schema):
             return self._numbers(name, self._wide[name][first : first + n])
+
+    def text(self, vocab: Vocab, row: int) -> str:
+        """The text of a question."""
+        return vocab.text(self.tokens("questions", row, 1)[0].tolist())
 
     def _numbers(self, name: str, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Rows in the column's own type, as other programs may write them in a wider one."""
         found = rows.astype(self.kind.columns[name].dtype, copy=False)
         if found is not rows and (wrong := found != rows).any():
-            raise DatasetError(f"{self._path}: {name} holds {rows[wrong][0]}, which is not an {found.dtype}")
+            raise DatasetError(f"{self.path}: {name} holds {rows[wrong][0]}, which is not an {found.dtype}")
         return found
 
     def close(self) -> None:
@@ -270,18 +260,9 @@ def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from rows_of_lines(file, path)
 
 
-def parse_question(path: Path, n: int, line: int, row: bytes) -> tuple[str, list[Step]]:
-    """The text and program of the n-th row of a question file, at this line.
-
-    Raises:
-        DatasetError: the row is not a question; says why.
-    """
-    fields = parse_json(row, path, line=line)
-    check_form(fields, _QUESTION, path, place=f"questions[{n}]")
-    steps = [
-        (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"])) for step in fields["program"]
-    ]
-    return fields["question"], steps
+def check_question(path: Path, n: int, line: int, row: bytes) -> None:
+    """Checks the n-th row of a question file, at this line; raises DatasetError if it is not a question."""
+    check_form(parse_json(row, path, line=line), _QUESTION, path, place=f"questions[{n}]")
 
 
 _QUESTION = Fields(

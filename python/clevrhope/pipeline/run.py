@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -293,8 +292,9 @@ def _check_leaks(work: Work, manifest: Manifest) -> Manifest:
     check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with work.progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
-        look = partial(check.check, images=resolved.request.render)
-        for hop, report in zip(unchecked, map_in_threads(look, map(resolved.hop, unchecked)), strict=True):
+        for hop, report in zip(
+            unchecked, map_in_threads(check.check, map(resolved.hop, unchecked)), strict=True
+        ):
             if not report.ok:  # this would be a bug in clevrhope
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise DatasetError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")

@@ -1,8 +1,9 @@
 """The checks of what a dataset has from CLEVR: of val and test nothing, and of train what its scenes say.
 
-Models are tuned on CLEVR's val split and tested on its test split, so a dataset with their scenes or
-questions would leak them. Scenes are compared by their objects' values and positions, questions by the names
-of their images. CLEVR published its test split without scenes, so only names can be compared there.
+Models are tuned on CLEVR's val split and tested on its test split, so a dataset with their scenes would leak
+them. Scenes are compared by their objects' values and positions, and by the names of their images, which
+questions name too, as other checks prove. CLEVR published its test split without scenes, so only names can be
+compared there.
 
 Scenes that are marked as CLEVR's are named after images of CLEVR's train split, each of which occurs once.
 They occur only in the train pool of a folder that is bound to CLEVR, at the share that its manifest states.
@@ -11,6 +12,7 @@ All other scenes have a camera and a stream.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from clevrhope.audit.checks.images import used_scenes
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import CheckResult, Results
 from clevrhope.dataset.clevr_folder import TYPES, questions_file, scenes_file
-from clevrhope.dataset.clevr_json import parse_row, read_row_lines
+from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
@@ -34,15 +36,33 @@ NEAR = 1e-4
 
 Values = tuple[tuple[str, ...], ...]
 Positions = tuple[float, ...]
-_Scenes = dict[Values, list[tuple[Positions, str]]]
-"""Values of a scene's objects -> positions and name of each scene that has them."""
 
 
-def check_clevr_folder(clevr: Path) -> None:
-    """Checks a CLEVR folder before any long check begins.
+@dataclass(frozen=True)
+class PublishedClevr:
+    """The val and test splits of a CLEVR folder."""
+
+    scenes: dict[Values, list[tuple[Positions, str]]] = field(default_factory=dict)
+    """Values of a scene's objects -> positions and name of each scene that has them."""
+    names: set[str] = field(default_factory=set)
+    """The names of images."""
+    missing: list[str] = field(default_factory=list)
+    """The files that are not there."""
+
+    def twin(self, scene: Mapping[str, Any]) -> str | None:
+        """The name of a CLEVR scene with the same objects at the same positions, up to `NEAR`."""
+        values, positions = objects_of(scene)
+        for others, name in self.scenes.get(values, ()):
+            if all(abs(a - b) < NEAR for a, b in zip(positions, others, strict=True)):
+                return name
+        return None
+
+
+def read_clevr(clevr: Path) -> PublishedClevr:
+    """Reads the val and test splits of a CLEVR folder, before any long check begins.
 
     Raises:
-        DatasetError: it has neither a val nor a test split.
+        DatasetError: it has neither a val nor a test split, or a file is not in CLEVR's format.
     """
     if not clevr.is_dir():
         raise DatasetError(f"{clevr}: no such folder; expected a CLEVR_v1.0 folder (--against)")
@@ -51,28 +71,22 @@ def check_clevr_folder(clevr: Path) -> None:
             f"{clevr}: not a CLEVR_v1.0 folder: neither {scenes_file(clevr, 'val').relative_to(clevr)} nor "
             f"{scenes_file(clevr, 'test').relative_to(clevr)} is there"
         )
-
-
-def check_clevr_leaks(folder: AuditFolder, clevr: Path, results: Results, advance: Advance) -> None:
-    """Checks that no scene and no question of the dataset is in CLEVR's val or test."""
-    check = results["scenes of CLEVR"]
-    published: _Scenes = {}
-    names: set[str] = set()
+    published = PublishedClevr()
     for split in KEPT_APART:
         for key, path in (("scenes", scenes_file(clevr, split)), ("questions", questions_file(clevr, split))):
             if not path.is_file():
-                check.notes.append(f"{path.relative_to(clevr)} is not there")
+                published.missing.append(f"{path.relative_to(clevr)} is not there")
                 continue
             for n, row in enumerate(read_list(path, key)):
                 try:
-                    names.add(str(row["image_filename"]))
+                    published.names.add(str(row["image_filename"]))
                     if key == "scenes":
                         values, positions = objects_of(row)
-                        published.setdefault(values, []).append((positions, f"{path.name}[{n}]"))
+                        named = published.scenes.setdefault(values, [])
+                        named.append((positions, f"{path.name}[{n}]"))
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: {key}[{n}] is not in CLEVR's format ({error!r})") from error
-    _check_scenes(folder, published, names, check, advance)
-    _check_questions(folder, names, results["questions of CLEVR"])
+    return published
 
 
 def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Positions]:
@@ -89,51 +103,29 @@ def objects_of(scene: Mapping[str, Any]) -> tuple[Values, Positions]:
     return tuple(values for values, _, _ in objects), tuple(x for _, *xy in objects for x in xy)
 
 
-def _twin(scene: Mapping[str, Any], published: _Scenes) -> str | None:
-    """The name of a CLEVR scene with the same objects at the same positions, up to `NEAR`."""
-    values, positions = objects_of(scene)
-    for others, name in published.get(values, ()):
-        if all(abs(a - b) < NEAR for a, b in zip(positions, others, strict=True)):
-            return name
-    return None
-
-
-def _check_scenes(
-    folder: AuditFolder, published: _Scenes, names: set[str], check: CheckResult, advance: Advance
+def check_clevr_leaks(
+    folder: AuditFolder, results: Results, advance: Advance, published: PublishedClevr
 ) -> None:
+    """Checks that no scene of the dataset is in CLEVR's val or test."""
+    check = results["scenes of CLEVR"]
+    check.notes += published.missing
     for pool in folder.pools:
         for path, line, content in folder.scene_rows(pool):
             row = parse_row(content, path, line)
             with reading(path, "a scene file of a dataset"):
-                twin = _twin(row, published)
+                twin = published.twin(row)
             file, index = folder.layout.relative(path), int(row["image_index"])
             check.n_checked += 1
             if twin is not None:
                 check.fault(file, index, "the objects of a scene of CLEVR", twin)
-            elif row["image_filename"] in names:
+            elif row["image_filename"] in published.names:
                 check.fault(file, index, "the name of an image of CLEVR", row["image_filename"])
             advance(1)
-
-
-def _check_questions(folder: AuditFolder, names: set[str], check: CheckResult) -> None:
-    encoded = {name.encode() for name in names}
-    paths = [split.json for split in folder.splits if split.json.is_file()]
-    for path in paths:
-        for k, line in enumerate(read_row_lines(path)):
-            check.n_checked += 1
-            image = _IMAGE.search(line)  # found without parsing the row
-            if image and image[1] in encoded:
-                name = image[1].decode("utf-8", "replace")
-                check.fault(folder.layout.relative(path), k, "asks about an image of CLEVR", name)
-    if not paths:
-        check.skip("this folder has no question files in JSON")
 
 
 POOL = "train"
 """The only pool that may have CLEVR's scenes."""
 
-_IMAGE = re.compile(rb'"image_filename"[: ]*"([^"]*)"')
-"""The key of a question that names its image."""
 _SOURCE = b'"source"'
 """Key that only CLEVR's scenes have."""
 _SAMPLED = (b'"camera"', b'"stream"')

@@ -9,7 +9,7 @@ corner at all other corners. In any other grid, minimal_iid asks for each corner
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from itertools import combinations, product
-from math import comb, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +28,6 @@ from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
-GROUPS_OF_A_PAIR = 960
-"""Maximum number of places for a pair in a minimal set of the paper's size, which has whole copies."""
-
 
 def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Compares the numbers of questions, images and places with those of manifest and measured.json."""
@@ -45,10 +42,10 @@ def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> Non
         _compare(check, file.file, "images in the manifest", n_images, entry.get("images"))
         if pool != file.pool:
             check.fault(file.file, None, f"belongs to pool {pool}, but the manifest says", file.pool)
-        if file.hop.value is not None:
-            _prelim(check, folder, file, n_questions, int(entry["sets"]))
-        elif file.is_grouped:
-            _minimal(check, folder, file, n_questions, int(entry["places"]))
+        if file.is_grouped:
+            _compare(
+                check, file.file, "questions by places or sets", n_questions, _n_asked(folder, file, entry)
+            )
         advance(1)
     _check_listing(check, folder)
     _suites(check, folder)
@@ -61,22 +58,15 @@ def check_counts(folder: AuditFolder, results: Results, advance: Advance) -> Non
 
 
 def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
-    """Reports question files that the manifest's list of files lacks, and those that belong to no split.
+    """Reports question files of the manifest's list that belong to no split.
 
-    No other check would look at the latter, because all checks rely on the splits that the manifest lists.
+    No other check would look at them, because all checks rely on the splits that the manifest lists.
     """
-    layout = folder.layout
-    listed = folder.manifest.files
-    pairs = (*folder.all_pairs, *folder.all_added)
-    files = (*folder.all_files, *pairs)
-    needed = {layout.relative(path) for file in files for path in (file.h5, file.vocab)}
-    needed |= {layout.relative(file.json) for file in pairs}
-    check.n_checked += len(needed)
-    for name in sorted(needed - listed.keys()):
-        check.fault(name, None, "a file of questions, not listed in the manifest", Path(name).stem)
-    known = needed | {layout.relative(file.json) for file in files}
-    known |= {layout.relative(layout.images_h5(file.own_pool)) for file in pairs if file.own_pool}
-    for name in listed:
+    layout, pairs = folder.layout, (*folder.all_pairs, *folder.all_added)
+    paths = [path for file in (*folder.all_files, *pairs) for path in (file.h5, file.vocab, file.json)]
+    paths += [layout.images_h5(file.own_pool) for file in pairs if file.own_pool]
+    known = {layout.relative(path) for path in paths}
+    for name in folder.manifest.files:
         if name.startswith("covr/") or (name.startswith("hops/") and name.endswith(".h5")):
             check.n_checked += 1
             if name not in known:
@@ -103,47 +93,26 @@ def _suites(check: CheckResult, folder: AuditFolder) -> None:
             _compare(check, file.file, of_file, n_questions, pairs.n_originals)
 
 
-def _compare(check: CheckResult, file: str, what: str, found: float, stated: object) -> None:
-    check.n_checked += 1
-    if found != stated:
+def _compare(check: CheckResult, file: str, what: str, found: float, stated: float | None) -> None:
+    """Compares a number of the files with the one that is stated; None states nothing."""
+    check.n_checked += stated is not None
+    if stated not in (None, found):
         check.fault(file, None, f"{what}: {stated}, but the files have", found)
 
 
-def _minimal(
-    check: CheckResult, folder: AuditFolder, split: SplitFile, n_questions: int, n_places: int
-) -> None:
-    """Checks the size of a complete minimal set; `check_groups` checks the places of any set one by one."""
+def _n_asked(folder: AuditFolder, split: SplitFile, entry: Mapping[str, Any]) -> int | None:
+    """The number of questions about so many groups, sets or places; None for some places of a copy.
+
+    How many places there are then can be chosen for each pair, and `check_groups` checks them one by one.
+    """
+    if split.hop.value is not None:
+        return SPLITS[split.name].group * int(entry["sets"])
     values = dict(folder.attribute_types)
     seen = seen_values(folder.layout.manifest, folder.manifest.palettes, split.hop)
     n_grids, n_asked = _grids(split, values, seen)
-    held_out = dict(split.hop.held_out or ())
-    n_others = prod(len(values[kind]) for kind in values if kind not in held_out)
-    n_copies, rest = divmod(n_places, n_grids * n_others)
-    if rest:
-        return  # the set has only some places of a copy, whose number can be chosen for each pair
-    check.n_checked += 1
-    most = max(1, GROUPS_OF_A_PAIR // (n_grids * n_others))
-    if not 1 <= n_copies <= most:
-        check.fault(split.file, None, f"not at most {most} copies of {n_grids * n_others} places", n_places)
-    wanted = n_asked * n_others * n_copies
-    if n_questions != wanted:
-        check.fault(split.file, None, f"not {wanted} questions for {n_places} places", n_questions)
-
-
-def _prelim(check: CheckResult, folder: AuditFolder, split: SplitFile, n_questions: int, n_sets: int) -> None:
-    """Checks that there are two questions for each existence group and six for each counting set."""
-    check.n_checked += 1
-    of_each = SPLITS[split.name].group
-    if n_questions != of_each * n_sets:
-        check.fault(split.file, None, f"not {of_each * n_sets} questions for {n_sets} sets", n_questions)
-    if SPLITS[split.name].drawn == "groups":
-        n_values = {kind: len(values) for kind, values in folder.attribute_types}
-        ((kind, _),) = split.hop.target
-        others = prod(n for each, n in n_values.items() if each != kind)
-        copies = max(1, GROUPS_OF_A_PAIR // (comb(n_values[kind], 2) * others))
-        most = (n_values[kind] - 1) * others * copies
-        if n_sets > most:
-            check.fault(split.file, None, f"more than the {most} groups that there can be", n_sets)
+    n_others = prod(len(values[kind]) for kind in values if kind not in dict(split.hop.held_out or ()))
+    n_copies, rest = divmod(int(entry["places"]), n_grids * n_others)
+    return None if rest else n_asked * n_others * n_copies
 
 
 def _grids(

@@ -1,6 +1,6 @@
 """The check of images: each exists, has the right size and is not blank; its mask agrees with its scene."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
@@ -42,7 +42,12 @@ def check_images(folder: AuditFolder, results: Results, advance: Advance) -> Non
     if not folder.manifest.pools:
         check.skip("no images were rendered")
     for pool, used in used_scenes(folder).items() if check.done else ():
-        _check_pool(folder, pool, sorted(used), check, advance)
+        check.n_checked += len(used)
+        for index, image in images_of(folder, pool, used, check):
+            if float(image.std()) < LEAST_SPREAD:
+                value = f"all pixels near {image.mean(axis=(0, 1)).round()}"
+                check.fault(f"images/{pool}", index, "blank", value)
+            advance(1)
 
 
 def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
@@ -54,16 +59,20 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
     return used
 
 
-def _check_pool(
-    folder: AuditFolder, pool: str, used: Sequence[int], check: CheckResult, advance: Advance
-) -> None:
-    layout = folder.layout
-    packed = layout.images_h5(pool)
+def images_of(
+    folder: AuditFolder, pool: str, used: Iterable[int], check: CheckResult
+) -> Iterator[tuple[int, ImageArray]]:
+    """The images of these scenes of a pool that are there and of the right size; reports the others.
+
+    A pool may have PNG files, an HDF5 file, or both, which then have the same pixels.
+    """
+    layout, indices = folder.layout, sorted(used)
+    place, packed = layout.relative(layout.images(pool)), layout.images_h5(pool)
     has_png = layout.images(pool).is_dir()
     has_h5 = packed.is_file() and folder.is_readable(packed)
     if not has_png and not has_h5:
         if folder.is_readable(packed):  # another check reports files that cannot be read
-            check.fault(f"images/{pool}", None, "no images of the pool", pool)
+            check.fault(place, None, "no images of the pool", pool)
         return
     stored = set(images_in(packed).tolist()) if has_h5 else set[int]()
 
@@ -78,35 +87,26 @@ def _check_pool(
         except DatasetError as error:
             return "not a readable PNG file", error.__cause__ or error
 
+    height, width = folder.image_size
     with ThreadPoolExecutor() as threads:
-        for first in range(0, len(used), AT_ONCE):
-            batch = used[first : first + AT_ONCE]
+        for first in range(0, len(indices), AT_ONCE):
+            batch = indices[first : first + AT_ONCE]
             rows = dict(read_images(packed, sorted(stored.intersection(batch)))) if has_h5 else {}
             for index, png in zip(batch, threads.map(png_of, batch), strict=True):
-                check.n_checked += 1
-                image = rows.get(index)
+                image, path = rows.get(index), layout.image(pool, index)
                 if has_h5 and image is None:
                     check.fault(layout.relative(packed), index, "no such image", f"row {index} is empty")
                 if isinstance(png, tuple):
-                    check.fault(layout.relative(layout.image(pool, index)), index, *png)
+                    check.fault(layout.relative(path), index, *png)
                 elif png is not None:
                     if image is not None and not np.array_equal(image, png):
-                        name = layout.image(pool, index).name
-                        check.fault(layout.relative(packed), index, "not the pixels of", name)
+                        check.fault(layout.relative(packed), index, "not the pixels of", path.name)
                     image = png
-                problem = None if image is None else _image_problem(image, folder.image_size)
-                if problem:
-                    check.fault(f"images/{pool}", index, *problem)
-            advance(len(batch))
-
-
-def _image_problem(image: ImageArray, size: tuple[int, int]) -> Problem | None:
-    height, width = image.shape[:2]
-    if (height, width) != size:
-        return f"not {size[1]} x {size[0]} pixels", f"{width} x {height}"
-    if float(image.std()) < LEAST_SPREAD:
-        return "blank", f"all pixels near {image.mean(axis=(0, 1)).round()}"
-    return None
+                if image is not None and image.shape[:2] == (height, width):
+                    yield index, image
+                elif image is not None:
+                    size = f"{image.shape[1]} x {image.shape[0]}"
+                    check.fault(place, index, f"not {width} x {height} pixels", size)
 
 
 def check_passes(folder: AuditFolder, results: Results, advance: Advance) -> None:

@@ -44,6 +44,8 @@ PROBLEMS: Mapping[int, str] = {
 UNSEEN = 50
 """Maximum number of scenes of a window that gave no question, and so are in no file."""
 
+TOKENS = ("questions", "programs")
+
 START, END = 1, 2
 """Numbers of <START> and <END> in every vocabulary in CLEVR's form; 0 is padding."""
 
@@ -59,28 +61,49 @@ Digests = npt.NDArray[np.uint64]
 
 def check_text(folder: AuditFolder, results: Results, advance: Advance) -> None:
     """Reads every question of every split."""
-    templates = folder.templates
-    reader = text_reader(folder.vocab, templates.files, templates.synonyms)
+    vocab, templates = folder.vocab, folder.templates
+    reader = text_reader(vocab, templates.files, templates.synonyms)
+    columns = ColumnCheck(vocab)
     n_several = n_ambiguous = 0
     for split in [file for file in folder.files if file.kind is not SETS]:
         with split.open() as arrays:
-            flags, digests = _read_split(folder, split, arrays, reader, results, advance)
+            pool, text = folder.scenes[arrays.pool], partial(arrays.text, vocab)
+            flags, digests = np.zeros(len(arrays), np.uint8), np.zeros(len(arrays), np.uint64)
+            families, answers = (int32(arrays.columns[name]) for name in ("question_families", "answers"))
+            for first in range(0, len(arrays), ROWS_A_BATCH):
+                batch = slice(first, first + ROWS_A_BATCH)
+                tokens = {name: int32(arrays.tokens(name, first, ROWS_A_BATCH)) for name in TOKENS}
+                # A row without a scene is read without answers; another check reports the missing scene.
+                scenes = pool.rows(arrays.columns["image_idxs"][batch])
+                texts, programs = tokens.values()
+                flags[batch], digests[batch] = reader.read(
+                    texts, programs, families[batch], answers[batch], pool.native, scenes
+                )
+                faults = columns.of_rows(arrays, first, tokens, pool, scenes)
+                results["arrays"].add(split.file, faults, range(first, len(arrays)))
+                advance(len(scenes))
             n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
             n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
-            for flag, problem in PROBLEMS.items():
-                wrong = where((flags & flag) != 0, problem, _texts(folder.vocab, arrays))
-                results["text"].add(split.file, wrong)
-            results["duplicates"].n_checked += len(arrays)
-            results["duplicates"].add(split.file, _duplicates(folder.vocab, split, arrays, digests))
+            found = {
+                "arrays": _of_file(split, arrays),
+                "text": misread(flags, text),
+                "duplicates": _duplicates(split, arrays, digests, text),
+            }
             if split.kind is SINGLE and not split.is_grouped:
-                results["balance"].n_checked += len(arrays)
-                results["balance"].add(split.file, _unbalanced(folder, arrays, reader))
-    note = "no text has more than one reading"
+                found["balance"] = _unbalanced(folder, arrays, reader)
+            for name, faults in found.items():
+                results[name].n_checked += len(arrays)
+                results[name].add(split.file, faults)
     if n_several:
-        note = several_readings(f"{n_several:,} texts", n_ambiguous)
-    results["text"].notes.append(note)
+        results["text"].notes.append(several_readings(f"{n_several:,} texts", n_ambiguous))
     if not results["balance"].n_checked:
         results["balance"].skip("no split is balanced over windows")
+
+
+def misread(flags: Any, text: Callable[[int], str], rows: Rows | None = None) -> Iterator[Found]:
+    """Texts that the parser flagged (N,), which are those of `rows` (N,), or of rows 0, 1, ..."""
+    for flag, problem in PROBLEMS.items():
+        yield from where((flags & flag) != 0, problem, text, rows)
 
 
 def several_readings(what: str, n_ambiguous: int) -> str:
@@ -88,40 +111,12 @@ def several_readings(what: str, n_ambiguous: int) -> str:
     return f"{what} have several readings; for {n_ambiguous:,} of them the readings have different answers"
 
 
-def _read_split(
-    folder: AuditFolder,
-    split: SplitFile,
-    arrays: SplitArrays,
-    reader: TextReader,
-    results: Results,
-    advance: Advance,
-) -> tuple[npt.NDArray[np.uint8], Digests]:
-    """Checks the arrays of a split; returns the flags and the digest of each text, (N,)."""
-    columns, pool = ColumnCheck(folder.vocab), folder.scenes[arrays.pool]
-    results["arrays"].add(split.file, columns.of_file(split, arrays))
-    flags, digests = np.zeros(len(arrays), np.uint8), np.zeros(len(arrays), np.uint64)
-    families, answers = (int32(arrays.columns[name]) for name in ("question_families", "answers"))
-    for first in range(0, len(arrays), ROWS_A_BATCH):
-        batch = slice(first, first + ROWS_A_BATCH)
-        tokens = {name: int32(arrays.tokens(name, first, ROWS_A_BATCH)) for name in ("questions", "programs")}
-        # A row without a scene is read without answers; another check reports the missing scene.
-        scenes = pool.rows(arrays.columns["image_idxs"][batch])
-        flags[batch], digests[batch] = reader.read(
-            tokens["questions"], tokens["programs"], families[batch], answers[batch], pool.native, scenes
-        )
-        faults = columns.of_rows(arrays, first, tokens, pool, scenes)
-        results["arrays"].add(split.file, faults, range(first, len(arrays)))
-        advance(len(scenes))
-    for name in ("arrays", "text"):
-        results[name].n_checked += len(arrays)
-    return flags, digests
-
-
-def _duplicates(vocab: Vocab, split: SplitFile, arrays: SplitArrays, digests: Digests) -> Iterator[Found]:
+def _duplicates(
+    split: SplitFile, arrays: SplitArrays, digests: Digests, text: Callable[[int], str]
+) -> Iterator[Found]:
     """Texts and families that an image has twice, and images whose questions are not consecutive."""
-    images, text = arrays.columns["image_idxs"].astype(np.uint64), _texts(vocab, arrays)
-    for k in _seen_before(digests ^ (images * _MIX)):
-        yield k, f"the same text again on image {images[k]}", partial(text, k)
+    images = arrays.columns["image_idxs"].astype(np.uint64)
+    yield from same_texts(images, digests, text)
     if split.is_grouped or split.kind is not SINGLE:
         return
     families = arrays.columns["question_families"].astype(np.uint64)
@@ -131,6 +126,19 @@ def _duplicates(vocab: Vocab, split: SplitFile, arrays: SplitArrays, digests: Di
     for place in _seen_before(images[begins]):
         k = int(begins[place])
         yield k, "an image's questions are not consecutive", images[k]
+
+
+def text_digests(rows: Ints) -> Digests:
+    """(N,) a digest of each row of tokens (N, W)."""
+    with np.errstate(over="ignore"):
+        weights = np.cumprod(np.full(rows.shape[1], _MIX, dtype=np.uint64))
+        return np.asarray(((rows.astype(np.uint64) + _MIX) * weights).sum(axis=1, dtype=np.uint64))
+
+
+def same_texts(images: Digests, digests: Digests, text: Callable[[int], str]) -> Iterator[Found]:
+    """Texts that an image has twice; `digests` (N,) are theirs."""
+    for k in _seen_before(digests ^ (images * _MIX)):
+        yield k, f"the same text again on image {images[k]}", partial(text, k)
 
 
 def _unbalanced(folder: AuditFolder, arrays: SplitArrays, reader: TextReader) -> Iterator[Found]:
@@ -146,10 +154,6 @@ def _unbalanced(folder: AuditFolder, arrays: SplitArrays, reader: TextReader) ->
         family, answer = int(families[broken]), folder.vocab.answer(answers[broken])
         problem = f"family {family} has this answer too often, however its split is divided into windows"
         yield broken, problem, answer
-
-
-def _texts(vocab: Vocab, arrays: SplitArrays) -> Callable[[int], str]:
-    return lambda row: vocab.text(arrays.tokens("questions", row, 1)[0].tolist())
 
 
 def _seen_before(keys: Digests) -> Iterator[int]:
@@ -172,15 +176,6 @@ class ColumnCheck:
         # Which relations are needed does not depend on the held-out pair.
         self._reader = question_reader(vocab, (), {}, vocabulary_of(vocab))
         self._relates = [number for name, number in vocab.functions.items() if name.startswith(RELATION)]
-
-    def of_file(self, file: QuestionFile[SplitArrays], arrays: SplitArrays) -> Iterator[Found]:
-        """Faults of a file's attributes and of its numbers."""
-        wanted: dict[str, object] = {"hop": file.hop.name, "split": file.name}
-        if file.kind is SINGLE:
-            is_train = SPLITS[file.name].role == "train"
-            wanted["prefixes"] = [n for n in PREFIXES if n < len(arrays)] if is_train else []
-        yield from of_attributes(arrays, wanted)
-        yield from of_ranges(arrays)
 
     def of_rows(
         self, arrays: SplitArrays, first: int, tokens: Mapping[str, Ints], pool: PoolScenes, scenes: Rows
@@ -206,6 +201,16 @@ class ColumnCheck:
         ):
             for k in np.flatnonzero(flags).tolist():
                 yield k, problem.format(wanted[k].tolist()), needed[k].tolist()
+
+
+def _of_file(file: QuestionFile[SplitArrays], arrays: SplitArrays) -> Iterator[Found]:
+    """Faults of a file's attributes and of its numbers."""
+    wanted: dict[str, object] = {"hop": file.hop.name, "split": file.name}
+    if file.kind is SINGLE:
+        is_train = SPLITS[file.name].role == "train"
+        wanted["prefixes"] = [n for n in PREFIXES if n < len(arrays)] if is_train else []
+    yield from of_attributes(arrays, wanted)
+    yield from of_ranges(arrays)
 
 
 def of_attributes(arrays: SplitArrays, wanted: Mapping[str, object]) -> Iterator[Found]:

@@ -98,22 +98,16 @@ def _check_twins(folder: AuditFolder, check: CheckResult) -> None:
 
 def _check_apart(folder: AuditFolder, check: CheckResult) -> None:
     """Checks, over all pairs, that splits whose kinds exclude each other share no image."""
-    kinds: dict[str, SplitKind] = {}
-    used: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    used: dict[tuple[SplitKind, str], Rows] = {}
     for split in folder.splits:
         with split.open() as arrays:
-            kind = SPLITS[split.name]
-            name = "minimal sets" if kind.drawn == "places" else kind.name
-            kinds[name] = kind
-            key = (name, arrays.pool)
-            images = np.asarray(arrays.used, np.int64)
-            used[key] = np.union1d(used[key], images) if key in used else images
+            key = (SPLITS[split.name], arrays.pool)
+            used[key] = np.union1d(used.get(key, arrays.used), arrays.used).astype(np.int64)
     check.n_checked = sum(map(len, used.values()))
-    for (a, pool_a), (b, pool_b) in combinations(used, 2):
-        if pool_a == pool_b and excluded(kinds[a], kinds[b]):
-            both = np.intersect1d(used[a, pool_a], used[b, pool_b])
-            for index in both.tolist():
-                check.fault(f"scenes/{pool_a}", index, f"used by {a} and by {b}", f"{pool_a}[{index}]")
+    for ((a, pool), mine), ((b, pool_b), theirs) in combinations(used.items(), 2):
+        if pool == pool_b and excluded(a, b):
+            for index in np.intersect1d(mine, theirs).tolist():
+                check.fault(f"scenes/{pool}", index, f"used by {a.name} and by {b.name}", f"{pool}[{index}]")
 
 
 def excluded(a: SplitKind, b: SplitKind) -> bool:

@@ -15,13 +15,7 @@ import numpy as np
 
 from clevrhope._core import AuditFindings, AuditViolation
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.json_agreement import (
-    Compared,
-    compare_json,
-    compare_prefixes,
-    question_encoder,
-    row_keys,
-)
+from clevrhope.audit.json_agreement import compare_json, question_encoder, row_keys
 from clevrhope.audit.leaks.groups import check_groups
 from clevrhope.audit.leaks.palette import PaletteCheck, seen_values
 from clevrhope.audit.leaks.report import (
@@ -33,8 +27,7 @@ from clevrhope.audit.leaks.report import (
 )
 from clevrhope.audit.report import MAX_LISTED, CheckResult, Found, Results
 from clevrhope.config.question_settings import QuestionSettings
-from clevrhope.dataset.images_h5 import images_in
-from clevrhope.dataset.layout import Layout, images_of
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_plainly
 from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
@@ -43,6 +36,9 @@ from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
+
+Asked = Literal["anywhere", "always", "never", "never implied"]
+"""Which questions of a split may ask for the pair."""
 
 _ROWS_AT_ONCE = 65_536
 """Number of rows of arrays that are checked at once."""
@@ -148,35 +144,25 @@ class LeakCheck:
         self.pools = audited.scenes if audited else Pools(self.layout, vocabulary_of(self.vocab))
         """The folder's scenes, read when they are needed."""
 
-    def check(
-        self,
-        hop: Hop,
-        *,
-        images: bool = False,
-        results: Results | None = None,
-    ) -> LeakReport:
+    def check(self, hop: Hop, results: Results | None = None) -> LeakReport:
         """Checks the splits of one sub-dataset, or in an audit those that can be read.
 
         Args:
             hop: The pair.
-            images: Whether the image of every question must exist too, as PNG, in HDF5, or both.
             results: Of an audit, to which what is found is added; None for new ones.
 
         Raises:
             DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
         results = {kind: CheckResult(kind) for kind in LeakKind} if results is None else results
-        return _HopCheck(self, hop, results).run(images=images)
+        return _HopCheck(self, hop, results).run()
 
 
 class _HopCheck:
     """The check of one sub-dataset."""
 
     def __init__(self, leaks: LeakCheck, hop: Hop, results: Results) -> None:
-        self.leaks = leaks
-        self.layout = leaks.layout
-        self.hop = hop
-        self.results = results
+        self.leaks, self.layout, self.hop, self.results = leaks, leaks.layout, hop, results
         try:
             by_chains, self.by_descriptions = (
                 question_reader(
@@ -189,27 +175,19 @@ class _HopCheck:
         self.reader = by_chains if leaks.strictness == "chain" else self.by_descriptions
         self.palette = PaletteCheck(self.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words)
 
-    def run(self, *, images: bool) -> LeakReport:
-        names = [name for name in SPLITS if self.layout.questions_h5(self.hop.name, name).is_file()]
+    def run(self) -> LeakReport:
+        files = {name: self.layout.questions_h5(self.hop.name, name) for name in SPLITS}
+        names = [name for name, path in files.items() if path.is_file()]
         if self.leaks.audited:
             names = [split.name for split in self.leaks.audited.splits if split.hop == self.hop]
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:
-            splits = {
-                name: stack.enter_context(closing(SplitArrays(self.layout.questions_h5(self.hop.name, name))))
-                for name in names
-            }
+            splits = {name: stack.enter_context(closing(SplitArrays(files[name]))) for name in names}
             used = {name: self._scenes_in_use(arrays) for name, arrays in splits.items()}
             counts = tuple(self._check_split(name, arrays, used[name]) for name, arrays in splits.items())
             self._check_shared(splits, used)
-            by_pool: dict[str, list[Rows]] = {}
-            for name, arrays in splits.items():
-                by_pool.setdefault(arrays.pool, []).append(used[name])
-            rows = {pool: np.unique(np.concatenate(of_splits)) for pool, of_splits in by_pool.items()}
-            for pool, of_pool in rows.items() if images else ():
-                self._check_images(self.leaks.pools[pool], of_pool)
-        n_images = sum(map(len, rows.values()))
+        n_images = sum(map(len, used.values()))
         self.results[LeakKind.SHARED].n_checked += n_images
         self.results[LeakKind.PALETTE].n_checked += n_images if self.hop.palette else 0
         return LeakReport(self.hop, counts, self.results, self.leaks.strictness)
@@ -233,16 +211,21 @@ class _HopCheck:
             self.results[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
-        leaks = self.leaks
-        results = self.results
-        hop = self.hop
-        audited = leaks.audited
-        path = self.layout.questions_json(hop.name, name)
-        h5 = self.layout.questions_h5(hop.name, name)
+        leaks, audited, results, hop, kind = (
+            self.leaks,
+            self.leaks.audited,
+            self.results,
+            self.hop,
+            SPLITS[name],
+        )
+        path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
         has_json = path.exists() and (audited is None or audited.is_readable(path))
         file = self.layout.relative(path if has_json else h5)
         pool = leaks.pools[arrays.pool]
         answers = arrays.columns["answers"]
+        asked: Asked = "anywhere" if kind.asked == "in one" or not hop.target else kind.asked
+        if asked == "never" and leaks.strictness == "implied":
+            asked = "never implied"
         n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             questions, programs = (
@@ -257,45 +240,29 @@ class _HopCheck:
                 n_described += int((default.by_program & ~findings.by_program).sum())
             stored = answers[first : first + len(rows)]
             describe = self._describer(findings, stored, questions, first)
-            add_violations(
-                results, file, findings.violations(stored, self._asked(name), MAX_LISTED), describe
-            )
+            add_violations(results, file, findings.violations(stored, asked, MAX_LISTED), describe)
             if palette := self.palette.reader(name):
                 add_violations(results, file, palette.violations(questions, programs, MAX_LISTED), describe)
         if has_json:
-            files = Compared(path, self.layout.relative(path), self.layout.relative(h5))
-            if audited is not None:
-                compare_prefixes(files, arrays, results[LeakKind.DISAGREEMENT])
             keys = row_keys(name, arrays, audited.families) if audited is not None else ()
             encode = question_encoder(self.reader, path, arrays, pool)
-            compare_json(files, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
+            compare_json(self.layout, path, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
             results[LeakKind.DISAGREEMENT].n_checked += len(arrays)
         for index, problem, values in self.palette.unseen_images(name, pool, used):
             results[LeakKind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
-        if SPLITS[name].drawn != "stream":
+        if hop.target and kind.shown in ("never", "always"):
+            does = "shows" if kind.shown == "never" else "lacks"
+            wrong = pool.indices[used[pool.holding(hop.target)[used] == (kind.shown == "never")]]
+            self._fault_scenes(LeakKind.PAIR, pool, wrong, f"an image of {name} {does}", hop.words)
+        if kind.drawn != "stream":
             seen = seen_values(self.layout.manifest, leaks.palettes, hop)
             check_groups(
                 hop, name, arrays, pool, leaks.vocab.answer_names, seen, file, results[LeakKind.GROUP]
             )
         results[LeakKind.PROGRAM].n_checked += len(arrays)
         results[LeakKind.PAIR].n_checked += len(arrays) if hop.target else 0
-        return SplitCounts(
-            split=name,
-            n_questions=len(arrays),
-            n_images=len(arrays.used),
-            n_images_with_pair=self._check_scenes(name, pool, used),
-            n_mentioning=n_mentioning,
-            n_implying=n_implying,
-            n_described=n_described,
-            has_json=has_json,
-        )
-
-    def _asked(self, split: str) -> Literal["anywhere", "always", "never", "never implied"]:
-        """Which questions of a split may ask for the pair."""
-        asked = SPLITS[split].asked
-        if not self.hop.target or asked == "in one":
-            return "anywhere"
-        return "never implied" if asked == "never" and self.leaks.strictness == "implied" else asked
+        numbers = (len(arrays), len(arrays.used), n_mentioning, n_implying, n_described)
+        return SplitCounts(name, *numbers, has_json)
 
     def _describer(
         self, findings: AuditFindings, stored: Ints, questions: Ints, first: int
@@ -314,17 +281,6 @@ class _HopCheck:
 
         return describe
 
-    def _check_scenes(self, split: str, pool: PoolScenes, used: Rows) -> int:
-        """Checks which images of a split show the pair; returns how many do."""
-        if not self.hop.target:
-            return 0
-        holds, shown = pool.holding(self.hop.target)[used], SPLITS[split].shown
-        if shown in ("never", "always"):
-            is_wrong, what = (holds, "shows") if shown == "never" else (~holds, "lacks")
-            indices = pool.indices[used[is_wrong]]
-            self._fault_scenes(LeakKind.PAIR, pool, indices, f"an image of {split} {what}", self.hop.words)
-        return int(holds.sum())
-
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
         """Adds a violation for each image that is in two splits, under the same name or different ones."""
         for a, b in combinations(splits, 2):
@@ -337,18 +293,3 @@ class _HopCheck:
                 problem = f"an image of {b} is also in {a}"
                 value = f"{pool_a.name}[{pool_a.indices[row_a]}]"
                 self._fault_scenes(LeakKind.SHARED, pool_b, pool_b.indices[[row_b]], problem, value)
-
-    def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
-        """Adds a violation for each used scene without an image, in each form that the pool has."""
-        check = self.results[LeakKind.DISAGREEMENT]
-        packed = self.layout.images_h5(pool.name)
-        stored = {path.name for path in images_of(self.layout.images(pool.name), pool.name).values()}
-        for row in rows.tolist() if stored else ():
-            name = pool.filenames[row]
-            if name not in stored:
-                check.fault(f"images/{pool.name}", int(pool.indices[row]), "no such image", name)
-        if packed.is_file():
-            for index in np.setdiff1d(pool.indices[rows], images_in(packed)).tolist():
-                check.fault(self.layout.relative(packed), index, "no such image", index)
-        elif not stored:
-            check.fault(f"images/{pool.name}", None, "the pool has no images", pool.name)

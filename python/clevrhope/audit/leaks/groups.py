@@ -17,7 +17,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from clevrhope.audit.report import CheckResult, Found
+from clevrhope.audit.report import CheckResult, Found, where
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.splits.hops import Hop
@@ -32,20 +32,14 @@ N_OBJECTS: Mapping[str, int] = {"places": 1, "groups": 1, "sets": 5}
 
 
 @dataclass(frozen=True)
-class GroupImage:
-    """An image of a group, with the values of each object."""
+class GroupQuestion:
+    """A question about an image of a group, with the values of each object of the image."""
 
     row: int
+    scene: int
+    """Row of the image's scene in its pool."""
     setting: Setting
     looks: tuple[Values, ...]
-
-
-@dataclass(frozen=True)
-class GroupQuestion:
-    """A question about an image of a group."""
-
-    row: int
-    image: GroupImage
     words: bytes
     answer: str
 
@@ -73,70 +67,60 @@ def check_groups(
         check: the line of the report to which faults are added.
     """
     n_objects = N_OBJECTS[SPLITS[split].drawn]
+    scenes = pool.rows(arrays.used)
+    scenes = scenes[scenes != MISSING]  # another line reports missing scenes
+    check.n_checked += len(scenes)
+    n_shown = pool.native.n_objects[scenes]
+    problem = f"not {n_objects} objects, like the pool's other images"
+    check.add(f"scenes/{pool.name}", where(n_shown != n_objects, problem, n_shown), pool.indices[scenes])
+    questions = list(_questions(arrays, pool, n_objects, answers))
+    groups: dict[Setting, list[GroupQuestion]] = defaultdict(list)
+    for question in questions:
+        groups[question.setting].append(question)
     kinds = [kind for kind, _ in pool.types]
-    images: dict[int, GroupImage] = {}
-    for image in _images(pool, pool.rows(arrays.used).tolist()):
-        check.n_checked += 1
-        if len(image.looks) == n_objects:
-            images[image.row] = image
-        else:
-            problem = f"not {n_objects} objects, like the pool's other images"
-            check.fault(f"scenes/{pool.name}", int(pool.indices[image.row]), problem, len(image.looks))
-    questions = list(_questions(arrays, pool, images, answers))
-    if hop.held_out:
-        of_pair = [kinds.index(kind) for kind, _ in hop.held_out]
-        places: dict[Setting, list[GroupImage]] = defaultdict(list)
-        for image in images.values():
-            places[image.setting].append(image)
-        for of_place in places.values():
-            problem = _place_problem(of_place, range(len(kinds)) if pool.name == SHARED_PLACES else of_pair)
+    of_pair = [kinds.index(kind) for kind, _ in hop.held_out or ()]
+    for group in groups.values():
+        if hop.held_out:
+            looks = {question.scene: question.looks[0] for question in group}
+            problem = _place_problem(
+                [*looks.values()], range(len(kinds)) if pool.name == SHARED_PLACES else of_pair
+            )
             if problem:
-                values = "; ".join(" ".join(image.looks[0]) for image in of_place)
-                index = int(pool.indices[of_place[0].row])
-                check.fault(f"scenes/{pool.name}", index, problem, values)
-        ood = SPLITS[split].shown == "in one"
-        check.add(file, _minimal(hop, questions, of_pair, seen, ood=ood))
-    else:
-        groups: dict[Setting, list[GroupQuestion]] = defaultdict(list)
-        for question in questions:
-            groups[question.image.setting].append(question)
-        for group in groups.values():
+                values = "; ".join(map(" ".join, looks.values()))
+                check.fault(f"scenes/{pool.name}", int(pool.indices[group[0].scene]), problem, values)
+        else:
             problem, value = _prelim_problem(hop, split, kinds, group)
             if problem:
                 check.fault(file, group[0].row, problem, value)
+    if hop.held_out:
+        check.add(file, _minimal(hop, questions, of_pair, seen, ood=SPLITS[split].shown == "in one"))
 
 
-def _images(pool: PoolScenes, rows: Sequence[int]) -> Iterator[GroupImage]:
-    """The images at these rows of a pool."""
-    starts = np.append(0, np.cumsum(pool.native.n_objects.astype(np.int64)))
-    for row in rows:
-        if row != MISSING:  # another line reports missing scenes
-            objects = pool.native.attributes[starts[row] : starts[row + 1]].tolist()
+def _questions(
+    arrays: SplitArrays, pool: PoolScenes, n_objects: int, answers: Mapping[int, str]
+) -> Iterator[GroupQuestion]:
+    """The questions about scenes that have so many objects."""
+    ends, attributes = np.cumsum(pool.native.n_objects.astype(np.int64)), pool.native.attributes
+    cameras, is_whole = pool.native.cameras, pool.native.n_objects == n_objects
+    words = arrays.tokens("questions", 0, len(arrays))
+    scenes = pool.rows(arrays.columns["image_idxs"]).tolist()
+    for k, (scene, answer) in enumerate(zip(scenes, arrays.columns["answers"].tolist(), strict=True)):
+        if scene != MISSING and is_whole[scene]:
+            objects = attributes[ends[scene] - n_objects : ends[scene]].tolist()
             looks = tuple(
                 tuple(values[number] for (_, values), number in zip(pool.types, numbers, strict=True))
                 for numbers in objects
             )
-            setting = (int(pool.places[row]), pool.native.cameras[row].tobytes())
-            yield GroupImage(row, setting, looks)
+            setting = (int(pool.places[scene]), cameras[scene].tobytes())
+            yield GroupQuestion(k, scene, setting, looks, words[k].tobytes(), answers.get(answer, "?"))
 
 
-def _questions(
-    arrays: SplitArrays, pool: PoolScenes, images: Mapping[int, GroupImage], answers: Mapping[int, str]
-) -> Iterator[GroupQuestion]:
-    words = arrays.tokens("questions", 0, len(arrays))
-    rows = pool.rows(arrays.columns["image_idxs"]).tolist()
-    for k, (row, answer) in enumerate(zip(rows, arrays.columns["answers"].tolist(), strict=True)):
-        if row in images:
-            yield GroupQuestion(k, images[row], words[k].tobytes(), answers.get(answer, "?"))
-
-
-def _place_problem(images: Sequence[GroupImage], kinds: Sequence[int]) -> str:
+def _place_problem(looks: Sequence[Values], kinds: Sequence[int]) -> str:
     """The problem with the images of a place, which differ only in the values of these attributes."""
-    looks = [image.looks[0] for image in images]
     corners = {tuple(values[k] for k in kinds) for values in looks}
     if len({tuple(value for k, value in enumerate(values) if k not in kinds) for values in looks}) != 1:
         return "images of one place differ in more than the pair's types"
-    if len(corners) != len(images):
+    if len(corners) != len(looks):
         return "two images of one place show the same values"
     if len(kinds) < len(looks[0]) and any(len(set(values)) > 2 for values in zip(*corners, strict=True)):
         return "not a grid of images"
@@ -153,10 +137,10 @@ def _minimal(
     pair = tuple(value for _, value in hop.held_out or ())
     groups: dict[tuple[Setting, Values, bytes], list[tuple[Values, GroupQuestion]]] = defaultdict(list)
     for question in questions:
-        (values,) = question.image.looks
+        (values,) = question.looks
         others = tuple(value for k, value in enumerate(values) if k not in kinds)
         shown = tuple(values[k] for k in kinds)
-        groups[question.image.setting, others, question.words].append((shown, question))
+        groups[question.setting, others, question.words].append((shown, question))
     for group in groups.values():
         shown_values = [values for values, _ in group]
         corners = set(product(*({values[k] for values in shown_values} for k in range(len(pair)))))
@@ -187,7 +171,7 @@ def _prelim_problem(
     """The problem with a group of images about one value, and the values that show it; empty if none."""
     ((kind, value),) = hop.target
     at = kinds.index(kind)
-    images = [question.image.looks for question in group]
+    images = [question.looks for question in group]
     shown = [sum(values[at] == value for values in objects) for objects in images]
     answers = [question.answer for question in group]
     in_images = ", ".join(f"{n} of {len(images[k])}: {answers[k]}" for k, n in enumerate(shown))

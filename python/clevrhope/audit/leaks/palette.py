@@ -39,18 +39,27 @@ class PaletteCheck:
         Raises:
             DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
         """
-        self._file = file
-        self._palettes = palettes
-        self._hop = hop
+        self._file, self._palettes, self._hop = file, palettes, hop
         self._values: dict[str, list[str]] = {}
         for kind, value in vocab.values():
             self._values.setdefault(kind, []).append(value)
         self._readers: dict[bool, AbsentReader] = {}
-        if hop.held_out is not None and hop.palette:
-            palette = self._palette(hop.name)
-            with_pair = (*palette.combinations, self._pair(palette))
-            self._readers[False] = self._reader(vocab, words, palette.types, palette.combinations)
-            self._readers[True] = self._reader(vocab, words, palette.types, with_pair)
+        if hop.held_out is None or not hop.palette:
+            return
+        for with_pair in (False, True):
+            types, allowed = self._allowed(hop.name, with_pair)
+            counted = [(kind, value) for kind in types for value in self._values[kind]]
+            try:
+                self._readers[with_pair] = AbsentReader(
+                    vocabulary_of(vocab),
+                    question_tokens=by_number(vocab.words),
+                    program_tokens=by_number(vocab.functions),
+                    types=(types[0], types[1]),
+                    seen=[(first, second) for first, second in allowed],
+                    words=known_words(vocab, words, counted),
+                )
+            except VocabularyError as error:
+                raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
 
     def reader(self, split: str) -> AbsentReader | None:
         """The reader that finds unseen combinations in a split's questions; None if there is no palette."""
@@ -60,59 +69,33 @@ class PaletteCheck:
         """Index, problem and values of each image that shows an unseen combination."""
         if not self._hop.palette:
             return
-        has_pair = self._hop.held_out is not None
-        palette = self._palette(self._hop.name if has_pair else parse_pool_name(pool.name)[1])
-        allowed = set(palette.combinations)
-        if has_pair and SPLITS[split].shown != "never":
-            allowed.add(self._pair(palette))
-        for values in product(*(self._values[kind] for kind in palette.types)):
-            if values in allowed:
-                continue
-            holds = pool.holding(list(zip(palette.types, values, strict=True)))[used]
-            for index in pool.indices[used[holds]].tolist():
-                yield index, f"an image of {split} shows an unseen combination", " ".join(values)
+        name = self._hop.name if self._hop.held_out else parse_pool_name(pool.name)[1]
+        types, allowed = self._allowed(name, SPLITS[split].shown != "never")
+        for values in product(*(self._values[kind] for kind in types)):
+            if values not in allowed:
+                holds = pool.holding(list(zip(types, values, strict=True)))[used]
+                for index in pool.indices[used[holds]].tolist():
+                    yield index, f"an image of {split} shows an unseen combination", " ".join(values)
 
-    def _palette(self, name: str) -> Palette:
-        """A palette, of which objects can have all combinations."""
+    def _allowed(self, name: str, with_pair: bool) -> tuple[Sequence[str], list[Combination]]:
+        """The attributes of a palette, and the combinations that may occur, also the pair if it may.
+
+        The pair must be unseen, and each of its values seen.
+        """
         palette = read_palette(self._file, self._palettes, name)
-        possible = set(product(*(self._values.get(kind, ()) for kind in palette.types)))
-        unknown = [values for values in palette.combinations if values not in possible]
-        if unknown or not palette.combinations:
-            value = " ".join(unknown[0]) if unknown else "nothing"
-            raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can have')
-        return palette
-
-    def _pair(self, palette: Palette) -> Combination:
-        """The pair in the order of the attributes; it must be unseen, and each of its values seen."""
+        seen = list(palette.combinations)
+        if not self._values.keys() >= set(palette.types):
+            raise DatasetError(f'{self._file}: palette "{name}" has attribute types that vocab.json lacks')
+        if self._hop.held_out is None:
+            return palette.types, seen
         _check_types(self._file, self._hop, palette)
-        pair = tuple(dict(self._hop.held_out or ())[kind] for kind in palette.types)
-        seen = palette.combinations
+        pair = tuple(dict(self._hop.held_out)[kind] for kind in palette.types)
         both_seen = all(any(values[k] == value for values in seen) for k, value in enumerate(pair))
         if pair in seen or not both_seen:
             raise DatasetError(
                 f"{self._file}: the palette of {self._hop.name} contains the pair, or lacks one of its values"
             )
-        return pair
-
-    def _reader(
-        self,
-        vocab: Vocab,
-        words: Mapping[str, Sequence[str]],
-        types: Sequence[str],
-        seen: Sequence[Combination],
-    ) -> AbsentReader:
-        counted = [(kind, value) for kind in types for value in self._values[kind]]
-        try:
-            return AbsentReader(
-                vocabulary_of(vocab),
-                question_tokens=by_number(vocab.words),
-                program_tokens=by_number(vocab.functions),
-                types=(types[0], types[1]),
-                seen=[(first, second) for first, second in seen],
-                words=known_words(vocab, words, counted),
-            )
-        except VocabularyError as error:
-            raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
+        return palette.types, [*seen, pair] if with_pair else seen
 
 
 def read_palette(file: Path, palettes: Mapping[str, Any], name: str) -> Palette:

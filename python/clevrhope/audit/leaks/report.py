@@ -45,7 +45,6 @@ class SplitCounts:
     split: str
     n_questions: int
     n_images: int
-    n_images_with_pair: int
     n_mentioning: int
     """Questions whose programs mention the pair."""
     n_implying: int

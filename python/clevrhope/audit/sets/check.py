@@ -8,21 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader
-from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary
+from clevrhope.audit.checks.questions import of_attributes, of_ranges, of_vocabulary, text_digests
 from clevrhope.audit.folder import AuditFolder, SetFile
-from clevrhope.audit.json_agreement import Columns, Compared, Encoder, compare_json
+from clevrhope.audit.json_agreement import Columns, Encoder, compare_json
 from clevrhope.audit.report import CheckResult, Found, Results, where
 from clevrhope.audit.sets.balance import LEAST_QUESTIONS, BalanceCheck
-from clevrhope.audit.sets.batch import SetBatches, digests, scene_rows
-from clevrhope.audit.sets.rules import RULES
-from clevrhope.dataset.native_reader import known_words, vocabulary_of
+from clevrhope.audit.sets.rules import RULES, SetBatches, scene_rows
+from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.question_kinds import STRUCTURES
-from clevrhope.dataset.split_files import Vocab, read_vocab
-from clevrhope.dataset.vocab import by_number
+from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.covr.kinds import COVR_KINDS
-from clevrhope.splits.hops import Hop
 from clevrhope.splits.palettes import pool_name
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -57,80 +54,57 @@ def check_sets(folder: AuditFolder, results: Results, advance: Advance) -> None:
     if not folder.all_sets:
         for result in results.values():
             result.skip("this folder has no questions over several images")
-    elif folder.sets:
-        checks = _SetChecks(folder, results)
-        for hop in dict.fromkeys(split.hop for split in folder.sets):
-            checks.check(hop, advance)
-        balance = results["several images: balance"]
-        if not balance.n_checked:
-            balance.skip(f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at")
-
-
-class _SetChecks:
-    """The checks of a folder's questions over several images, and the state that its splits share."""
-
-    def __init__(self, folder: AuditFolder, results: Results) -> None:
-        self._folder, self._results = folder, results
-        self._vocab: Vocab = read_vocab(folder.layout.covr_vocab)
-        self._balance = BalanceCheck(self._vocab, results["several images: balance"])
-        results[FILES].add("covr/vocab.json", of_vocabulary(self._vocab, folder.vocab))
-
-    def check(self, hop: Hop, advance: Advance) -> None:
-        """Checks the splits of a sub-dataset."""
-        splits = [split for split in self._folder.sets if split.hop == hop]
-        reader = self._reader(hop)
-        texts = {}
-        for split in splits:
-            texts[split.name] = self._check_split(split, reader)
-            advance(1)
-        _check_texts(splits, texts, self._results["several images: texts"])
-
-    def _reader(self, hop: Hop) -> AuditReader:
-        vocab = self._vocab
+    if not folder.sets:
+        return
+    vocab = read_vocab(folder.layout.covr_vocab)
+    results[FILES].add("covr/vocab.json", of_vocabulary(vocab, folder.vocab))
+    balance = BalanceCheck(vocab, results["several images: balance"])
+    for hop in dict.fromkeys(split.hop for split in folder.sets):
         try:
-            return AuditReader(
-                vocabulary_of(vocab),
-                question_tokens=by_number(vocab.words),
-                program_tokens=by_number(vocab.functions),
-                answers=by_number(vocab.answers),
-                held_out=list(hop.target),
-                words=known_words(vocab, self._folder.templates.words, hop.target),
-            )
+            reader = question_reader(vocab, hop.target, folder.templates.words, vocabulary_of(vocab))
         except VocabularyError as error:
-            raise DatasetError(f"{self._folder.layout.covr_vocab}: {error}") from error
+            raise DatasetError(f"{folder.layout.covr_vocab}: {error}") from error
+        texts = {}
+        splits = [split for split in folder.sets if split.hop == hop]
+        for split in splits:
+            with split.open() as arrays:
+                pool, settings = folder.scenes[split.pool], folder.manifest.settings
+                file = SetBatches(split, arrays, vocab, settings, pool, reader)
+                texts[split.name] = _check_split(folder, file, results, balance)
+            advance(1)
+        _check_texts(splits, texts, results["several images: texts"])
+    if not results["several images: balance"].n_checked:
+        why = f"no cell has {LEAST_QUESTIONS:,} questions; smaller ones are not looked at"
+        results["several images: balance"].skip(why)
 
-    def _check_split(self, split: SetFile, reader: AuditReader) -> Texts:
-        folder, results, pool = self._folder, self._results, self._folder.scenes[split.pool]
-        with split.open() as arrays:
-            file = SetBatches(split, arrays, self._vocab, folder.manifest.settings, pool, reader)
-            kind = COVR_KINDS[split.name]
-            hop = split.hop
-            wanted_pool = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
-            attributes = {"hop": hop.name, "split": split.name, "pool": wanted_pool}
-            results[FILES].add(split.file, of_attributes(arrays, attributes))
-            results[FILES].add(split.file, of_ranges(arrays))
-            if sorted(arrays.templates) != sorted(AuditReader.TEMPLATES):
-                problem = "attribute templates are not COVR's"
-                results[FILES].fault(split.file, None, problem, arrays.templates)
-            phrasings: list[Numbers] = []
-            if split.json.is_file() and folder.is_readable(split.json):
-                files = Compared(split.json, folder.layout.relative(split.json), split.file)
-                compare_json(files, arrays, _encoder(file, phrasings), (), results[FILES])
-            batches = []
-            for batch in file.batches():
-                for name, rule in RULES.items():
-                    if name != PAIR or hop.held_out is not None:
-                        results[name].n_checked += len(batch)
-                        results[name].add(split.file, rule(batch), batch.numbers)
-                kinds = batch.findings.templates.astype(np.int64) * _VARIANTS + batch.findings.variants
-                batches.append((digests(batch["questions"]), kinds, batch.sizes))
-            empty = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
-            texts, kinds, sizes = map(np.concatenate, zip(empty, *batches, strict=True))
-            self._balance.check_split(split, arrays, sizes)
-            numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
-            known = (numbers >= 0) & (numbers < _PHRASINGS)
-            of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
-            return Texts(texts, of_kinds, arrays.columns["answers"].astype(np.int32))
+
+def _check_split(folder: AuditFolder, file: SetBatches, results: Results, balance: BalanceCheck) -> Texts:
+    split, arrays, hop = file.split, file.arrays, file.split.hop
+    kind = COVR_KINDS[split.name]
+    wanted_pool = pool_name(kind.pool if hop.held_out else kind.plain_pool, hop.pools)
+    attributes = {"hop": hop.name, "split": split.name, "pool": wanted_pool}
+    results[FILES].add(split.file, of_attributes(arrays, attributes))
+    results[FILES].add(split.file, of_ranges(arrays))
+    if sorted(arrays.templates) != sorted(AuditReader.TEMPLATES):
+        results[FILES].fault(split.file, None, "attribute templates are not COVR's", arrays.templates)
+    phrasings: list[Numbers] = []
+    if split.json.is_file() and folder.is_readable(split.json):
+        compare_json(folder.layout, split.json, arrays, _encoder(file, phrasings), (), results[FILES])
+    batches = []
+    for batch in file.batches():
+        for name, rule in RULES.items():
+            if name != PAIR or hop.held_out is not None:
+                results[name].n_checked += len(batch)
+                results[name].add(split.file, rule(batch), batch.numbers)
+        kinds = batch.findings.templates.astype(np.int64) * _VARIANTS + batch.findings.variants
+        batches.append((text_digests(batch["questions"]), kinds, batch.sizes))
+    empty = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
+    texts, kinds, sizes = map(np.concatenate, zip(empty, *batches, strict=True))
+    balance.check_split(split, arrays, sizes)
+    numbers = np.concatenate([*phrasings, np.full(len(arrays), -1)])[: len(arrays)]
+    known = (numbers >= 0) & (numbers < _PHRASINGS)
+    of_kinds = np.where(known, kinds * _PHRASINGS + numbers, -1)
+    return Texts(texts, of_kinds, arrays.columns["answers"].astype(np.int32))
 
 
 def _encoder(file: SetBatches, phrasings: list[Numbers]) -> Encoder:
@@ -177,32 +151,24 @@ def _check_texts(splits: Sequence[SetFile], texts: Mapping[str, Texts], check: C
     by_name = {split.name: split for split in splits}
     check.n_checked += sum(len(each.digests) for each in texts.values())
     for name, split in by_name.items():
-        kind = COVR_KINDS[split.name]
+        kind, mine = COVR_KINDS[name], texts[name]
         for other in by_name.values():
+            theirs = texts[other.name]
             if (kind.half, COVR_KINDS[other.name].half) == (0, 1):
-                _apart(split, other, texts, check)
+                shared = np.isin(theirs.digests, mine.digests)
+                check.add(other.file, where(shared, "has a text of another split", lambda k, name=name: name))
             if kind.paraphrases and other.name != name:
-                _rephrased(split, other, texts, check)
+                known = theirs.phrasings[theirs.phrasings >= 0]
+                for flags, what in (
+                    (np.isin(mine.digests, theirs.digests), "text"),
+                    (np.isin(mine.phrasings, known), "phrasing"),
+                ):
+                    problem = f"has a {what} of another split"
+                    check.add(split.file, where(flags, problem, lambda k, other=other: other.name))
         if kind.role == "train":
-            _two_answers(split, texts[name], check)
+            _two_answers(split, mine, check)
         if kind.paraphrases and kind.questions in by_name:
             check.add(split.file, _other_questions(split, by_name[kind.questions]))
-
-
-def _apart(a: SetFile, b: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
-    """Reports texts that are both in a and in b."""
-    shared = np.isin(texts[b.name].digests, texts[a.name].digests)
-    check.add(b.file, where(shared, "has a text of another split", lambda k: a.name))
-
-
-def _rephrased(split: SetFile, other: SetFile, texts: Mapping[str, Texts], check: CheckResult) -> None:
-    """Reports questions of a paraphrased split that share their text or phrasing with another split."""
-    mine = texts[split.name]
-    theirs = texts[other.name]
-    has_text = np.isin(mine.digests, theirs.digests)
-    has_phrasing = np.isin(mine.phrasings, theirs.phrasings[theirs.phrasings >= 0])
-    for flags, what in ((has_text, "text"), (has_phrasing, "phrasing")):
-        check.add(split.file, where(flags, f"has a {what} of another split", lambda k: other.name))
 
 
 def _two_answers(split: SetFile, texts: Texts, check: CheckResult) -> None:

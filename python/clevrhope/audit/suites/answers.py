@@ -98,20 +98,17 @@ def _functions(pairs: SuitePairs) -> Mapping[tuple[str, str], list[int]]:
     return functions
 
 
-Group = tuple[int, str, bool]
-"""What the questions of a group have in common: test, type or cell, and mention."""
-Groups = dict[Group, dict[int, Counter[bool]]]
-"""Group -> value asked for -> how often it is the answer, or not."""
+Asked = Counter[tuple[str, int, bool]]
+"""Which questions ask, for which value, and whether it is the answer -> how often."""
 
 
-def _uneven(groups: Groups, pairs: SuitePairs, where: Mapping[Group, str]) -> Iterator[Found]:
-    """A fault for each value that the questions of a group ask for more often with one answer."""
-    for group, of_value in groups.items():
-        for value, counts in of_value.items() if group in where else ():
-            if counts[True] != counts[False]:
-                what = "anything" if value < 0 else pairs.vocab.answer(value)
-                problem = f"{where[group]} asks for {what} more often with one answer"
-                yield None, problem, f"yes {counts[True]}, no {counts[False]} times"
+def _uneven(pairs: SuitePairs, asked: Asked) -> Iterator[Found]:
+    """A fault for each value that questions ask for more often with one answer."""
+    for where, value in dict.fromkeys((where, value) for where, value, _ in asked):
+        n_yes, n_no = asked[where, value, True], asked[where, value, False]
+        if n_yes != n_no:
+            what = "anything" if value < 0 else pairs.vocab.answer(value)
+            yield None, f"{where} asks for {what} more often with one answer", f"yes {n_yes}, no {n_no} times"
 
 
 def balance(pairs: SuitePairs) -> Iterator[Found]:
@@ -119,27 +116,22 @@ def balance(pairs: SuitePairs) -> Iterator[Found]:
     columns = [pairs.of_pair(name).tolist() for name in ("relation", "value", "test")]
     is_yes = (pairs.both("answers")[:, 1] == pairs.answer("yes")).tolist()
     mentions = pairs.findings.by_program[pairs.given].tolist()
-    groups: Groups = {}
+    asked: Asked = Counter()
     for relation, value, test, truth, mention in zip(*columns, is_yes, mentions, strict=True):
-        if relation in (IS, POSITIVE):
-            group = groups.setdefault((test, pairs.kinds.get(value, ""), mention), {})
-            group.setdefault(value, Counter())[truth] += 1
-    where: dict[Group, str] = {}
-    for (test, kind, mention), of_value in groups.items():
         name = pairs.test(test)
         rules = pairs.source.tests.get(name) if pairs.source else None
+        if relation not in (IS, POSITIVE) or (rules and rules.foils):
+            continue  # the rules of foils check what those ask for
+        note = f"{pairs.place.file}: {name} asks for no value with both answers"
         if rules is None:  # it is unknown whether a coin decided
             note = f"{pairs.place.suite}: not checked without its files; --templates takes their folder"
-            pairs.notes.append(("pair balance", note))
-        elif not rules.foils:  # the rules of foils check what others ask for
-            if rules.is_balanced:
-                pairs.counted["pair balance"] += sum(counts.total() for counts in of_value.values())
-                of_originals = " of originals that mention the pair" if mention else ""
-                where[test, kind, mention] = f"{name}{of_originals}"
-            else:
-                note = f"{pairs.place.file}: {name} asks for no value with both answers"
-                pairs.notes.append(("pair balance", note))
-    yield from _uneven(groups, pairs, where)
+        elif rules.is_balanced:
+            note = ""
+            asked[f"{name} of originals that mention the pair" if mention else name, value, truth] += 1
+        if note:
+            pairs.notes["pair balance", note] = None
+    pairs.counted["pair balance"] += asked.total()
+    yield from _uneven(pairs, asked)
 
 
 def verified(pairs: SuitePairs) -> Iterator[Found]:
@@ -154,25 +146,15 @@ def verified(pairs: SuitePairs) -> Iterator[Found]:
     pairs.counted["pair balance"] += len(rows)
     tests, cells = pairs.of_pair("test"), pairs.of_pair("cell")
     is_yes = pairs.both("answers") == pairs.answer("yes")
-    groups: Groups = {}
+    asked: Asked = Counter()
     for k in rows.tolist():
-        of_value = groups.setdefault((int(tests[k]), f"{int(cells[k]):02b}", False), {})
+        where = f"cell {int(cells[k]):02b} of {pairs.test(int(tests[k]))}"
         for token, truth in zip(first[k].tolist(), is_yes[k].tolist(), strict=True):
-            of_value.setdefault(values[token], Counter())[truth] += 1
-    where: dict[Group, str] = {}
-    for (test, cell, _), of_value in groups.items():
-        if len(sum(of_value.values(), Counter[bool]())) == 2:  # otherwise the entry asks for one answer
-            where[test, cell, False] = f"cell {cell} of {pairs.test(test)}"
-    yield from _uneven(groups, pairs, where)
-
-
-def shares(pairs: SuitePairs) -> Iterator[tuple[str, Counter[bool]]]:
-    """How many originals are answered yes and no, for each test in which a coin decides on the sides."""
-    tests, answers = pairs.of_pair("test"), pairs.of_pair("answers")
-    for test in np.unique(tests[pairs.swapped]).tolist():
-        if 0 <= test < len(pairs.arrays.tests):
-            is_yes = answers[tests == test] == pairs.answer("yes")
-            yield f"{pairs.place.suite} {pairs.arrays.tests[test]}", Counter(is_yes.tolist())
+            asked[where, values[token], truth] += 1
+    answers = {(where, truth) for where, _, truth in asked}
+    # An entry that asks for one answer is not balanced.
+    both = {key: n for key, n in asked.items() if {(key[0], True), (key[0], False)} <= answers}
+    yield from _uneven(pairs, Counter(both))
 
 
 def cells(pairs: SuitePairs) -> Iterator[Found]:

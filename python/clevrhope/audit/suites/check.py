@@ -3,17 +3,13 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import cache
+from pathlib import Path
 
 from clevrhope._core import TextReader
 from clevrhope.audit.checks.questions import of_vocabulary, several_readings
 from clevrhope.audit.folder import AuditFolder, PairFile
-from clevrhope.audit.json_agreement import (
-    Compared,
-    compare_json,
-    compare_prefixes,
-    question_encoder,
-    row_keys,
-)
+from clevrhope.audit.json_agreement import compare_json, question_encoder, row_keys
 from clevrhope.audit.report import Found, Results
 from clevrhope.audit.suites import answers, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
@@ -21,9 +17,8 @@ from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
 from clevrhope.dataset.native_reader import text_reader
 from clevrhope.dataset.question_kinds import RELATIONS, ROLES, TIERS
-from clevrhope.dataset.split_files import AddedPairs, SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.split_files import AddedPairs, SplitArrays, read_vocab
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime import assets
 from clevrhope.runtime.progress import Advance
 
@@ -73,10 +68,8 @@ class _SuiteChecks:
     def __init__(self, folder: AuditFolder, results: Results) -> None:
         self._folder, self._results = folder, results
         self._templates = folder.templates.files
-        self._sources: dict[tuple[str, str], SuiteSource | None] = {}
-        self._readers: dict[tuple[str, ...], TextReader] = {}
         self._texts: dict[str, Counter[str]] = {}
-        self._shares: dict[str, Counter[bool]] = {}
+        self._source, self._reader = cache(self._find_source), cache(self._make_reader)
 
     def check(self, place: PairFile) -> None:
         """Checks the pairs on one split, or a train set with added questions."""
@@ -99,17 +92,13 @@ class _SuiteChecks:
             if place.suite == VISUAL:
                 check_visual(pairs, results["pair images"])
             else:
-                reader = self._reader(place.suite, arrays.fingerprint, vocab)
+                reader = self._reader(place.suite, arrays.fingerprint, place.vocab)
                 texts = questions.texts(pairs, reader, n_families=len(families))
                 results["pair texts"].add(place.file, texts, rows)
-            if rows is None:
-                for test, counts in answers.shares(pairs):
-                    self._shares.setdefault(test, Counter()).update(counts)
             if place.json.is_file() and folder.is_readable(place.json):
                 self._compare_files(pairs, families)
-        for name, n in pairs.counted.items():
-            if name in results:
-                results[name].n_checked += n
+        for name in results.keys() & pairs.counted.keys():
+            results[name].n_checked += pairs.counted[name]
         self._texts.setdefault(place.suite, Counter()).update(pairs.counted)
         for name, note in pairs.notes:
             results[name].notes += [] if note in results[name].notes else [note]
@@ -117,17 +106,16 @@ class _SuiteChecks:
     def _compare_files(self, pairs: SuitePairs, families: Sequence[tuple[str, int]]) -> None:
         """Compares a question file with the arrays of its file in HDF5, of which each row is its own."""
         place, check, arrays = pairs.place, self._results["pair files"], pairs.arrays
-        files = Compared(place.json, self._folder.layout.relative(place.json), place.file)
         is_added = isinstance(arrays, AddedPairs)
         with closing(SplitArrays(place.h5)) as whole:
             encoder = question_encoder(pairs.reader, place.json, whole, pairs.pool, numbered=is_added)
             more = _keys_of_added(pairs, arrays) if isinstance(arrays, AddedPairs) else _keys_of_pairs(pairs)
-            compare_prefixes(files, whole, check)
-            compare_json(files, whole, encoder, row_keys(place.name, whole, families, more), check)
+            keys = row_keys(place.name, whole, families, more)
+            compare_json(self._folder.layout, place.json, whole, encoder, keys, check)
             check.n_checked += len(whole)
 
     def add_notes(self) -> None:
-        """Notes unread and ambiguous texts, and how often originals chosen by a coin have the answer yes."""
+        """Notes unread and ambiguous texts."""
         notes = self._results["pair texts"].notes
         for suite, counts in self._texts.items():
             if counts["several"]:
@@ -137,31 +125,19 @@ class _SuiteChecks:
                     f"{counts['unread']:,} texts of {suite} were not read: their templates follow from files "
                     "of the suite that are not the package's; give their folder with --templates"
                 )
-        shares = [
-            f"{test} {found[True] / found.total():.0%} of {found.total():,}"
-            for test, found in self._shares.items()
-        ]
-        if shares:
-            said = "of originals that a coin chose from two questions, these are answered yes"
-            self._results["pair balance"].notes.append(f"{said}: {', '.join(shares)}")
 
-    def _source(self, suite: str, fingerprint: str) -> SuiteSource | None:
-        if (suite, fingerprint) not in self._sources:
-            templates = self._folder.templates
-            roots = dict.fromkeys((templates.folder, assets.question_templates()))
-            folders = [root / "suites" / suite for root in roots]
-            folders += [templates.suite] if templates.suite else []
-            self._sources[suite, fingerprint] = find_source(suite, fingerprint, folders, self._templates)
-        return self._sources[suite, fingerprint]
+    def _find_source(self, suite: str, fingerprint: str) -> SuiteSource | None:
+        templates = self._folder.templates
+        roots = dict.fromkeys((templates.folder, assets.question_templates()))
+        folders = [root / "suites" / suite for root in roots]
+        folders += [templates.suite] if templates.suite else []
+        return find_source(suite, fingerprint, folders, self._templates)
 
-    def _reader(self, suite: str, fingerprint: str, vocab: Vocab) -> TextReader:
+    def _make_reader(self, suite: str, fingerprint: str, vocab: Path) -> TextReader:
         """The parser for the dataset's templates and those that the suite defines."""
-        key = (suite, fingerprint, *by_number(vocab.words), *by_number(vocab.functions))
-        if key not in self._readers:
-            source = self._source(suite, fingerprint)
-            templates = [*self._templates, *(source.templates if source else ())]
-            self._readers[key] = text_reader(vocab, templates, self._folder.templates.synonyms)
-        return self._readers[key]
+        source = self._source(suite, fingerprint)
+        templates = [*self._templates, *(source.templates if source else ())]
+        return text_reader(read_vocab(vocab), templates, self._folder.templates.synonyms)
 
 
 def _keys_of_pairs(pairs: SuitePairs) -> Iterator[Mapping[str, object]]:

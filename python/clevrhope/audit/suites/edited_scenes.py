@@ -1,13 +1,13 @@
 """The check of edited scenes: each is its source with the edit that it records, and nothing else."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clevrhope.audit.checks.scenes import pixels_shown
-from clevrhope.audit.folder import AuditFolder, PairFile
+from clevrhope.audit.folder import PairFile
 from clevrhope.audit.leaks.palette import read_palette
-from clevrhope.audit.report import CheckResult
+from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.dataset.suite_pools import COPY, VISUAL_TESTS
 from clevrhope.runtime.forms import INDEX, NUMBER, TEXT, Fields, ListOf
 from clevrhope.splits.kinds import SPLITS
@@ -51,65 +51,45 @@ _OF_KIND: Mapping[str, tuple[str, ...]] = {
 """Kind of edit -> the keys of its record that only some kinds have."""
 
 Scene = Mapping[str, Any]
+Fault = Callable[[int, str, object], None]
+"""Reports a fault of a scene: its index, the problem and the value."""
+
 Faults = Iterator[tuple[str, object]]
 """What is wrong with a scene or its image, and the value that shows it."""
-
-
-@dataclass(frozen=True)
-class EditedPool:
-    """The pool of edited scenes that a suite made for a split, and the line of the report about it."""
-
-    folder: AuditFolder
-    pairs: PairFile
-    name: str
-    check: CheckResult
-
-    def fault(self, index: int, problem: str, value: object) -> None:
-        """Adds a fault of a scene."""
-        layout = self.folder.layout
-        self.check.fault(layout.relative(layout.scenes(self.name)), index, problem, value)
 
 
 @dataclass(frozen=True)
 class EditedScene:
     """A scene of a suite and its source, each with its JSON row."""
 
+    edit: Mapping[str, Any]
+    """The scene's record of its edit."""
+    kind: str
     scene: Scene
     source: Scene
     row: bytes
     source_row: bytes
 
-    @property
-    def edit(self) -> Mapping[str, Any]:
-        """The scene's record of its edit."""
-        edit: Mapping[str, Any] = self.scene["edit"]
-        return edit
 
-    @property
-    def kind(self) -> str:
-        """The kind of edit."""
-        return str(self.edit["kind"])
-
-
-def read_edited(pool: EditedPool) -> dict[int, EditedScene]:
+def read_edited(pairs: SuitePairs, fault: Fault) -> dict[int, EditedScene]:
     """The scenes of a suite's pool by index, without those whose edit or source is not named.
 
     Raises:
         DatasetError: a scene file is missing or cannot be read.
     """
+    folder, pool, of_sources = pairs.folder, pairs.pool.name, pairs.place.pool
     scenes: dict[int, tuple[dict[str, Any], bytes]] = {}
-    for scene, row in pool.folder.parsed_scenes(pool.name, edit=_EDIT):
+    for scene, row in folder.parsed_scenes(pool, edit=_EDIT):
         index = int(scene["image_index"])
-        pool.check.n_checked += 1
-        if scene["image_filename"] != f"HOPE_{pool.name}_{index:06d}.png":
-            pool.fault(index, "image_filename is not that of its pool and index", scene["image_filename"])
+        if scene["image_filename"] != f"HOPE_{pool}_{index:06d}.png":
+            fault(index, "image_filename is not that of its pool and index", scene["image_filename"])
         if index in scenes:
-            pool.fault(index, "two scenes have this index", index)
+            fault(index, "two scenes have this index", index)
         scenes[index] = scene, row
     wanted = {int(scene["edit"]["source_index"]) for scene, _ in scenes.values()}
     sources = {
         source["image_index"]: (source, row)
-        for source, row in pool.folder.parsed_scenes(pool.pairs.pool)
+        for source, row in folder.parsed_scenes(of_sources)
         if source["image_index"] in wanted
     }
     edited = {}
@@ -118,28 +98,36 @@ def read_edited(pool: EditedPool) -> dict[int, EditedScene]:
         kind = edit["kind"]
         missing = [key for key in _OF_KIND.get(kind, ()) if key not in edit]
         if kind not in KINDS:
-            pool.fault(index, f"edit.kind is not one of {', '.join(KINDS)}", kind)
+            fault(index, f"edit.kind is not one of {', '.join(KINDS)}", kind)
         elif missing:
-            pool.fault(index, f"edit of kind {kind} lacks", ", ".join(missing))
+            fault(index, f"edit of kind {kind} lacks", ", ".join(missing))
         elif edit["source_index"] not in sources:
-            pool.fault(index, f"its source is not in {pool.pairs.pool}", edit["source_index"])
+            fault(index, f"its source is not in {of_sources}", edit["source_index"])
         else:
             source, source_row = sources[edit["source_index"]]
-            edited[index] = EditedScene(scene, source, row, source_row)
+            edited[index] = EditedScene(edit, kind, scene, source, row, source_row)
     return edited
 
 
-def check_scenes(pool: EditedPool, scenes: Mapping[int, EditedScene]) -> None:
+def check_scenes(pairs: SuitePairs, scenes: Mapping[int, EditedScene], fault: Fault) -> None:
     """Compares scenes with their sources, counts objects' visible pixels, and applies the split's rule."""
-    palette = _palette(pool)
+    folder, name = pairs.folder, parse_pool_name(pairs.place.pool)[1]
+    palette = read_palette(folder.layout.manifest, folder.manifest.palettes, name) if name else None
     foregrounds: dict[int, object] = {}
     for index, edited in sorted(scenes.items()):
         faults = [*_differences(edited), *_misplaced(index, edited, foregrounds)]
         if edited.kind == "edit":
-            faults += _broken_rules(edited, pool.pairs, palette)
+            faults += _broken_rules(edited, pairs.place, palette)
         for problem, value in faults:
-            pool.fault(index, problem, value)
-    _check_seen(pool, list(scenes.values()))
+            fault(index, problem, value)
+    least = int(folder.manifest.world["constraints"]["min_pixels"])
+    rendered = ((edited.scene, edited.row) for edited in scenes.values() if edited.kind in RENDERED)
+    for (scene, _), shown in pixels_shown(folder, pairs.pool.name, rendered):
+        stated = [thing["visible_pixels"] for thing in scene["objects"]]
+        if shown != stated:
+            fault(scene["image_index"], f"objects do not show {stated} pixels, as the scene states", shown)
+        if min(shown) < least:
+            fault(scene["image_index"], f"an object shows less than {least} pixels", min(shown))
 
 
 def _misplaced(index: int, edited: EditedScene, foregrounds: dict[int, object]) -> Faults:
@@ -209,13 +197,6 @@ def _different_objects(edited: EditedScene, expected: Sequence[Mapping[str, Any]
             yield f"objects[{number}] shows less than before others were removed", thing["visible_pixels"]
 
 
-def _palette(pool: EditedPool) -> Palette | None:
-    """The palette of the split's pool; None if it has none."""
-    name = parse_pool_name(pool.pairs.pool)[1]
-    manifest = pool.folder.manifest
-    return read_palette(pool.folder.layout.manifest, manifest.palettes, name) if name else None
-
-
 def _broken_rules(edited: EditedScene, pairs: PairFile, palette: Palette | None) -> Faults:
     """The split's rules that an edited scene breaks."""
     objects = edited.scene["objects"]
@@ -233,16 +214,3 @@ def _broken_rules(edited: EditedScene, pairs: PairFile, palette: Palette | None)
             allowed.add(palette.held_out)
         if any(tuple(thing[kind] for kind in palette.types) not in allowed for thing in objects):
             yield "an object of the edited scene is not in the palette", edited.edit
-
-
-def _check_seen(pool: EditedPool, scenes: Sequence[EditedScene]) -> None:
-    """Compares each object's visible pixels with those in a raster of the edited scene."""
-    least = int(pool.folder.manifest.world["constraints"]["min_pixels"])
-    rendered = ((edited.scene, edited.row) for edited in scenes if edited.kind in RENDERED)
-    for (scene, _), shown in pixels_shown(pool.folder, pool.name, rendered):
-        stated = [thing["visible_pixels"] for thing in scene["objects"]]
-        if shown != stated:
-            problem = f"objects do not show {stated} pixels, as the scene states"
-            pool.fault(scene["image_index"], problem, shown)
-        if min(shown) < least:
-            pool.fault(scene["image_index"], f"an object shows less than {least} pixels", min(shown))

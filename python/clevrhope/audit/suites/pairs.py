@@ -1,14 +1,13 @@
 """The pairs of a suite's file as checks see them, beside the questions from which they were made."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import AuditFindings
 from clevrhope.audit.checks.questions import int32
 from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.leaks.palette import PaletteCheck
@@ -29,9 +28,13 @@ class SuitePairs:
         made: (K,) rows of the other questions.
         originals: (K,) rows of the split's questions in its own file; -1 unless a pair has exactly one.
         swapped: (K,) whether the split's question is the pair's partner.
+        sound: (K,) whether a pair has an original that the split has too.
         searched: (K,) whether the suite made both questions.
         own: (M,) rows of all questions that the suite made, in order.
         scenes: (N,) rows of the scenes in the pool.
+        findings: Mentions and answers of all rows, executed again.
+        palette: The combinations of values that questions may ask for.
+        kinds: Attribute type of each answer that is a value.
         counted: How much has been looked at, by line of the report.
         notes: Line of the report and note.
     """
@@ -46,22 +49,25 @@ class SuitePairs:
         source: SuiteSource | None,
     ) -> None:
         """Finds the sides by `orig_idxs`, which is -1 for a question that the suite made."""
-        self.folder = folder
-        self.place = place
-        self.arrays = arrays
-        self.split = split
-        self.vocab = vocab
-        self.source = source
+        self.folder, self.place, self.arrays, self.split = folder, place, arrays, split
+        self.vocab, self.source = vocab, source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
-        self.reader = question_reader(vocab, place.hop.target, folder.templates.words, vocabulary_of(vocab))
+        words = folder.templates.words
+        self.reader = question_reader(vocab, place.hop.target, words, vocabulary_of(vocab))
+        questions, programs = self.tokens("questions"), self.tokens("programs")
+        self.findings = self.reader.read(questions, programs, self.pool.native, self.scenes)
+        manifest, palettes = folder.layout.manifest, folder.manifest.palettes
+        self.palette = PaletteCheck(manifest, palettes, place.hop, vocab, words)
+        self.kinds = {self.answer(value): kind for kind, value in vocab.values()}
         self.counted: Counter[str] = Counter()
-        self.notes: list[tuple[str, str]] = []
+        self.notes: dict[tuple[str, str], None] = {}
         self.n = n = len(arrays) // 2
         numbers = self.both("orig_idxs").astype(np.int64)
         is_given = numbers >= 0
         self.swapped: Flags = is_given[:, 1] & ~is_given[:, 0]
         self.originals: Rows = np.where(is_given.sum(axis=1) == 1, numbers.max(axis=1, initial=-1), -1)
+        self.sound: Flags = (self.originals >= 0) & (self.originals < len(split))
         self.searched: Flags = ~is_given.any(axis=1)
         first = 2 * np.arange(n)
         self.given: Rows = first + self.swapped
@@ -85,11 +91,6 @@ class SuitePairs:
         return where(flags, problem, values, range(0, 2 * self.n, 2))
 
     @cached_property
-    def sound(self) -> Flags:
-        """(K,) whether a pair has an original that the split has too."""
-        return (self.originals >= 0) & (self.originals < len(self.split))
-
-    @cached_property
     def numbers(self) -> Rows:
         """(K,) a number for each original: its row, or one below -1 if searched for; -1 for none."""
         numbers = self.originals.copy()
@@ -105,33 +106,12 @@ class SuitePairs:
         return numbers
 
     @cached_property
-    def findings(self) -> AuditFindings:
-        """Mentions and answers of all rows, executed again."""
-        questions, programs = self.tokens("questions"), self.tokens("programs")
-        return self.reader.read(questions, programs, self.pool.native, self.scenes)
-
-    @cached_property
-    def palette(self) -> PaletteCheck:
-        """The combinations of values that questions may ask for."""
-        manifest, palettes = self.folder.layout.manifest, self.folder.manifest.palettes
-        return PaletteCheck(manifest, palettes, self.place.hop, self.vocab, self.folder.templates.words)
-
-    @cached_property
-    def kinds(self) -> Mapping[int, str]:
-        """Attribute type of each answer that is a value."""
-        return {self.answer(value): kind for kind, value in self.vocab.values()}
-
-    @cached_property
     def tests(self) -> Sequence[tuple[str, TestRules, Rows]]:
         """The tests of the suite's files, if these are known, with the pairs of each."""
-        names = self.arrays.tests
+        numbers = {name: number for number, name in enumerate(self.arrays.tests)}
+        of_pair, tests = self.of_pair("test"), self.source.tests if self.source else {}
         return [
-            (
-                name,
-                rules,
-                np.flatnonzero(self.of_pair("test") == (names.index(name) if name in names else -1)),
-            )
-            for name, rules in (self.source.tests.items() if self.source else ())
+            (name, rules, np.flatnonzero(of_pair == numbers.get(name, -1))) for name, rules in tests.items()
         ]
 
     def answer(self, name: str) -> int:
@@ -144,18 +124,9 @@ class SuitePairs:
 
     def text(self, row: int) -> str:
         """The text of a question."""
-        return self.vocab.text(self.arrays.tokens("questions", row, 1)[0].tolist())
+        return self.arrays.text(self.vocab, row)
 
 
 def named(names: tuple[str, ...], number: int, other: str | None = None) -> str:
     """The name with a number; if there is none, `other` or the number."""
     return names[number] if 0 <= number < len(names) else other or str(number)
-
-
-def differing(mine: Ints, theirs: Ints, padding: int) -> Flags:
-    """(N,) whether rows of two arrays differ, (N, W) and (N, V), beside their padding."""
-    width = max(mine.shape[1], theirs.shape[1])
-    padded = [
-        np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding) for rows in (mine, theirs)
-    ]
-    return np.asarray((padded[0] != padded[1]).any(axis=1))

@@ -6,7 +6,7 @@ from functools import cache, partial
 import numpy as np
 
 from clevrhope._core import TextReader
-from clevrhope.audit.checks.questions import END, PROBLEMS, START, ColumnCheck, int32, wrong_answers
+from clevrhope.audit.checks.questions import END, START, ColumnCheck, int32, misread, wrong_answers
 from clevrhope.audit.leaks.report import VIOLATIONS
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
@@ -192,5 +192,4 @@ def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator
     )
     counted["several"] += int(np.count_nonzero(flags & TextReader.SEVERAL))
     counted["ambiguous"] += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
-    for flag, problem in PROBLEMS.items():
-        yield from where((flags & flag) != 0, problem, lambda k: pairs.text(int(rows[k])), rows)
+    yield from misread(flags, lambda k: pairs.text(int(rows[k])), rows)

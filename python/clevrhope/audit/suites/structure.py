@@ -1,28 +1,27 @@
 """Rules of the structure of pairs: each is a question of the split, and one that a test makes from it."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.audit.checks.questions import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
-from clevrhope.audit.suites.pairs import Flags, SuitePairs, differing, named
+from clevrhope.audit.suites.pairs import Flags, SuitePairs, named
 from clevrhope.dataset.question_kinds import TIERS
 from clevrhope.dataset.scene_files import Rows
-from clevrhope.dataset.split_files import AddedPairs
+from clevrhope.dataset.split_files import AddedPairs, SplitArrays
 
 _OF_A_PAIR = ("test", "tier", "cell", "touches", "relation", "value", "image_idxs")
 """Columns in which the two rows of a pair are equal."""
 
-_OF_A_QUESTION = (
-    "answers",
-    "image_idxs",
-    "question_families",
-    "question_lengths",
-    "program_lengths",
-)
-_WIDE: Mapping[str, int] = {"questions": 0, "programs": 0, "relation_needed": -1}
-"""Arrays of tokens, and their padding."""
+_NUMBERS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
+_OF_A_QUESTION: Mapping[str, int | None] = {
+    **dict.fromkeys(_NUMBERS),
+    **{"questions": 0, "programs": 0, "relation_needed": -1},
+}
+"""Arrays of a question, with the padding of those of tokens."""
 
 BLOCK = 10
 """Number of train questions before each added one."""
@@ -90,20 +89,30 @@ def originals(pairs: SuitePairs) -> Iterator[Found]:
     beyond = (pairs.originals >= 0) & ~pairs.sound
     problem = f"orig_idxs is beyond the {len(split)} questions of the split"
     yield from where(beyond, problem, pairs.originals, pairs.given)
-    given = pairs.given[pairs.sound]
-    rows = pairs.originals[pairs.sound]
-    for name in _OF_A_QUESTION:
+    given, rows = pairs.given[pairs.sound], pairs.originals[pairs.sound]
+    for name, padding in _OF_A_QUESTION.items():
         if name == "image_idxs" and pairs.place.own_pool:
             continue  # the suite's pools number their images themselves; `check_visual` checks them
-        stored = pairs.arrays.columns[name][given]
-        wanted = split.columns[name][rows]
-        for k in np.flatnonzero(stored != wanted).tolist():
-            yield int(given[k]), f"{name} is not {wanted[k]}, as in row {rows[k]} of the split", stored[k]
-    for name, padding in _WIDE.items():
-        stored = pairs.tokens(name)[given]
-        differs = differing(stored, split.tokens(name, 0, len(split))[rows], padding)
+        stored = (pairs.arrays.columns[name] if padding is None else pairs.tokens(name))[given]
+        differs = _differing(stored, _of_split(split, name)[rows], padding)
         for k in np.flatnonzero(differs).tolist():
             yield int(given[k]), f"{name} is not that of row {rows[k]} of the split", stored[k].tolist()
+
+
+def _of_split(split: SplitArrays, name: str) -> npt.NDArray[Any]:
+    """All rows of an array of a split's file."""
+    return split.tokens(name, 0, len(split)) if _OF_A_QUESTION[name] is not None else split.columns[name]
+
+
+def _differing(mine: npt.NDArray[Any], theirs: npt.NDArray[Any], padding: int | None) -> Flags:
+    """(N,) whether rows of two arrays differ, (N,) each, or (N, W) and (N, V) beside their padding."""
+    if padding is None:
+        return np.asarray(mine != theirs)
+    width = max(mine.shape[1], theirs.shape[1])
+    padded = [
+        np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=padding) for rows in (mine, theirs)
+    ]
+    return np.asarray((padded[0] != padded[1]).any(axis=1))
 
 
 def rules(pairs: SuitePairs) -> Iterator[Found]:
@@ -209,13 +218,9 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
         problem = f"{name} is not -1, as of a question of the train set"
         yield from where(is_own & (columns[name] != -1), problem, columns[name])
     own = np.flatnonzero(is_own)[: len(split)]
-    for name in (*_OF_A_QUESTION, *_WIDE):
-        if name in _WIDE:
-            stored = arrays.whole_tokens(name)[own]
-            differs = differing(stored, split.tokens(name, 0, len(own)), _WIDE[name])
-        else:
-            stored = columns[name][own]
-            differs = stored != split.columns[name][: len(own)]
+    for name, padding in _OF_A_QUESTION.items():
+        stored = (columns[name] if padding is None else arrays.whole_tokens(name))[own]
+        differs = _differing(stored, _of_split(split, name)[: len(own)], padding)
         yield from where(differs, f"{name} is not that of the question's row of train", stored, own)
     wrong = ~is_own & ((sources < 0) | (sources >= before))
     problem = "source_idxs is not the row in train of a question before it"

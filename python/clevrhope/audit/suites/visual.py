@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.stride_tricks import sliding_window_view
 from PIL import Image
 
-from clevrhope.audit.checks.images import LEAST_PX, without_outlines
-from clevrhope.audit.report import CheckResult, Found
+from clevrhope.audit.checks.images import LEAST_PX, images_of, without_outlines
+from clevrhope.audit.report import CheckResult, Found, where
 from clevrhope.audit.suites.edited_scenes import (
     BLURS,
     RENDERED,
-    EditedPool,
     EditedScene,
     Faults,
     check_scenes,
@@ -23,10 +23,9 @@ from clevrhope.audit.suites.edited_scenes import (
 from clevrhope.audit.suites.pairs import SuitePairs
 from clevrhope.audit.suites.source import FLIP, SAME
 from clevrhope.dataset.image_source import find_images
-from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
+from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.suite_pools import COPY, VISUAL_TESTS
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import read_png
 
 _SAME = ("questions", "programs", "question_families", "question_lengths", "program_lengths")
 
@@ -55,12 +54,13 @@ def check_visual(pairs: SuitePairs, check: CheckResult) -> None:
     """
     if not len(pairs.arrays):
         return
-    pool = EditedPool(pairs.folder, pairs.place, pairs.pool.name, check)
-    scenes = read_edited(pool)
-    check_scenes(pool, scenes)
-    check_images(pool, scenes)
-    check.add(pairs.place.file, _rows(pairs, scenes))
-    place = pairs.place
+    place, layout = pairs.place, pairs.folder.layout
+    fault = partial(check.fault, layout.relative(layout.scenes(pairs.pool.name)))
+    scenes = read_edited(pairs, fault)
+    check.n_checked += len(scenes)
+    check_scenes(pairs, scenes, fault)
+    _check_images(pairs, scenes, check)
+    check.add(place.file, _rows(pairs, scenes))
     stated = pairs.folder.manifest.suites[place.hop.name][place.suite][place.name].get("images")
     if stated != len(scenes):
         check.fault("manifest.json", None, f"images of {place.file}: {stated}, not", len(scenes))
@@ -74,11 +74,9 @@ def _rows(pairs: SuitePairs, scenes: Mapping[int, EditedScene]) -> Iterator[Foun
     for name in _SAME:
         rows = pairs.tokens(name) if name in ("questions", "programs") else pairs.arrays.columns[name]
         differs = (rows[pairs.given] != rows[pairs.made]).reshape(pairs.n, -1).any(axis=1)
-        for k in np.flatnonzero(differs).tolist():
-            yield int(pairs.made[k]), f"{name} is not that of its original", "another"
+        yield from where(differs, f"{name} is not that of its original", lambda k: "another", pairs.made)
+    yield from pairs.at_pairs(pairs.swapped, "the split's question is the partner", pairs.originals)
     for k in range(pairs.n):
-        if pairs.swapped[k]:
-            yield 2 * k, "the split's question is the partner", int(pairs.originals[k])
         yield from _images_of_pair(pairs, scenes, k)
     for index in sorted(set(scenes).difference(pairs.arrays.used.tolist())):
         yield None, "no pair is about an image", index
@@ -107,25 +105,20 @@ def _images_of_pair(pairs: SuitePairs, scenes: Mapping[int, EditedScene], k: int
         yield 2 * k, f"relation is not that of {test}", relation
 
 
-def check_images(pool: EditedPool, scenes: Mapping[int, EditedScene]) -> None:
+def _check_images(pairs: SuitePairs, scenes: Mapping[int, EditedScene], check: CheckResult) -> None:
     """Checks the image of every scene of a suite's pool.
 
     Raises:
         DatasetError: an HDF5 file of images, or the source of an image, cannot be read.
     """
-    folder = pool.folder
-    layout = folder.layout
-    check = pool.check
-    packed = layout.images_h5(pool.name)
-    file = layout.relative(packed)
-    stored = set(images_in(packed).tolist())
-    for index in sorted(stored.symmetric_difference(scenes)):
-        problem = "an image without a scene" if index in stored else "no such image"
-        check.fault(file, index, problem, f"row {index}")
+    folder, layout, pool, of_sources = pairs.folder, pairs.folder.layout, pairs.pool.name, pairs.place.pool
+    file = layout.relative(layout.images_h5(pool))
+    for index in np.setdiff1d(images_in(layout.images_h5(pool)), list(scenes)).tolist():
+        check.fault(file, index, "an image without a scene", f"row {index}")
     wanted = np.unique([int(edited.edit["source_index"]) for edited in scenes.values()]).astype(np.int32)
-    sources = find_images(layout, pool.pairs.pool, wanted, prefer="h5")
+    sources = find_images(layout, of_sources, wanted, prefer="h5")
     if sources is None:
-        raise DatasetError(f"{layout.images(pool.pairs.pool)}: no images of the scenes that were edited")
+        raise DatasetError(f"{layout.images(of_sources)}: no images of the scenes that were edited")
 
     def raster(pool: str, row: bytes) -> Raster:
         """The number of the object at each pixel of an image, sampled as the suite samples it."""
@@ -134,25 +127,15 @@ def check_images(pool: EditedPool, scenes: Mapping[int, EditedScene]) -> None:
         scaled: Raster = ids[rows[:, None], columns]
         return scaled
 
-    for index, image in read_images(packed, sorted(stored & scenes.keys())):
+    for index, image in images_of(folder, pool, scenes, check):
         edited = scenes[index]
-        if image.shape[:2] != folder.image_size:
-            check.fault(file, index, f"not {folder.image_size} pixels", image.shape[:2])
-            continue
-        path = layout.image(pool.name, index)
-        if layout.relative(path) in folder.manifest.files:
-            try:
-                if not np.array_equal(read_png(path), image):
-                    check.fault(file, index, "not the pixels of", path.name)
-            except DatasetError as error:
-                check.fault(layout.relative(path), index, "not a readable PNG file", error)
         source = sources.pixels(int(edited.edit["source_index"]))
-        look = Look(edited, image, source, raster(pool.pairs.pool, edited.source_row))
+        look = Look(edited, image, source, raster(of_sources, edited.source_row))
         if "objects" in edited.edit and not look.foreground.any():
             check.fault(file, index, "edit.objects cover no pixel", edited.edit["objects"])
             continue
         if edited.kind in RENDERED:
-            problems = look.rendered(raster(pool.name, edited.row))
+            problems = look.rendered(raster(pool, edited.row))
         elif edited.kind in BLURS:
             problems = look.blurred()
         else:
@@ -263,10 +246,10 @@ def _reach_px(width: int) -> int:
 def _far_from(mask: Flags) -> Flags:
     """The pixels that are not near those of a mask."""
     reach = _reach_px(mask.shape[1])
-    side = 2 * reach + 1
-    sums = np.pad(np.pad(mask.astype(np.int64), reach).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-    n_near = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
-    return np.asarray(n_near == 0)
+    for axis in (0, 1):
+        padded = np.pad(mask, [(reach * (axis == each),) * 2 for each in (0, 1)])
+        mask = sliding_window_view(padded, 2 * reach + 1, axis=axis).any(axis=-1)
+    return ~mask
 
 
 def _blurred(image: ImageArray, sigma_px: float) -> Levels:
