@@ -25,7 +25,7 @@ def answers() -> list[tuple[dict[str, Any], str | None]]:
 
 
 def test_the_replies_are_many_and_ask_for_every_kind_of_answer() -> None:
-    assert len({(row["question"], row["reply"]) for row in ROWS}) == len(ROWS) >= 200
+    assert len({(row["question"], row["reply"]) for row in ROWS}) > 8000
     truths = {row["truth"] for row in ROWS}
     assert {"yes", "no", "0", "4", "red", "metal", "sphere", "large", "left", "behind", None} <= truths
 

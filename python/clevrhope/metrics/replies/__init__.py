@@ -60,7 +60,7 @@ class ReplyReader:
                 return None
             answer = _decided(statements, given, read.kind)
             if answer is None and not any(given) and not any(each.is_refusal for each in statements):
-                answer = self._compared(statements, read)
+                answer = self._compared(statements, read) or self._listed(statements, read)
         return answer if answer in (asked or self._answers) else None
 
     def asks_for_yes_or_no(self, question: str, *, asked: Collection[str] = ()) -> bool:
@@ -84,6 +84,18 @@ class ReplyReader:
             return None
         text = " , ".join(each.text for each in statements)
         return _only([given_yes_no(self._words.tokens(text), question, self._words)])
+
+    def _listed(self, statements: Sequence[Statement], question: Question) -> str | None:
+        """The number in "4 objects in total: ..." if all that is listed after it is asked about."""
+        tokens = [self._words.tokens(each.text) for each in statements if each.text]
+        named = [next(self._words.phrases(each), None) for each in tokens]
+        kinds = [question.target.values, *(each.values for each in question.landmarks)]
+        kinds = kinds if "or" in question.tokens else kinds[:1]
+        if question.kind != COUNT or len(named) < 2 or not named[0] or named[0].values:
+            return None
+        is_asked = all(each and any(kind <= each.values for kind in kinds) for each in named[1:])
+        numbers = [*filter(None, map(self._words.count, tokens[0]))]
+        return numbers[0] if is_asked and len(numbers) == 1 else None
 
     def _single_word(self, statements: Sequence[Statement], question: Question) -> str | None:
         """The answer in a one-word reply; the meaning of "none" and "right" depends on the question."""
@@ -115,10 +127,20 @@ def _decided(statements: Sequence[Statement], given: Sequence[Given], kind: str 
     short = [len(each.text.split()) <= longest for each in statements]
     ends = [k for k in {0, len(given) - 1} if given and short[k] and of_one[k]]
     deciding = [*conclusions[-1:], *(k for k in ends if given[k] and OTHER not in given[k])]
+    if kind in lexicon.KINDS and not deciding:
+        deciding = _closing(statements, given)
     parts = [each for each in given if each and {*each.values()} == {PART}]
     if kind == COUNT and len(parts) > 1 and len(parts) == sum(map(bool, given)) and not (marked or deciding):
         return None  # "two red cubes. Two blue cubes."
     return _only([given[k] for k in marked or deciding] or given)
+
+
+def _closing(statements: Sequence[Statement], given: Sequence[Given]) -> list[int]:
+    """The last statement that gives an answer, if it is a sentence after others that only list objects."""
+    giving = [k for k, each in enumerate(given) if each]
+    are_sentences = [not {*statements[k].text.split()}.isdisjoint(lexicon.VERBS) for k in giving]
+    is_last = are_sentences[-1:] == [True] and not any(are_sentences[:-1])
+    return giving[-1:] if is_last and len(giving) > 2 else []
 
 
 def _only(given: Sequence[Given]) -> str | None:

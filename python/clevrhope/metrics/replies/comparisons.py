@@ -61,10 +61,7 @@ def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) 
     if meaning[tokens[k]] == "different" and any(each.begin == k + 1 and not each.values for each in phrases):
         return None  # "different objects are shown"
     subject = next(iter(before if is_verb else after or before), None)
-    if reference in (question.target.values, *second):
-        is_flipped = reference not in second
-    else:
-        is_flipped = subject in second
+    is_flipped = reference == question.target.values or subject in second
     said = meaning[tokens[k]]
     return _OPPOSITES[said] if is_flipped and said in ("more", "fewer") else said
 
@@ -112,8 +109,6 @@ def _is_one_of(phrase: Phrase, tokens: Sequence[str], named: Sequence[Phrase], k
 def _is_same(phrase: Phrase, tokens: Sequence[str], named: Phrase, kind: str) -> bool:
     """Whether a phrase names an object that the question names, whatever its value of one attribute."""
     found, wanted = phrase.but(kind), named.but(kind)
-    if tokens[phrase.end - 1].removesuffix("'s").endswith("s"):
-        return False
     return bool(phrase.noun and found) and (found <= wanted or wanted <= found)
 
 
@@ -138,15 +133,8 @@ def _by_counts(
 
     def count(k: int) -> str | None:
         token = tokens[k] if 0 <= k < len(tokens) else ""
-        return (
-            "0"
-            if token == "no"
-            else "1"
-            if has_number and token in ("a", "an")
-            else words.count(token)
-            if token
-            else None
-        )
+        is_one = has_number and token in ("a", "an")
+        return "0" if token == "no" else "1" if is_one else words.count(token) if token else None
 
     is_before = count(counted[0].begin - 1) is not None
     said: list[set[int]] = []

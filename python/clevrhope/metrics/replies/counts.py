@@ -46,8 +46,6 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
     tokens = _explicit(with_denial(tokens), question, words)
-    if any(one == "a" and other in lexicon.ORDINALS for one, other in pairwise(tokens)):
-        return {OTHER: EXACT}  # "two, and then a third"
     exception = _exception(tokens, question, words)
     if exception is not None:
         return exception
@@ -66,7 +64,6 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     parts = _parts(tokens, question, words)
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
-    is_of_two = "nor" in tokens
     is_negated = any(map(denies, question.tokens))
     next_number, counts = len(tokens), list[tuple[str, Phrase, int]]()
     for k in reversed(range(len(tokens))):
@@ -81,7 +78,7 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])
         after = " ".join(tokens[k + 1 : k + _CONTEXT])
         if _is_none(before + tokens[k], after, counted):
-            if is_all if is_of_two else is_of_all or _covers(counted, short, question, is_restated=is_all):
+            if is_of_all or _covers(counted, short, question, is_restated=is_all):
                 given = {"0": FITS} if k < 3 else {**given, "0": FITS}
         elif number and k not in denied and (k in parts or _is_count(before, tokens[k], after, words)):
             is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
@@ -97,8 +94,6 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
                 counts += [(number, counted, fit)] if counted else []
         next_number = k if number else next_number
     further = [("1", each, PART) for each in phrases if _is_further(each, tokens)]
-    if not given and any(each.values > question.target.values for _, each, _ in further):
-        return {OTHER: PART}  # "there is also a red cube"
     counts += further if counts else []
     return _total(counts, question) or given
 
@@ -129,9 +124,7 @@ def _total(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Giv
 
 
 def _explicit(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
-    """A statement with a number for "both" and "just the", and without what follows "three:"."""
-    if tokens[1:2] == [":"] and words.count(tokens[0]):
-        return tokens[:1]  # "three: one is red and two are blue"
+    """A statement with a number for "both" and "just the"."""
     phrases = list(words.phrases(tokens))
     plurals = {each.begin for each in phrases if each.noun and tokens[each.end : each.end + 1] == ["are"]}
     k = next(
@@ -181,17 +174,8 @@ def _has_predicate(phrases: tuple[Phrase, Phrase] | None) -> bool:
 
 def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
     """Of "5 cubes, 2 of which are red", the part that counts what is asked about: all cubes or red ones."""
-    of_none = () if "nor" in tokens else ("none", "neither")
-    k = next(
-        (
-            k
-            for k in range(1, len(tokens) - 2)
-            if (tokens[k + 1] == "of" and tokens[k + 2] in _WHOLE)
-            or (tokens[k] == "of" and tokens[k + 1] in _WHOLE)
-            or tokens[k] in of_none
-        ),
-        None,
-    )
+    places = [k for k in range(2, len(tokens) - 1) if tokens[k] == "of" and tokens[k + 1] in _WHOLE]
+    k = places[0] - 1 if places else None
     if k is None or tokens[k] in ("all", "each"):
         return tokens
     whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
@@ -285,8 +269,6 @@ def _covers(counted: Phrase | None, short: Phrase | None, question: Question, *,
 def _is_none(text: str, after: str, counted: Phrase | None) -> bool:
     """Whether a word says that no such object exists: "none", "no cubes", "not ... any cubes"."""
     is_of_something = counted is not None or after.startswith(lexicon.BEFORE_COUNTED) or not after
-    if re.search(r"(?:n't|is not|are not) one$", text) and not is_of_something:
-        return False  # "it isn't one of them"
     return _NONE.search(text) is not None or (is_of_something and _NO.search(text) is not None)
 
 
@@ -309,8 +291,10 @@ def _count_fit(tokens: Sequence[str], counted: Phrase | None, question: Question
     is_other = not {"other", "else"}.isdisjoint(question.tokens)
     is_restated = question.restatement_end(tokens, words) is not None
     is_less = counted is not None and not question.target.values <= {*counted.values, *question.excluded}
-    if is_restated or (is_related and not is_less):
-        return PART if is_related and len(question.landmarks) > 1 else EXACT
+    if is_restated or not lexicon.OF_MATCHES.isdisjoint(tokens[1:]):
+        return EXACT
+    if is_related and not is_less:
+        return PART if len(question.landmarks) > 1 else EXACT
     if counted is None and lexicon.SIDES & {*tokens} & {*question.tokens}:
         return EXACT  # "2 to the left"
     if counted is None or tokens[1:2] in (["is"], ["are"]) or (is_other and "other" in tokens[:2]):

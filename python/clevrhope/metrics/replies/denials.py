@@ -34,8 +34,6 @@ def with_denial(tokens: Sequence[str]) -> Sequence[str]:
     k = next((k for k, token in enumerate(tokens) if token in lexicon.ABSENT), None)
     if k is None or {*lexicon.OF_STATE}.isdisjoint(tokens[max(0, k - 3) : k]):
         return tokens
-    if tokens[k + 1 : k + 2] in (["a"], ["any"]):
-        return tokens  # "I am missing a cube"
     begin = next((j + 1 for j in reversed(range(k)) if tokens[j] in (",", "(", ")")), 0)
     clause = [token for token in tokens[begin:k] if not denies(token)]
     is_denied = len(clause) < k - begin
@@ -59,11 +57,8 @@ def with_one_denial(tokens: Sequence[str]) -> Sequence[str]:
     opening, rest = tokens[: places[-1] + 1 if places else 0], tokens[places[-1] + 1 if places else 0 :]
     said = {token for token in opening if not denies(token) and not token.endswith("ly")}
     n_denials = sum(denies(token) or token in lexicon.DENYING for token in tokens)
-    if (
-        not opening
-        or {*rest} <= {*lexicon.YES, *lexicon.NO}
-        or not said <= {*lexicon.TURNING, *lexicon.OF_OPENING}
-    ):
+    is_of_yes = {*rest} <= {*lexicon.YES, *lexicon.NO}
+    if not opening or is_of_yes or not said <= {*lexicon.TURNING, *lexicon.OF_OPENING}:
         return tokens
     if n_denials > 1 and not {*opening}.isdisjoint(lexicon.EXCLUDING):
         return []  # "I cannot rule out a red cube"

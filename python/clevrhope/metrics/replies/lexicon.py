@@ -1,8 +1,8 @@
 """The words that the reader of replies understands; others have no meaning to it."""
 
 
-def _list(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
+def _list(words: str, *more: str) -> tuple[str, ...]:
+    return (*words.split(), *more)
 
 
 def _table(rows: str) -> dict[str, tuple[str, ...]]:
@@ -52,7 +52,7 @@ SIGNS = _meanings(
 ABSENT = _list("missing absent lacking nonexistent nowhere unrepresented empty gone omitted excluded removed")
 OF_STATE = _list("been : is are was were be isn't aren't wasn't seems appears")
 NOTHING = _list("none nothing nobody")
-DENIALS = (*_list("not never neither nor no without cannot"), *NOTHING)
+DENIALS = _list("not never neither nor no without cannot", *NOTHING)
 DENYING = _list(
     "doubt doubts doubtful deny denies untrue false wrong incorrect inaccurate lie myth lack shortage dearth"
     " scarcity lacking fail fails failed misses omit omits exclude excludes rule rules reject dispute forgot"
@@ -62,7 +62,7 @@ DENYING = _list(
 """Words that deny what follows them, like "not"."""
 EXCLUDING = _list("rule rules exclude excludes unlikely improbable implausible")
 """Such words whose own denial asserts nothing: "I cannot rule out a red cube"."""
-TURNING = (*DENYING, *_list("true case say claim correct accurate"))
+TURNING = _list("true case say claim correct accurate", *DENYING)
 """Words after which a statement begins that is asserted or denied, such as "it is not the case that"."""
 BEFORE_CLAIM = _list("that any of out to show there there's is are was : , say be include contain")
 HEDGES = _list(
@@ -133,65 +133,61 @@ ALIKE = _list("so too like likewise also well as")
 """Words that say that what is said of one object holds for another."""
 
 VERBS = _list("is are do does has have was were contain contains")
-BARE = (
-    *_list("it they them both there that this these here i we you would will won could can say so believe"),
-    *_list("think sure indeed guess suppose looks seems seem appears appear like most very see found spot"),
-    *_list("notice afraid certain confident positive regret chances am had must have"),
+BARE = _list(
+    "it they them both there that this these here i we you would will won could can say so believe"
+    " think sure indeed guess suppose looks seems seem appears appear like most very see found spot"
+    " notice afraid certain confident positive regret chances am had must",
     *VERBS,
 )
 """The words of a statement that says only yes or no, such as "they are"."""
-SAYING = (*VERBS, *_list("there's see a an present visible"))
+SAYING = _list("there's see a an present visible", *VERBS)
 """Words that show that a statement asserts existence."""
 NO_ADVERBS = _list("only hardly barely scarcely unlikely formerly supposedly allegedly seemingly reportedly")
 OF_PREDICATE = _list("is are made a an all both also , of which them only just")
 """Words between objects and what is said of them, as in "two cubes, only one of which is red"."""
-OF_NOTHING = (
+OF_MATCHES = frozenset(_list("match matches fit fits satisfy satisfies meet meets such"))
+OF_NOTHING = _list(
+    "any like exist exists appear seem the case be to can see look spot find one ones at all quite here"
+    " single even a present visible found seen of course same in anywhere anything anymore sort kind"
+    " description criteria both condition conditions scene scenes view sight far",
     *NOUNS,
-    *_list(
-        "any such like exist exists appear seem the case be to can see look spot find one ones at all quite"
-    ),
-    *_list(
-        "here single even a present visible found seen of course same in anywhere other others another else"
-    ),
-    *_list(
-        "anything anymore sort kind description match matches fit fits satisfy satisfies meet meets criteria"
-    ),
-    *_list("both condition conditions scene scenes view sight far"),
+    *OF_OTHERS,
+    *OF_MATCHES,
 )
 """Words of a statement without a subject of its own, such as "there isn't any" or "no such thing"."""
 
-OBJECTS = (*NUMBERS, *_list("just only exactly it some few several"))
+OBJECTS = _list("just only exactly it some few several", *NUMBERS)
 """The words of a statement that says that there are objects, such as "there are two"."""
-OF_MATCHES = frozenset(_list("match matches fit fits satisfy satisfies meet meets such"))
 OF_NO_LIKENESS = _list("at all quite the case same true of course so not be match")
 """Words of a statement that denies a likeness: "not at all", "they aren't the same"."""
 
-OF_OPENING = (
+OF_OPENING = _list(
+    "there's complete be to any an a the it's i'm i've that's out case by no image picture scene photo",
     *BARE,
-    *_list("there's complete would be to any an a the it's i'm i've that's out case by no"),
-    *_list("image picture scene photo"),
 )
 """Further words of an opening that denies or doubts what follows."""
-PLAIN = (
+PLAIN = _list(
+    "there here these it it's they their i i'm you we me be can not isn't by near next with within"
+    " between beside edge edges corner center centre middle top bottom upper lower foreground background"
+    " toward towards from among around along close lying hidden partly though overlapping visible"
+    " present seen shown shows show depicted pictured found included exists exist appears appear spot"
+    " notice identify make out look looking and believe think confident sure indeed same as so too well"
+    " most least several some many multiple few more allbut everything sizes colors shapes materials"
+    " finish surface colored shadow perspective viewer's camera namely one ones share shares sharing"
+    " similar description criteria include includes pretty quite very far over rear tall occluded"
+    " obscured blocked leftmost rightmost smaller larger taller find who up down under above below"
+    " alongside adjacent amongst against touching resting rests floor ground table area part frame group"
+    " row half first containing including depicts features displays detect observe spotted closest"
+    " nearest closer farther further your my whose facing single number nice lovely beautiful cute neat"
+    " cool gorgeous",
     *OF_PREDICATE,
-    *_list(
-        "is are do does has have contain contains the there there's here that these this it it's its"
-        " they their i i'm you we me be can not isn't in on at to by near next with within between"
-        " beside behind front left right back side edge edges corner center centre middle top bottom"
-        " upper lower foreground background toward towards from among around along close located placed"
-        " positioned sitting standing sits stands lying hidden partly though overlapping visible present"
-        " seen shown shows show depicted pictured found included exists exist appears appear see spot"
-        " notice identify make out look looking and believe think confident sure indeed same as so too"
-        " well most least several some many multiple few more another other others else allbut every"
-        " each everything size sizes color colors shape shapes material materials finish surface colored"
-        " shadow perspective viewer's camera namely such one ones share shares sharing similar match"
-        " matches fits meets description criteria include includes pretty quite very far over rear tall"
-        " occluded obscured blocked leftmost rightmost than smaller larger taller find who up down under"
-        " above below alongside adjacent amongst against touching resting rests floor ground table area"
-        " part frame group row half first just containing including depicts features displays detect"
-        " observe spotted closest nearest closer farther further your my whose facing single number"
-        " nice lovely beautiful cute neat cool gorgeous"
-    ),
+    *VERBS,
+    *BEFORE_PLACE,
+    *BEFORE_ONE,
+    *SIDES,
+    *OF_OTHERS,
+    *OF_MATCHES,
+    *KINDS,
 )
 """Words that leave a statement that something exists as it is; with any other, it is not read as yes."""
 

@@ -18,6 +18,8 @@ _OF_SIZE = r"(?= (?:size|ones|objects|things|items|(?:one )?of the two sizes)\b)
 _PARTLY = r"(?:partially|partly|mostly|half|slightly|somewhat|almost|a bit|a little)"
 _HIDDEN = r"(?:hidden|occluded|obscured|blocked|covered|cut off|hard to see)"
 _SEE = r"(?:see|find|spot|notice|make out|count)"
+_MATCH = r"(?:match(?:es)?|equals?)"
+_HUE = r"(?:colou?r|shade|tone|hue)"
 _KIND = r"(?:colou?rs?|sizes?|shapes?|materials?)"
 
 _REWORDED = {
@@ -28,11 +30,10 @@ _REWORDED = {
     r"\b3-?d\b": "rendered",
     r"\by(?:e+s{2,}|a+s{2,})\b": "yes",
     r"\bnil\b": "zero",
-    r"\b(?:other than|apart from|besides|excluding|not counting|aside from)"
-    r" (?:it|that|itself)\b,?": "",
     rf" (?:in|on|of|within) {_IMAGE}\b(?! \d)": "",
     rf"\b{_THE_IMAGE} (?:does )?(?:has|have|contains?|includes?|shows?|features?)(?= \w)": "there is",
     rf"\b{_THE_IMAGE} (?:does not|doesn't) (?:have|contain|include|show|feature)\b": "there isn't",
+    rf"\b(?:there (?:is|are)|i (?:can )?{_SEE}): ?\n": "\n",
     r"\bain'?t\b(?: no\b)?": "isn't",
     r"\b(?:gr[ae]y|light|neutral|plain|white) (?=floor|background)|(?<=floor|round) is \w+": "",
     r"\bleft out\b": "missing",
@@ -86,13 +87,11 @@ _REWORDED = {
     r"\b(?:all things|anything) (?:but|except)(?: for)? (?:an?|any)\b": "no",
     r"\bnon-?(?=identical|matching|equal)": "not ",
     rf"\byes\b[^.,;\n]{{0,20}} (?:is|was|would be) {_WRONG}(?: answer)?\b": "no",
-    r"\bno (?:is|would be) (?:the )?(?:right|correct|true|answer)\b": "no",
     rf"\bno (?:is|was|would be) {_WRONG}(?: answer)?\b": "yes",
     r"\b(?:do|does)(?: not|n't) (?:lack|miss)\b|\bis(?: not|n't) (?:devoid|free) of\b": "has",
     r"\bno ([\w ]{1,60}?),? (?:except(?:ing)?(?: for)?|other than|(?:apart|aside) from|besides|save for)"
     r" (?:the|that) one(?= (?:at|on|in|behind|near|next|to|left|right)\b)": r"one \1",
     r"\bthe (?:area|space|spot)(?: of the \w+)? ([\w ]{1,60}?) is (?:\w+ly )?empty\b": r"nothing is \1",
-    r"(?<!no )\b(?:an? )?(?:(?!no\b)\w+ )?absence of\b": "no",
     r"\b(?:nothing|none)(?: else)? (?:but|other than|except(?: for)?)\b": "only",
     r"\b(?:looked|looking|search(?:ed|ing)|check(?:ed|ing)|scann(?:ed|ing))(?: \w+){0,3} for\b": "check for",
     r"\b(?:fail(?:s|ed)? to|(?:(?:am|'m|was|were) )?(?:unable|not able) to|can ?not|can't"
@@ -100,7 +99,7 @@ _REWORDED = {
     rf" (?!{_IMAGE}|whether|if|wh))": "don't",
     r"\b(is|are|was|were)(?: not|n't) any\b(?= [a-z])": r"\1 no",
     r"\b(?:(?:(?:entirely |completely )?lacks?(?! of\b)|is (?:lacking|devoid of|free of|without)"
-    r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| single)*(?= [a-z])": "has no",
+    r"|is missing(?= an?y? ))|contains? (?:no|zero))(?: an?y?| the| single)*(?= [a-z])": "has no",
     r"\b(?:(?:apart|aside) from|save for|(?:besides|other than)(?= an?y? | the ))\b": "except",
     # Comparison
     r"\b(?:just|exactly|equally|every bit) as (?:big|large|small|tall|huge|tiny)(?! as)\b": "the same size",
@@ -119,6 +118,14 @@ _REWORDED = {
     rf"\b(?:vs?\.?|against|compared (?:to|with)|as opposed to)(?= (?:just |only |the )*{_N}\b)": "versus",
     rf"\b(?:of|in|with|has|have) (?:that|this)(?: very| same)* ({_KIND})\b": r"of the same \1",
     r"\b(?:on|in|at|to) (?:that|this) (?:side|area|spot|place|direction|position|region)\b": "there",
+    rf"\b(?:that|which) (?:{_MATCH}|shares?) (?:(?:the|its) )?({_KIND})(?: of| as| with)?(?: that of)?"
+    rf" (?=the )|\b(?:that|which) {_MATCH} (?=the [\w ]{{1,40}}'s ({_KIND})\b)"
+    rf"|\bwhose ({_KIND}) (?:{_MATCH}|is (?:like|equal to|the same as)) that of (?=the )": (
+        r"of \1\2\3 matching "
+    ),
+    r"\b(match|fitt|satisfy|meet)ing (?=(?:all )?(?:the|that|this|your|these) (?:descr|crit|cond))": (
+        r"that \1 "
+    ),
     # What stands between a subject and its verb
     r", (?:which|that|located|sitting|placed|positioned|standing|seen|the one|in|to|on|behind|next|near"
     r"|beside|between|just)\b[^.;:\n]{1,80}?,(?= (?:is|are|has|have|appears|looks|seems)\b)": " ",
@@ -131,7 +138,7 @@ _REWORDED = {
     r"\b(?:along|together) with\b": "and",
     r"\bno ([\w ]{1,30}?),? but (?=the\b)": r"no \1 except ",
     rf",? (?:al)?though (?=(?:only )?{_N}\b(?! of\b))": ", but ",
-    rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|except(?: for)?) ({_N})"
+    rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|save|except(?: for)?) ({_N})"
     r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",
     rf"\b((?:minus|plus) [\w ]{{1,40}}?) (?:is|equals|makes|gives|leaves)(?= {_N}\b)": r"\1 =",
     r"\b(?:an? )?(?:pair|couple|duo)(?: of)?\b": "two",
@@ -156,7 +163,8 @@ _REWORDED = {
     rf"\bround( {_THING}\b)": r"sphere\1",
     r"\b(?:an?|the|tin|soda) can\b(?! be\b)": "cylinder",
     rf"\b{_SHADE}(?: colou?r)? \(({_COLOR})\)": r"\1",
-    rf"\b({_COLOR}),? \(?(?:which is |i\.e\. )?an? {_SHADE}\b\)?": r"\g<1>",
+    rf"\b({_COLOR}),? \(?(?:which is |i\.e\. |or )?an? (?:{_SHADE}(?:[- ]{_COLOR})?(?: {_HUE})?"
+    rf"|{_COLOR}(?:[- ]{_COLOR})? {_HUE})\b\)?": r"\g<1>",
 }
 """Pattern -> the plain phrase that means the same; applied in this order."""
 _PATTERNS = [(re.compile(pattern), plain) for pattern, plain in _REWORDED.items()]

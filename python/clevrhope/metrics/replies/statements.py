@@ -89,10 +89,13 @@ _REFUSED = re.compile(
     r"|\bnot (?:clearly visible|clear enough)\b"
     r"|\b(?:depends|hinges|depending) on\b"
     r"|\bno (?:image|picture|photo)s? (?:\w+ )?(?:provided|available|attached|given|uploaded|found|here)\b"
-    r"|\bnot (?:sure|certain) (?:whether|if|that)\b|\bm(?:ay|ight) or m(?:ay|ight) not\b"
+    r"|(?:n't|\b(?:not|cannot|unable|impossible|hard|difficult|no way))\b[^.,;:\n]{0,60}"
+    r" (?:whether|if (?=(?:it|they|there|th[eo]|an?y?)\b))"
+    r"|\bnot (?:sure|certain) that\b|\bm(?:ay|ight) or m(?:ay|ight) not\b"
     r"|\b(?:perhaps|maybe|possibly|could|may|might) [^.;\n]*\b(?:perhaps|maybe|possibly|or) not\b"
     r"|\b(?:unclear|unknown|undetermined|ambiguous|enough information|insufficient|not sure which)\b"
 )
+_UNSURE = re.compile(r"\W*(?:i(?:'m| am) )?(?:not (?:sure|certain)|unsure|uncertain|no idea)\W*")
 _TWICE = re.compile(r"\w+(?: \w+)? \(\w+\)")
 """A text that says one thing twice, such as "light blue (cyan)"."""
 _ASIDE = re.compile(r"\((?!\s*or\b)[^()]*\)")
@@ -209,8 +212,9 @@ def _clauses(sentence: str) -> Iterator[Statement]:
     if answer and sentence[answer.end() :]:
         is_one_of_several = "if" in before.split() and _ANSWER_IS.search(before)  # each under a condition
         is_refusal = _REFUSED.search(before) is not None and not _BUT.search(before)
-        is_refusal = is_refusal or bool(is_one_of_several)
-        yield _statement(sentence[answer.end() :], ANSWER, is_refusal=is_refusal)
+        text = sentence[answer.end() :]
+        is_refusal = is_refusal or bool(is_one_of_several) or _UNSURE.fullmatch(text) is not None
+        yield _statement(text, ANSWER, is_refusal=is_refusal)
         return
     for k, part in enumerate(_SO.split(sentence)):
         clauses = [clause for clause in _CLAUSE.split(part) if clause.strip(" .,!;:")]

@@ -282,15 +282,9 @@ def _asked_shape(tokens: Sequence[str], words: Words) -> Iterator[Phrase]:
 def _kind_of_answers(asked: Collection[str], words: Words) -> str:
     answer = next(iter(asked))
     value = words.value(answer)
-    return (
-        value[0]
-        if value
-        else YES_NO
-        if answer in ("yes", "no")
-        else COUNT
-        if answer.isdecimal()
-        else RELATION
-    )
+    if value or answer in ("yes", "no"):
+        return value[0] if value else YES_NO
+    return COUNT if answer.isdecimal() else RELATION
 
 
 def _kind(clause: str) -> str | None:

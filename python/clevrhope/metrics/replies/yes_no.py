@@ -147,7 +147,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         subject = next((each.values for each in words.phrases(tokens) if each.noun), frozenset())
         own = [each.values for each in (question.target, *question.landmarks)]
         if subject and tokens[0] not in ("it", "it's") and subject not in own:
-            return "yes" if tokens[0] == "only" and denial is None else None
+            return "yes" if tokens[0] == "only" else None
         return "no" if denial is None or tokens[denial - 1] == "," else "yes"
     if not {"only", "unique", "all", "every"}.isdisjoint(tokens):
         opposite = {lexicon.OPPOSITE_SIDES.get(each, each) for each in wanted}
@@ -175,9 +175,7 @@ def _existence(tokens: Sequence[str], question: Question, words: Words) -> str |
         excluded = next(iter(words.phrases(tokens[denial:])), None)
         tokens = tokens[: denial - 1]  # "there is a red cube, not a sphere"
         if excluded and excluded.values and excluded.values <= question.target.values:
-            said = [whole for _, whole in _with_predicates(tokens, question, words)]
-            is_other = any(each.contradicts(question.target, None) for each in said)
-            return "no" if said and is_other else None  # "it is a red sphere, not a cube"
+            return "no"  # "it is a red sphere, not a cube"
     phrases = list(_with_predicates(tokens, question, words))
     target = question.target
     is_of_all = not {"all", "every", "each", "only", "both", "everything", "rest"}.isdisjoint(tokens)
