@@ -261,10 +261,18 @@ def score(
     --dataset DIR: The dataset that files of predictions are about.
     --title TEXT: Title of the page.
     --question TEXT: The research question, shown at the top of the page.  [default: the paper's]
+    --hop HOP... -> hops: Only runs on this HOP; repeatable.
     --way NAME... -> ways: For models that answer in several ways, report only this way; repeatable.
     --quiet: Print nothing but errors.
 """)
-def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:
+def report(
+    runs: tuple[str, ...],
+    out: Path,
+    ways: tuple[str, ...],
+    hops: tuple[str, ...],
+    quiet: bool,
+    **choices: Any,
+) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
 
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
@@ -272,7 +280,8 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
     from clevrhope.report import report as run
     from clevrhope.report.tables import counted
 
-    made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
+    choices |= {"ways": read_names(ways), "hops": read_names(hops)}
+    made = run(runs, out, **choices, progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
         say(f"left out: {sentence}", err=True)
     if not quiet:

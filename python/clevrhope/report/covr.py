@@ -30,7 +30,7 @@ SEED = 0
 
 
 def measure_covr(
-    sources: Sequence[Source], *, progress: Progress, keys: Keys
+    sources: Sequence[Source], *, hops: Sequence[str] | None = None, progress: Progress, keys: Keys
 ) -> tuple[tuple[Results, ...], tuple[str, ...]]:
     """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
     skipped: list[str] = []
@@ -47,7 +47,7 @@ def measure_covr(
         paths, names = [each.path for each in own], [each.name for each in own]
         try:
             scores = score_covr(
-                own[0].dataset, paths, names=names, seed=SEED, partial=True, progress=progress
+                own[0].dataset, paths, hops=hops, names=names, seed=SEED, partial=True, progress=progress
             )
             found.append(scores)
         except ClevrhopeError as error:
