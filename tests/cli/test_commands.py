@@ -11,6 +11,7 @@ from building import Cli
 
 from clevrhope.dataset.question_table import read_table
 from clevrhope.pipeline.images import PoolWork
+from clevrhope.sources.official.names import official_file
 from clevrhope.splits.hops import HOP_GROUPS, paper_hops
 from wording import check_words
 
@@ -26,7 +27,12 @@ def test_hops_lists_the_29_with_types_and_diversity(cli: Cli) -> None:
     assert {row["hop"] for row in rows if row["official_number"] < 6} == set(HOP_GROUPS["first6"])
     words, _ = cli("hops")
     assert len(words.splitlines()) == 30
-    assert re.search(r"^small_purple .* HOP28$", words, re.MULTILINE)
+    assert re.search(r"^small_purple .* HOP28  \('small', 'purple', None, None\)$", words, re.MULTILINE)
+    for row in rows:  # the reader of official files knows each by its name
+        path = Path(f"no_text_no_vis_{row['official_values']}_v1.0_ques/test_questions.h5")
+        file = official_file(path)
+        assert file is not None
+        assert (file.hop, file.number) == (row["hop"], row["official_number"])
 
 
 def test_build_prints_one_json_object_and_nothing_else(tmp_path: Path, cli: Cli) -> None:

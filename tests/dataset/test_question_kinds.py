@@ -28,6 +28,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.export import export
 from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.pipeline.importing import import_source
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Silent
 from wording import refused
@@ -105,6 +106,18 @@ def test_they_are_exported(folder: Path, tmp_path: Path, name: str) -> None:
         (path,) = (tmp_path / "out" / f"{HOP}.ranked").iterdir()
         assert pq.read_table(path)["grade"].to_pylist()[:4] == [*GRADES, GRADES[0]]
         assert "| `grade` | how hard it is |" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["parquet", "webdataset"])
+def test_they_are_read_back_from_exports(folder: Path, tmp_path: Path, name: str) -> None:
+    export(folder, tmp_path / "export", format=name, splits=[SPLIT])
+    import_source(tmp_path / "export", tmp_path / "out")
+    ours, theirs = (
+        read_table(RANKED.h5(Layout(root), HOP, SPLIT), RANKED) for root in (folder, tmp_path / "out")
+    )
+    for column, numbers in ours.arrays().items():
+        np.testing.assert_array_equal(theirs.arrays()[column], numbers, column)
+    assert theirs.attributes == ours.attributes
 
 
 def test_they_are_scored(folder: Path, tmp_path: Path) -> None:

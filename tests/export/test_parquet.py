@@ -237,16 +237,18 @@ def test_suites_follow_the_splits_that_are_chosen(paired: Path, tmp_path: Path, 
 
 
 def test_exports_without_suites_are_as_before(png_dataset: Path, paired: Path, tmp_path: Path) -> None:
-    """The tables of splits are the same bytes with suites; other formats leave suites out."""
+    """The tables and shards of splits are the same bytes with suites."""
     for folder, out in ((png_dataset, "plain"), (paired, "paired")):
         for form in ("parquet", "webdataset"):
             export(folder, tmp_path / out / form, format=form, hops=[HOP], images=False)
     plain, with_suites = tree(tmp_path / "plain"), tree(tmp_path / "paired")
     for name, digest in plain.items():
-        if Path(name).name not in ("README.md", "croissant.json", "source.json") or "webdataset" in name:
+        if Path(name).name not in ("README.md", "croissant.json", "source.json", "shards.json"):
             assert with_suites[name] == digest, name
     assert "suite" not in (tmp_path / "plain" / "parquet" / "README.md").read_text()
-    assert tree(tmp_path / "plain" / "webdataset").keys() == tree(tmp_path / "paired" / "webdataset").keys()
+    shards = json.loads((tmp_path / "paired" / "webdataset" / "shards.json").read_text())
+    assert list(shards) == [HOP, f"{HOP}.carets", f"{HOP}.rad"]
+    assert (tmp_path / "paired" / "webdataset" / f"{HOP}.carets_vocab.json").is_file()
 
 
 def test_a_suites_file_that_is_not_the_manifests(paired: Path, tmp_path: Path) -> None:

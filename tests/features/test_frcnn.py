@@ -21,7 +21,7 @@ from clevrhope.features.frcnn import FrcnnFeatures, read_config, read_frcnn
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
 from wording import refused
 
-SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, attributes=3, hidden=8, class_size=4, attribute_hidden=6)
+SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, hidden=8)
 CONFIG = Path(__file__).with_name("detector.yaml").read_bytes()
 
 
@@ -56,13 +56,13 @@ def published_shapes(shape: FrcnnConfig) -> Iterator[tuple[str, tuple[int, ...]]
         f"{rpn}.anchor_deltas": (48, shape.hidden, 1, 1),
         f"{head}.cls_score": (shape.classes + 1, 2048),
         f"{head}.bbox_pred": (4 * shape.classes, 2048),
-        f"{head}.fc_attr": (shape.attribute_hidden, 2048 + shape.class_size),
-        f"{head}.attr_score": (shape.attributes + 1, shape.attribute_hidden),
+        f"{head}.fc_attr": (512, 2048 + 256),
+        f"{head}.attr_score": (401, 512),
     }
     for name, size in layers.items():
         yield f"{name}.weight", size
         yield f"{name}.bias", size[:1]
-    yield f"{head}.cls_embedding.weight", (shape.classes + 1, shape.class_size)
+    yield f"{head}.cls_embedding.weight", (shape.classes + 1, 256)
     yield "proposal_generator.anchor_generator.cell_anchors.0", (12, 4)
 
 
@@ -94,7 +94,9 @@ def images(n: int) -> ImageArray:
 def test_the_published_layout_has_the_papers_parameters() -> None:
     with torch.device("meta"):
         net = Frcnn(FrcnnConfig())
-    assert sum(each.numel() for each in net.parameters()) == 65_439_822
+    # All but the layers of attributes: an embedding of classes, a hidden layer and the scores.
+    unused = 1601 * 256 + 512 * (2048 + 256 + 1) + 401 * (512 + 1)
+    assert sum(each.numel() for each in net.parameters()) == 65_439_822 - unused
     counted = ("running_mean", "running_var", "num_batches_tracked", "cell_anchors.0")
     shapes = dict(published_shapes(FrcnnConfig()))
     total = sum(int(np.prod(shape)) for name, shape in shapes.items() if not name.endswith(counted))
@@ -112,10 +114,10 @@ def test_each_weight_of_the_checkpoint_finds_its_place(folder: Path) -> None:
         "backbone.res2.0.conv3.norm.weight": "body.layer1.0.bn3.weight",
         "roi_heads.res5.0.conv2.weight": "body.layer4.0.conv2.weight",
         "proposal_generator.rpn_head.anchor_deltas.bias": "rpn_moves.bias",
-        "roi_heads.box_predictor.attr_score.weight": "attribute_scores.weight",
     }.items():
         assert torch.equal(saved[there], found[here])
-    used = {value.sum().item() for name, value in saved.items() if "cell_anchors" not in name}
+    unused = ("cell_anchors", "cls_embedding", "fc_attr", "attr_score")  # the detector's attributes
+    used = {value.sum().item() for name, value in saved.items() if not any(each in name for each in unused)}
     assert used == {value.sum().item() for value in found.values()}, "nothing is left at random"
     block = net.body.layer2[0]
     assert (block.conv1.stride, block.conv2.stride) == ((2, 2), (1, 1))

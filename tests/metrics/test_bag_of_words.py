@@ -10,7 +10,8 @@ from made_folder import write_lines
 from made_suite import suite_answers
 
 from clevrhope.dataset.layout import Layout
-from clevrhope.metrics.bag_of_words import accuracy
+from clevrhope.dataset.measured import read_measured, write_measured
+from clevrhope.describe.bag_of_words import n_right
 from clevrhope.metrics.scores_json import scores_json
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build
@@ -30,23 +31,23 @@ def test_a_word_gives_the_answer_away_wherever_it_stands() -> None:
     words = drawn_words(400, 1)
     is_yes = np.random.default_rng(2).random(400) < 0.5
     words[np.arange(400), np.arange(400) % 6] = np.where(is_yes, 40, 41)
-    assert accuracy(words, is_yes, np.arange(400, dtype=np.int32)) == pytest.approx(1, abs=0.01)
+    assert n_right(words, is_yes, np.arange(400, dtype=np.int32)) == pytest.approx(400, abs=4)
 
 
 def test_words_that_say_nothing_reach_a_half() -> None:
     is_yes = np.random.default_rng(2).random(4000) < 0.5
-    reached = accuracy(drawn_words(4000, 1), is_yes, np.arange(4000, dtype=np.int32))
-    assert reached == pytest.approx(0.5, abs=0.03)
+    reached = n_right(drawn_words(4000, 1), is_yes, np.arange(4000, dtype=np.int32))
+    assert reached == pytest.approx(2000, abs=120)
 
 
 def test_an_image_is_in_one_half_alone() -> None:
     """Each image has its own word, so its other question would give its answer away."""
     is_yes = np.repeat(np.random.default_rng(3).random(300) < 0.5, 2)
     images = np.repeat(np.arange(300, dtype=np.int32), 2)
-    reached = accuracy(images[:, None] + 4, is_yes, images)
+    reached = n_right(images[:, None] + 4, is_yes, images)
     assert reached is not None
-    assert reached < 0.6
-    assert accuracy(images[:2, None], is_yes[:2], images[:2]) is None
+    assert reached < 360
+    assert n_right(images[:2, None], is_yes[:2], images[:2]) is None
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +98,31 @@ def test_it_stands_beside_the_constant(suites: Path, tmp_path: Path) -> None:
     assert "choice_color" not in split.words
     found = scores_json(scores)["conditions"][0]["splits"]["complex_iid"]
     assert found["words"] == split.words
+
+
+def test_scores_read_what_was_measured_when_the_suite_was_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tmp_path / "data"
+    build(request(data, hops=(HOP,), splits=("complex_iid",), render=False, sizes={"complex_iid": 120}))
+    make_suite(data, "rad")
+    answers = write_lines(tmp_path / "p.jsonl", suite_answers(data, HOP, "rad", lambda _, right: right))
+
+    def reached() -> dict[str, float | None]:
+        scores = score_suite(data, "rad", answers, seed=1, bootstrap=0)
+        return dict(scores.condition(HOP).splits["complex_iid"].words)
+
+    path = Layout(data).hop_measured(HOP)
+    measured = read_measured(path)
+    tests = measured["suites"]["rad"]["complex_iid"]["tests"]
+    known = {name: 100 * (test["partners_by_words"] / test["pairs"]) for name, test in tests.items()}
+    with monkeypatch.context() as context:
+        context.delattr("clevrhope.describe.bag_of_words.n_right")
+        assert reached() == known
+    tests["exactly"]["partners_by_words"] = None
+    write_measured(path, measured)
+    assert reached() == {**known, "exactly": None}
+    for test in tests.values():  # as in a folder that was made before these were measured
+        del test["partners_by_words"]
+    write_measured(path, measured)
+    assert reached() == known

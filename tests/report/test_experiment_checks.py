@@ -79,14 +79,12 @@ OF_MODELS = {
     "evaluate": (SEEDS, f'{SEEDS}\nevaluate = ["--btch"]'),
     "tests": (SEEDS, f'{SEEDS}\nevaluate = ["--splits", "complex_oood"]'),
     "kind": ('name = "film"', 'name = "lxmert_p"'),
-    "label": (LAST, f'{LAST}\n[[model]]\nname = "vector_nmn"\nlabel = "film"\nsizes = [10]\nseeds = [1]\n'),
 }
 OF_ALL = {
     "title": ("jobs = 2", "jobs = 2\ntitle = 3"),
     "out": ("jobs = 2", "jobs = 2\nout = []"),
     "jobs": ("jobs = 2", "jobs = 2.5"),
     "threads": ("jobs = 2", "jobs = 2\nthreads = 0"),
-    "ways": (LAST, f"{LAST}[report]\nways = ['x']"),
     "report's title": (LAST, f"{LAST}[report]\ntitle = 'x'"),
     "question": (LAST, f"{LAST}[report]\nquestion = 1979-05-27"),
     "digits": ("jobs = 2", f"jobs = {'9' * 5_000}"),

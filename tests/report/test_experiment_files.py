@@ -10,7 +10,6 @@ from experiment_grid import FILES, GRID, check_steps, plan_of
 
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments.build_files import subset_templates, subset_values
-from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
 from clevrhope.models.names import MODELS
@@ -117,6 +116,5 @@ def test_the_packages_experiments_can_be_planned(
         words = Counter(word for run in runs for word in run.steps[0].arguments if word in counted)
         lines.append(f"{name}: {len(runs)} runs, {dict(sorted(words.items()))}")
     check_words("\n".join(lines))
-    check_plan(make_plan(read_experiment(find_file(Path("hour-gpu")), out=tmp_path)), together=True)
     assert find_file(Path("experiments/hour.toml")) == shipped_experiments()["hour"]
     assert 'did you mean "hour"?' in cli("experiment", "our", "--plan", code=2).err

@@ -54,7 +54,7 @@ def test_runs_that_run_at_once_have_different_gpus(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_process_sees_its_gpu_unless_its_step_names_one() -> None:
-    (dealt,), (named,) = chain("a", "train", "--device", "cuda").steps, chain("b", "--device", "cuda:1").steps
+    dealt, named = chain("a", "train", "--device", "cuda"), chain("b", "--device", "cuda:1")
     seen = environment(dealt, threads=2, slot=Slot("6", 3))
     assert (seen["CUDA_VISIBLE_DEVICES"], seen[SIDE_BY_SIDE], seen["OMP_NUM_THREADS"]) == ("6", "3", "2")
     assert "CUDA_VISIBLE_DEVICES" not in environment(named, threads=2, slot=Slot("6", 3))

@@ -136,14 +136,6 @@ def test_pipes_are_not_waited_for(tmp_path: Path, command: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_a_nested_mark_of_an_experiment_is_none(tmp_path: Path) -> None:
-    from clevrhope.experiments.plan import BOUND, _is_taken
-
-    (tmp_path / "run.json").write_text("{}")
-    (tmp_path / BOUND).write_text("[" * 100_000)
-    assert not _is_taken(tmp_path, {})
-
-
 @pytest.mark.slow
 def test_a_name_that_is_no_text_in_utf_8(tmp_path: Path) -> None:
     script = """

@@ -151,8 +151,8 @@ def test_nothing_is_written_into_the_source_or_over_other_files(
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").touch()
     assert (
-        "not empty (notes.txt)" in cli("import", tmp_path / "export", "--out", tmp_path / "mine", code=1).err
+        "not empty (notes.txt)" in cli("import", tmp_path / "export", "--out", tmp_path / "mine", code=2).err
     )
-    assert "--out" in cli("import", tmp_path / "export", "--out", dataset, code=1).err
+    assert "--out" in cli("import", tmp_path / "export", "--out", dataset, code=2).err
     assert sorted(path.name for path in (tmp_path / "export").rglob("*")) == before
     assert "no published questions" in cli("import", tmp_path / "mine", "--out", tmp_path / "new", code=2).err

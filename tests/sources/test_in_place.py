@@ -11,6 +11,8 @@ import clevrhope
 from clevrhope.browse.folder import SiteFolder
 from clevrhope.errors import DatasetError
 from clevrhope.export import export
+from clevrhope.runtime import assets
+from wording import check_words
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +47,23 @@ def test_commands_take_published_files(
     cli("browse", source)
     assert SiteFolder(served[0]).hops
     assert {path: path.read_bytes() for path in source.rglob("*") if path.is_file()} == before
+
+
+def test_an_audit_in_place_reads_programs_with_templates(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    source = write_parquet(dataset, tmp_path / "official")
+    templates = assets.question_templates()
+    by_words = json.loads(cli("audit", source, "--json").out)
+    by_programs = json.loads(cli("audit", source, "--templates", templates, "--json").out)
+    checks = [
+        {check["name"]: check for check in report["checks"]}["pair by chains"]
+        for report in (by_words, by_programs)
+    ]
+    assert [check["result"] for check in checks] == ["not done", "passed"]
+    assert checks[1]["checked"] > 0
+    out = tmp_path / "out"
+    cli("import", source, "--out", out, "--hop", "rubber_cylinder")
+    for option in ("--templates", "--properties", "--against"):
+        check_words(cli("audit", out, option, templates, code=2).err)
 
 
 def test_one_file_and_a_folder_of_another_kind(dataset: Path, tmp_path: Path, cli: Cli) -> None:

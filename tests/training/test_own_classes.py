@@ -26,7 +26,7 @@ from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.suite_questions import open_suite
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
-from clevrhope.features.dataset_folder import open_folder
+from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.store import NoFeatures, open_store
 from clevrhope.features.weights import weights_digest
 from clevrhope.models.batch import Batch
@@ -160,7 +160,7 @@ def written(path: Path) -> list[str]:
 
 
 def texts(reader: QuestionTable, folder: Path, *, size: int = 100) -> list[str]:
-    features = NoFeatures(open_folder(folder)).pool(reader.pool)
+    features = NoFeatures(BuiltDataset(folder)).pool(reader.pool)
     questions = Questions(reader, features, torch.device("cpu"))
     batches = questions.batches(np.arange(len(questions)), size)
     return [sentence for batch in batches for sentence in batch.text()]
@@ -201,7 +201,7 @@ def test_text_of_some_rows_of_a_suite_and_in_another_vocabulary(worded: Path) ->
 def test_parts_of_a_batch_have_their_own_text(worded: Path) -> None:
     layout = Layout(worded)
     reader = open_split(layout, HOP, "covr_train", vocab=read_vocab(layout.covr_vocab))
-    features = NoFeatures(open_folder(worded)).pool(reader.pool)
+    features = NoFeatures(BuiltDataset(worded)).pool(reader.pool)
     questions = Questions(reader, features, torch.device("cpu"))
     (batch,) = questions.batches(np.asarray([7, 3, 5]), 3)
     expected = written(layout.questions_json(HOP, "covr_train"))

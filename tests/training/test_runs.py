@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import sys
 import time
 from hashlib import sha256
 from pathlib import Path
@@ -101,33 +100,6 @@ def test_muon_in_bfloat16_resumes_as_well(run: Train, tmp_path: Path) -> None:
     run("float32", settings=settings)
     run("adam", precision="bf16", settings={"recipe.all.optimiser": "adam", "recipe.all.decay": 0})
     assert len({weights(tmp_path / name) for name in ("whole", "float32", "adam")}) == 3
-
-
-def test_tensorboard_shows_each_update_once(run: Train, tmp_path: Path) -> None:
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    state = tmp_path / "stopped/state"
-    for left in (15, 5):
-        if left == 5:
-            shutil.copytree(state, tmp_path / "kept")
-        with pytest.raises(KeyboardInterrupt):
-            run("stopped", tensorboard=True, progress=StopsAt(left))
-    # As if it had been killed at 20: what was drawn behind the last state, of 15, is drawn again.
-    shutil.rmtree(state)
-    (tmp_path / "kept").rename(state)
-    assert run("stopped", tensorboard=True).resumed_at == 15
-    events = accumulator.EventAccumulator(str(tmp_path / "stopped/tensorboard"))
-    events.Reload()
-    for stage, steps in (("words", range(1, 13)), ("all", range(13, 31))):
-        shown = events.Scalars(f"{stage}/loss")
-        assert [each.step for each in shown] == list(steps)
-        lines = [line for line in log(tmp_path / "stopped") if line["stage"] == stage]
-        assert [each.value for each in shown] == pytest.approx([line["loss"] for line in lines])
-
-
-def test_tensorboard_that_is_not_there_gets_one_sentence(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with refused(ConfigError):
-        run(tensorboard=True)
 
 
 def test_pretrained_weights_are_needed_once(
@@ -375,7 +347,7 @@ def test_a_full_disk_is_told_by_every_file_of_a_run(tmp_path: Path, monkeypatch:
         save_state(tmp_path, checkpoints.RunProgress(), 7, torch.nn.Linear(2, 2), None)
     (tmp_path / "log.jsonl").symlink_to("/dev/full")
     monkeypatch.setattr("os.truncate", lambda *_: None)
-    log = Log(tmp_path / "log.jsonl", length=0, step=0, tensorboard=None, on_log=None)
+    log = Log(tmp_path / "log.jsonl", length=0, on_log=None)
     for write in (lambda: log.add({"update": 1}, step=1), log.close):
         with pytest.raises(DatasetError, match="no space left"):
             write()

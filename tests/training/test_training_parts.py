@@ -1,6 +1,7 @@
 """The parts of the loop one by one: order, schedules, optimisers, recipes."""
 
 import math
+import os
 import platform
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clevrhope.errors import ConfigError
+from clevrhope.experiments.engines import Slot, environment
+from clevrhope.experiments.plan import Chain
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import batch_rows, derived_seed, permutation
@@ -211,12 +214,9 @@ def test_requests_that_make_no_sense(tmp_path: Any) -> None:
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc takes these options")
 @pytest.mark.slow
 def test_freed_memory_is_kept() -> None:
-    """In a process of its own: what is freed and asked for again comes without a page fault."""
+    """In processes of experiments: what is freed and asked for again comes without a page fault."""
     code = """
-import resource, sys, torch
-from clevrhope.training.device import keep_freed_memory
-if sys.argv[1] == "kept":
-    assert keep_freed_memory()
+import resource, torch
 torch.set_num_threads(1)
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -229,8 +229,16 @@ for _ in range(5):
     update()
 print(faults() - before)
 """
+    variables = {"kept": environment(Chain("a", ()), threads=1, slot=Slot()), "given back": {}}
     made = {
-        how: int(subprocess.run([sys.executable, "-c", code, how], stdout=subprocess.PIPE, check=True).stdout)
+        how: int(
+            subprocess.run(
+                [sys.executable, "-c", code],
+                stdout=subprocess.PIPE,
+                check=True,
+                env={**os.environ, **variables[how]},
+            ).stdout
+        )
         for how in ("kept", "given back")
     }
     assert made["kept"] < 0.3 * made["given back"]

@@ -22,7 +22,7 @@ from clevrhope.audit.sets.check import check_sets
 from clevrhope.audit.suites.check import check_suites
 from clevrhope.dataset import question_kinds
 from clevrhope.dataset.folder import Folder
-from clevrhope.errors import DatasetError, SceneError
+from clevrhope.errors import ConfigError, DatasetError, SceneError
 from clevrhope.runtime.progress import Advance, Progress, Silent
 
 QUESTIONS = ("questions", "scenes")
@@ -136,12 +136,14 @@ def audit(
         progress: Shows the progress of the audit.
 
     Raises:
+        ConfigError: an option is for datasets that were built, and this one was imported.
         DatasetError: there is no dataset, it has no vocabulary, the templates or properties are not the
             dataset's, or the CLEVR folder cannot be read. Everything else is in the report, including files
             of the dataset that are missing or cannot be read.
     """
     shown = progress or Silent()
     if (imported := Folder.open(folder)).manifest.source:
+        _check_of_imported(folder, against=against, templates=templates, properties=properties)
         return audit_imported(imported, pixels=pixels, progress=shown)
     opened = AuditFolder(folder, templates=templates, properties=properties)
     stages = [*STAGES]
@@ -158,6 +160,17 @@ def audit(
     for line in lines:
         line.finish()
     return Report(str(folder), tuple(hop.name for hop in opened.hops), tuple(lines))
+
+
+def _check_of_imported(folder: Path, **choices: Path | None) -> None:
+    """Checks that no option is given that the audit of an imported dataset would not use."""
+    if choices.pop("templates"):
+        raise ConfigError(
+            f"--templates: {folder} was imported already; give them to clevrhope import, or give the "
+            "published files to clevrhope audit"
+        )
+    if given := [name for name, choice in choices.items() if choice]:
+        raise ConfigError(f"--{given[0]}: not for {folder}, which was imported; leave it out")
 
 
 def _run(

@@ -99,16 +99,28 @@ PATH = _AnyPath(path_type=Path)
 """A file or folder; the code that opens it reports what is wrong with it."""
 
 
+def dataset_at(path: Path, *, templates: Path | None = None) -> Path:
+    """The dataset in a folder; published files are imported into the user's cache first.
+
+    Args:
+        path: a dataset, or published files.
+        templates: question templates by which programs are read from published texts.
+
+    Raises:
+        ClevrhopeError: published files, or the templates, cannot be read.
+    """
+    if not path.exists() or (path / "manifest.json").exists():
+        return path
+    from clevrhope.pipeline.importing import dataset_of
+
+    return dataset_of(path, lambda sentence: say(sentence, err=True), templates=templates)
+
+
 class _Dataset(_AnyPath):
     """A dataset's folder; published files in its place are imported into the user's cache first."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = super().convert(value, param, ctx)
-        if not path.exists() or (path / "manifest.json").exists():
-            return path
-        from clevrhope.pipeline.importing import dataset_of
-
-        return dataset_of(path, lambda sentence: say(sentence, err=True))
+        return dataset_at(super().convert(value, param, ctx))
 
 
 DATASET = _Dataset(path_type=Path)

@@ -102,19 +102,23 @@ def plan(**choices: Any) -> None:
 @click.command(cls=Command, short_help="Lists the paper's 29 held-out pairs.")
 @options("    --json -> as_json: Print one JSON list instead of a table.")
 def hops(**choices: Any) -> None:
-    """Lists the paper's 29 held-out pairs, with their numbers in the official data (HOP00 to HOP28).
+    """Lists the paper's 29 held-out pairs, with their official numbers (HOP00 to HOP28) and tuples.
+
+    The tuples of size, color, shape and material stand in the names of official files.
 
     Any other pair of values can be built, too.
     """
-    from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
+    from clevrhope.splits.hops import OFFICIAL_NUMBERS, official_values, paper_hops
 
-    lines = [f"{'HOP':<18} {'types':<20} {'diversity':>9} official"]
+    lines = [f"{'HOP':<18} {'types':<20} {'diversity':>9} official  in official names"]
     listed = []
     for hop in paper_hops():
         name, values, diversity = hop.name, dict(hop.held_out or ()), hop.diversity
         number = OFFICIAL_NUMBERS[name]
-        listed.append({"hop": name, "values": values, "diversity": diversity, "official_number": number})
-        lines.append(f"{name:<18} {', '.join(values):<20} {diversity:>9} {f'HOP{number:02}':>8}")
+        row = {"hop": name, "values": values, "diversity": diversity, "official_number": number}
+        listed.append({**row, "official_values": official_values(hop)})
+        types = ", ".join(values)
+        lines.append(f"{name:<18} {types:<20} {diversity:>9} {f'HOP{number:02}':>8}  {official_values(hop)}")
     show_result(choices, listed, lines)
 
 

@@ -8,7 +8,9 @@ import click
 
 from clevrhope.cli.arguments import (
     DATASET,
+    PATH,
     Command,
+    dataset_at,
     json_option,
     no_progress_option,
     options,
@@ -57,10 +59,11 @@ def show(folder: Path, hop: str, split: str, number: int | None, save: Path | No
 
 
 @click.command(cls=Command, short_help="Checks a finished dataset from its files alone.")
-@click.argument("folder", metavar="DIR", type=DATASET)
+@click.argument("folder", metavar="DIR", type=PATH)
 @options("""
     --against CLEVR_DIR: A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.
-    --templates DIR: The question templates, if not the package's; or the folder of a suite of your own.
+    --templates DIR: The question templates, if not the package's; or a folder of your own suite; or, of
+        published files, those by which programs are read from texts.
     --properties FILE: The properties, if not the package's.
     --pixels: Of an imported dataset, also compare the images of train and tests by their pixels.
     --quiet: Show no progress.
@@ -70,7 +73,10 @@ def audit(folder: Path, quiet: bool, as_json: bool, **choices: Any) -> int:
     """Checks a finished dataset from its files alone; exits with 1 if any check fails."""
     from clevrhope.audit import audit as run
 
-    report = run(folder, **choices, progress=shown_progress({"quiet": quiet}))
+    dataset = dataset_at(folder, templates=choices["templates"])
+    if dataset != folder:  # published files, whose texts were read with the templates
+        choices["templates"] = None
+    report = run(dataset, **choices, progress=shown_progress({"quiet": quiet}))
     if as_json:
         say_json(report.as_json())
     else:

@@ -42,8 +42,7 @@ _DEVICE = "--device NAME = auto: A torch device: cpu, cuda, cuda:1.  [default: a
 def features(folder: Path, kind: str, **choices: Any) -> None:
     """Extracts the features of a dataset's images for models to read.
 
-    After an interruption, run the same command again to resume. DIR may also be the folder of CLEVR v1.0,
-    whose val set train --tune-on takes.
+    After an interruption, run the same command again to resume.
     """
     from clevrhope.features.extraction import make_features
 
@@ -105,8 +104,8 @@ Model and recipe
         matched by name.
 Tuning and checkpoints
     --tune-on SET: Also keep, as the checkpoint best, the weights that do best on this set: val, the HOP's own
-        split for tuning, in which a pair is held out. Two others show the pair: none:val, and the folder of
-        CLEVR v1.0 for its val. Runs on covr_train take covr_dev.
+        split for tuning, in which a pair is held out. none:val shows the pair. Runs on covr_train take
+        covr_dev.
     --tune-every N: Updates between evaluations on that set.  [default: 20 evaluations]
     --keep-last N = 1: Late checkpoints to keep.  [default: 1]
     --keep-every N: Updates between those checkpoints.
@@ -119,7 +118,6 @@ Machine
 """)
 @options("""
     --out RUN: The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]
-    --tensorboard: Also write TensorBoard's files.
     --quiet: Print nothing but errors.
     --json -> as_json: Print one JSON object instead of text.
 """)
@@ -129,10 +127,8 @@ def train(**choices: Any) -> None:
     After an interruption, run the same command again to resume.
     """
     _load_torch(quiet=choices["quiet"])
-    from clevrhope.training.device import keep_freed_memory
     from clevrhope.training.run import train as run
 
-    keep_freed_memory()
     drawn = choices["seed"] is None
     if drawn:
         choices["seed"] = secrets.randbelow(2**32)

@@ -11,9 +11,19 @@ MANIFEST = "manifest.json"
 MAX_NAMED = 6
 """The most folders that a message names."""
 
+_PUBLISHED = (
+    *("*.parquet", "*/*.parquet", "shards.json", "*-000000.tar"),
+    *("held_out_CLEVR*/", "hdf5_held_out_CLEVR/", "hdf5_atom_ho_exist*/", "no_text_no_vis_*/"),
+    *("CLEVR_ho_*.json", "val_atom_ho_exist_*"),
+)
+"""What a folder of published files has near its top, so that no other folder is searched through."""
 
-_PUBLISHED = ("*.parquet", "*/*.parquet", "*.tar", "*/*.tar")
-"""Where a folder that was downloaded has its tables or archives."""
+
+def is_published(path: Path) -> bool:
+    """Whether a path is a published file, or a folder that seems to hold some."""
+    if path.is_file():
+        return path.suffix in (".parquet", ".tar")
+    return any(next(path.glob(pattern), None) for pattern in _PUBLISHED)
 
 
 def is_dataset(folder: Path) -> bool:
@@ -52,7 +62,7 @@ def no_dataset(folder: Path, *, clevr: bool = False) -> WrongFolderError:
             f"{folder}: an experiment, not {what}; clevrhope report {folder / 'runs'} reads its results"
             + (f", and its datasets are {listed(its, most=MAX_NAMED)}" if its else "")
         )
-    if any(next(folder.glob(pattern), None) for pattern in _PUBLISHED):
+    if is_published(folder):
         return WrongFolderError(
             f"{folder}: published files, not {what}; import them first: clevrhope import {folder} --out DIR"
         )

@@ -7,7 +7,6 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from clevrhope.dataset.clevr_folder import image_name, images_folder
 from clevrhope.dataset.hdf5 import ProcessFile
 from clevrhope.dataset.images_h5 import IMAGES, ImageArray, images_in
 from clevrhope.dataset.layout import Layout, image_filename, images_of
@@ -116,11 +115,6 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
         f"{layout.images(pool)}: {len(fewest):,} of {len(wanted):,} images are missing, first "
         f"{image_filename(pool, int(fewest[0]))}; run the dataset's build again to render them"
     )
-
-
-def clevr_images(folder: Path, split: str) -> Images:
-    """The images of a split in a CLEVR folder."""
-    return PngImages(images_folder(folder, split), partial(image_name, split=split))
 
 
 def png_indices(folder: Path, pool: str) -> Ints:

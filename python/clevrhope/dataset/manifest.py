@@ -167,6 +167,12 @@ class Manifest:
         splits, covr = (dict(_in_order(of_hops)) for of_hops in listed.values())
         return replace(self, splits=splits, covr=covr)
 
+    def with_pairs(self, hop: str, suite: str, split: str, entry: Mapping[str, Any]) -> "Manifest":
+        """The manifest with the entry of a suite on a split added or replaced."""
+        of_hop = self.suites.get(hop, {})
+        of_suite = {**of_hop.get(suite, {}), split: dict(entry)}
+        return replace(self, suites={**self.suites, hop: {**of_hop, suite: of_suite}})
+
     def bytes_by_folder(self) -> dict[str, int]:
         """The bytes of the files in each of `FOLDERS`, of all suites ("suites"), and of other files ("")."""
         sums: Counter[str] = Counter()

@@ -77,7 +77,10 @@ MANIFEST = Fields(
         "suites": MapOf(
             MapOf(
                 MapOf(
-                    Fields({"pairs": COUNT, "originals": COUNT}, {"images": COUNT, "visual": COUNT}),
+                    Fields(
+                        {"pairs": COUNT, "originals": COUNT},
+                        {"images": COUNT, "visual": COUNT, "sha256": SHA256},
+                    ),
                     keys=NAME,
                 ),
                 keys=NAME,
@@ -92,7 +95,10 @@ MANIFEST = Fields(
         ),
         "source": Fields(
             {"form": TEXT, "sha256": SHA256, "programs": TEXT, "notes": ListOf(TEXT)},
-            {"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN},
+            {
+                **{"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN},
+                **{"root": TEXT, "dataset": TEXT},
+            },
         ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),
         "files_table": TABLE,

@@ -124,7 +124,8 @@ _TEST = Fields(
         "cells": _COUNTS,
         "partners_yes": COUNT,
         "partners_yes_or_no": COUNT,
-    }
+    },
+    {"partners_by_words": Nullable(COUNT)},
 )
 _SUITE = Fields({"pairs": COUNT, "originals": COUNT, "empty_tests": ListOf(TEXT), "tests": MapOf(_TEST)})
 _TEMPLATE = Fields(

@@ -46,6 +46,9 @@ RELATIONS = ("same", "flip", "is", "positive")
 PLURALS = {"image": "images", "image_index": "image_indices", "mask": "masks", "scene": "scenes"}
 """What is said of the image of a question -> its name for a question about a set, where it is a list."""
 
+RAW = "raw_"
+"""How exports name a column of a question file that they have as it is, by which they can be read back."""
+
 IMAGE, LABEL = "image", "label"
 """Kinds of fields in addition to Arrow's types: PNG files, and numbers that have names."""
 
@@ -174,6 +177,20 @@ class QuestionKind:
         """Whether a question is about a set of images."""
         return bool(self.columns["image_idxs"].row)
 
+    @property
+    def exported(self) -> dict[str, str]:
+        """Column -> its name in exports, for the columns that no text, answer or image there tells."""
+        plain = {
+            field.column: field.name
+            for field in (*self.fields, *self.pair_fields)
+            if field.value is None and not field.given
+        }
+        return {
+            name: plain.get(name, f"{RAW}{name}")
+            for name, column in self.columns.items()
+            if name not in _OF_TEXTS and column is not _ORIG_IDXS
+        }
+
     def of_images(self, name: str) -> str:
         """The name of what is said of a question's images: "image", or "images" if there is a set of them."""
         return PLURALS[name] if self.of_sets else name
@@ -226,6 +243,9 @@ QUESTIONS: Mapping[str, Column] = {
     "question_families": Column("global index of the family", limit=1 << 16),
 }
 """The columns that all kinds of question files have, in the order in which they are written."""
+
+_OF_TEXTS = tuple(name for name in QUESTIONS if name != "question_families")
+"""The columns that follow from texts, programs, answers and images."""
 
 _OF_ONE_IMAGE: Mapping[str, Column] = {
     **QUESTIONS,

@@ -79,6 +79,13 @@ class QuestionTable:
     def __len__(self) -> int:
         return self._n
 
+    def __contains__(self, name: str) -> bool:
+        """Whether it has a column; files may lack some."""
+        if self._file is None:
+            return name in self._columns
+        with self._file.reading() as file:
+            return name in file
+
     def __repr__(self) -> str:
         return f"<{len(self):,} questions of {self.hop}/{self.split}>"
 
@@ -123,14 +130,14 @@ class QuestionTable:
         """The indices of the scenes that a question is about, in its order."""
         return [index for index in np.atleast_1d(self.image_idxs[row]).tolist() if index != ABSENT]
 
-    def said(self, fields: Sequence[Field], row: int) -> dict[str, int | str | None]:
-        """What fields of the kind say about a question, by the fields' names."""
+    def said(self, fields: Sequence[Field], row: int) -> dict[str, Any]:
+        """What fields of the kind say about a question, by the fields' names; a list of a row of numbers."""
         return {field.name: self._said(field, row) for field in fields}
 
-    def _said(self, field: Field, row: int) -> int | str | None:
+    def _said(self, field: Field, row: int) -> Any:
         if field.given and getattr(self, field.given)[row] < 0:
             return None
-        number = int(getattr(self, field.column)[row])
+        number = getattr(self, field.column)[row].tolist()
         return number if field.value is None else field.value(self, number)
 
     def values(self, field: Field) -> list[int | str | None]:

@@ -7,6 +7,7 @@ offset and size of a member); without places, the images are the rows of all fil
 
 import io
 import json
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -112,7 +113,16 @@ class ImageRecord:
         if self.names or other.names:
             both = zip_longest(self.names or (), other.names or (), fillvalue="")
             names = [mine or theirs for mine, theirs in both]
-        return ImageRecord(self.form, self.files + other.files, self.rows + other.rows, places, names)
+        used = sorted({place[0] for place in places if place})
+        number = {old: new for new, old in enumerate(used)}
+        files, rows = self.files + other.files, self.rows + other.rows
+        return ImageRecord(
+            self.form,
+            tuple(files[k] for k in used),
+            tuple(rows[k] for k in used) if rows else (),
+            [[number[place[0]], *place[1:]] if place else [] for place in places],
+            names,
+        )
 
     def _all_places(self) -> Sequence[Sequence[int]]:
         if self.places is not None:
@@ -153,18 +163,31 @@ class SourceImages:
             DatasetError: a file is missing, moved or damaged.
         """
         found = self._read(index)
-        if isinstance(found, bytes):
-            return _decoded(found, self.record.place(index)[0], index)
-        return found
+        return self._decoded(found, index) if isinstance(found, bytes) else found
 
     def png(self, index: int) -> Callable[[], bytes]:
         """Returns a function that gives the image as a PNG file; it can run in any thread."""
         content = self._read(index)
-        if isinstance(content, bytes) and content.startswith(BEGIN):
-            whole = content
-            return lambda: whole
-        pixels = self.pixels(index) if isinstance(content, bytes) else content
-        return lambda: encode_png(pixels)
+
+        def whole() -> bytes:
+            if not isinstance(content, bytes):
+                return encode_png(content)
+            pixels = self._decoded(content, index)
+            return content if content.startswith(BEGIN) else encode_png(pixels)
+
+        return whole
+
+    def _decoded(self, content: bytes, index: int) -> ImageArray:
+        """The pixels of an image's file, of which the content is given."""
+        path, place = self.record.place(index)
+        where = f"{path}: {'row' if self.record.form == 'parquet' else 'the image at byte'} {place[0]}"
+        with reading(where, "a whole image", remedy=DAMAGED), warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+                width, height = image.size
+                if width * height > MAX_PIXELS:
+                    raise DatasetError(f"{where} claims to have {width:,} x {height:,} pixels")
+                return np.array(image.convert("RGB"))
 
     def _read(self, index: int) -> ImageArray | bytes:
         """The bytes of an image's file, or its pixels."""
@@ -172,7 +195,7 @@ class SourceImages:
         return READERS[self.record.form](self, path, place)
 
     def _of_png(self, path: Path, place: Sequence[int]) -> ImageArray:
-        with open_png(path) as image:
+        with open_png(path, remedy=DAMAGED if path.is_file() else MOVED) as image:
             return np.array(image.convert("RGB"))
 
     def _of_features(self, path: Path, place: Sequence[int]) -> ImageArray:
@@ -190,7 +213,8 @@ class SourceImages:
         check_extra("images in Parquet need", "pyarrow", "export")
         import pyarrow.parquet as pq
 
-        row = place[0]
+        row, *of_set = place  # a place in a list of images follows
+        column = "images" if of_set else "image"
         with reading(path, "a Parquet file", remedy=MOVED):
             if path not in self._open:
                 file = pq.ParquetFile(path)
@@ -199,18 +223,25 @@ class SourceImages:
             file, ends = self._open[path]
             group = int(np.searchsorted(ends, row, side="right"))
             if (path, group) not in self._groups:
-                self._groups[path, group] = file.read_row_group(group, columns=["image"]).column("image")
+                self._groups[path, group] = file.read_row_group(group, columns=[column]).column(column)
                 while len(self._groups) > GROUPS_KEPT:
                     self._groups.popitem(last=False)
             images = self._groups[path, group]
             cell = images[row - (int(ends[group - 1]) if group else 0)].as_py()
-        content = (cell or {}).get("bytes")
+            for k in of_set:
+                cell = cell[k]
+        content = cell if isinstance(cell, bytes) else (cell or {}).get("bytes")
         if not content:
             raise DatasetError(f"{path}: row {row} has no image")
         return bytes(content)
 
 
-MOVED = "import the files again from where they are now"
+MOVED = "download it, or import the files again from where they are now"
+
+DAMAGED = "download the file again"
+
+FORMATS = ("PNG", "JPEG", "WEBP")
+"""Forms of images; Pillow reads others by programs that the files of strangers should not start."""
 
 READERS: Mapping[str, Callable[[SourceImages, Path, Sequence[int]], ImageArray | bytes]] = {
     "png": SourceImages._of_png,
@@ -235,12 +266,3 @@ def source_images(layout: Layout, pool: str) -> SourceImages | None:
     """The images of an imported pool; None if the pool has images of its own, or none."""
     path = layout.image_record(pool)
     return SourceImages(ImageRecord.read(path)) if path.is_file() else None
-
-
-def _decoded(content: bytes, path: Path, index: int) -> ImageArray:
-    what = f"a file whose image {index} can be read"
-    with reading(path, what, remedy=MOVED), Image.open(io.BytesIO(content)) as image:
-        width, height = image.size
-        if width * height > MAX_PIXELS:
-            raise DatasetError(f"{path}: image {index} claims to have {width:,} x {height:,} pixels")
-        return np.array(image.convert("RGB"))

@@ -94,6 +94,11 @@ def read_vocab(path: Path) -> Vocab:
     """
     raw = read_json(path, "a vocabulary", remedy="run the dataset's build again to make it")
     check_form(raw, VOCAB, path)
+    return vocab_from_json(raw)
+
+
+def vocab_from_json(raw: Mapping[str, Mapping[str, int]]) -> Vocab:
+    """The vocabulary in a JSON object of the form `VOCAB`, whose other keys are ignored."""
     return Vocab(**{name: raw[name] for name in _MAPS})
 
 

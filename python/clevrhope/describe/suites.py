@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.dataset.contents import check_suite
 from clevrhope.dataset.layout import Layout
@@ -13,8 +14,11 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe import bag_of_words
 from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
+
+Booleans = npt.NDArray[np.bool_]
 
 CELLS = ("00", "01", "10", "11")
 """Whether the original mentions the held-out pair, then whether the partner does."""
@@ -55,6 +59,7 @@ def measure_pairs(pairs: QuestionTable, answers: Mapping[str, int]) -> dict[str,
             column[::2][of_test] for column in (pairs.tier, pairs.relation, pairs.cell)
         )
         n_yes, n_yes_no = int((is_yes & of_test).sum()), int(((is_yes | is_no) & of_test).sum())
+        all_yes_no = n_yes_no == of_test.sum()
         tests[name] = {
             "type": kind,
             "tier": TIERS[int(tiers[0])],
@@ -64,6 +69,7 @@ def measure_pairs(pairs: QuestionTable, answers: Mapping[str, int]) -> dict[str,
             "partners_yes": n_yes,
             "partners_yes_or_no": n_yes_no,
             "yes_share": round(n_yes / n_yes_no, 6) if n_yes_no else None,
+            "partners_by_words": n_right_by_words(pairs, of_test, is_yes) if all_yes_no else None,
         }
     return {
         "pairs": sum(test["pairs"] for test in tests.values()),
@@ -71,3 +77,15 @@ def measure_pairs(pairs: QuestionTable, answers: Mapping[str, int]) -> dict[str,
         "empty_tests": [name for name in pairs.tests if name not in tests],
         "tests": tests,
     }
+
+
+def n_right_by_words(pairs: QuestionTable, of_test: Booleans, is_yes: Booleans) -> int | None:
+    """The number of a test's yes/no partners that a bag of their words answers; None if all show one image.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        of_test: (K,) whether each pair is of the test.
+        is_yes: (K,) whether yes is the right answer to each partner.
+    """
+    questions, images = pairs.questions[1::2][of_test], pairs.image_idxs[1::2][of_test]
+    return bag_of_words.n_right(questions, is_yes[of_test], images)

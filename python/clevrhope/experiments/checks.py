@@ -20,7 +20,6 @@ from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
-from clevrhope.runtime.settings import check_known
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -52,27 +51,18 @@ class _Built:
     covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
+def check_plan(plan: Plan) -> None:
     """Checks that nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
 
-    Returns:
-        The numbers of the [[model]] tables whose runs can be trained together; none unless `together`.
-
     Raises:
-        ConfigError: something is bound to fail, or `together` and there is no such table; names the place in
-            the file.
+        ConfigError: something is bound to fail; names the place in the file.
     """
-    ways: set[str] = set()
-    refused: dict[int, str] = {}
-    every_way_is_known = True
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
         chain = plan.datasets[dataset.name]
-        runs = [run for run in plan.runs if run.dataset == dataset.name]
-        left = [run for run in runs if not run.done]
-        every_way_is_known &= left == runs
+        left = [run for run in plan.runs if run.dataset == dataset.name and not run.done]
         if chain.done and not left:
             continue
         built = _built(plan, dataset, at)
@@ -83,18 +73,7 @@ def check_plan(plan: Plan, *, together: bool = False) -> frozenset[int]:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                ways.update(_check_runs(its_runs, model, dataset, built, refused if together else None))
-        every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
-    tables = {run.model for run in plan.runs if not run.done}
-    if refused and tables == refused.keys():
-        table, reason = min(refused.items())
-        raise ConfigError(f"{plan.experiment.file}: model[{table}]: {reason}")
-    if every_way_is_known:
-        place = f"{plan.experiment.file}: report.ways"
-        check_known(
-            plan.experiment.content.report.ways, sorted(ways), f"{place}: no model answers in the way"
-        )
-    return frozenset(tables - refused.keys()) if together else frozenset()
+                _check_runs(its_runs, model, dataset, built)
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
@@ -154,17 +133,8 @@ def _check_features(step: Step) -> None:
     check_options(choices["kind"], size=read_size(choices["size"]), weights=choices["weights"])
 
 
-def _check_runs(
-    runs: Sequence[RunChain],
-    model: ModelConfig,
-    dataset: DatasetConfig,
-    built: _Built,
-    refused: dict[int, str] | None,
-) -> Iterator[str]:
-    """Checks the runs of a model on a dataset; gives the ways in which it answers.
-
-    The reason why they cannot be trained together is added to `refused`, unless that is None.
-    """
+def _check_runs(runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built) -> None:
+    """Checks the runs of a model on a dataset."""
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
@@ -191,24 +161,12 @@ def _check_runs(
             continue
         checked.add(kind)
         if model.name not in MODELS:  # only the model itself knows its settings and features
-            found = find_model(model.name)
-            if refused is None:
-                continue
-            if not hasattr(found, "stack_losses"):
-                refused[run.model] = f"{model.name} has no stack_losses, which training together needs"
-                continue
+            find_model(model.name)
+            continue
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
-        if refused is not None:
-            from clevrhope.training.stacked_runs import check_stackable
-
-            try:
-                check_stackable(made, request)
-            except ConfigError as error:
-                refused[run.model] = str(error)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
-        yield from (*getattr(made, "ways", {}), *getattr(made, "program_ways", {}))
 
 
 def _check_own(options: Sequence[str], what: str) -> None:

@@ -36,7 +36,7 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
-        check_plan(plan, together=choices["engine"] == "together")
+        check_plan(plan)
         for chain in (*plan.datasets.values(), *plan.runs):
             for step in chain.steps:
                 say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
@@ -46,7 +46,7 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
         plan,
         **choices,
         progress=shown_progress({"quiet": quiet}),
-        tell=lambda sentence: say(f"failed: {sentence}", err=True),
+        tell=lambda sentence: say(sentence, err=True),
     )
     if not quiet:
         say(f"{made.n_done:,} of {made.n_runs:,} runs are done, {made.n_new:,} of them new")

@@ -217,10 +217,9 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class ReportConfig:
-    """What a report begins with (None for the paper's question), and the ways of answering in it."""
+    """What a report begins with; None for the paper's question."""
 
     question: str | None = None
-    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,6 @@ class ExperimentFile:
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
             check_known(model.datasets, names, f"model[{k}].datasets: no dataset")
-        _check_labels(self.model)
 
 
 @dataclass(frozen=True)
@@ -337,20 +335,6 @@ def _resolved(model: ModelConfig, datasets: Sequence[DatasetConfig], base: Path)
 def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> dict[str, Any]:
     paths = {name: str(base / table[name]) for name in names if isinstance(table.get(name), str)}
     return {**table, **paths}
-
-
-def _check_labels(models: Sequence[ModelConfig]) -> None:
-    """Checks that tables with the same label differ only in datasets, HOPs, sizes, seeds and questions."""
-    first: dict[str, tuple[int, ModelConfig]] = {}
-    varied = ("datasets", "hops", "sizes", "seeds", "drops", "covr_splits", "iid_size_of", "shots")
-    for k, model in enumerate(models):
-        j, other = first.setdefault(model.folder_label, (k, model))
-        alike = replace(model, **{name: getattr(other, name) for name in varied})
-        if alike != other and (model.label or other.label or model.name != other.name):
-            raise ConfigError(
-                f"model[{k}].label: {shown(model.folder_label)} is also the label of model[{j}], which has "
-                "other settings; give each a label of its own"
-            )
 
 
 def _check_unique(**lists: Sequence[object]) -> None:

@@ -4,8 +4,7 @@ A step is done when its mark exists: a file that holds the command, written afte
 a step whose command has changed is run again. A build's mark also holds a digest of the files written for it;
 the marks of steps that read a dataset hold a digest of what they read.
 
-A run is bound to its settings. With other settings (more updates, say) it is another run: if its folder holds
-a run with other settings, it gets a folder whose name ends in a digest.
+A run's folder is bound to its settings: where these have changed (more updates, say), `train` refuses it.
 """
 
 import json
@@ -31,12 +30,6 @@ from clevrhope.splits.palettes import diversity_name
 from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.request import covr_part_name
 from clevrhope.training.run_folder import RunFolder
-
-BOUND = ".experiment.json"
-"""In a run's folder: the settings of the experiment's file that the run is bound to."""
-
-_FREE_OPTIONS: Mapping[str, int] = {"--device": 1, "--save-every": 1, "--tensorboard": 0}
-"""Options of `train` that a run is not bound to, and the number of their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +103,18 @@ class RunChain(Chain):
         dataset: the name of its dataset.
         folder: of the run.
         model: the number of its [[model]] table.
-        bound: the settings of the experiment's file that it is bound to.
         source: the run that it starts from, which is trained before it; None for random weights.
     """
 
     dataset: str
     folder: Path
     model: int
-    bound: Mapping[str, Any]
     source: "RunChain | None" = None
 
-    def claim(self) -> None:
-        """Records in a folder without a run what the run in it will be bound to."""
-        if not (self.folder / "run.json").exists():
-            write_whole(self.folder / BOUND, json.dumps(self.bound).encode())
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has been trained as the file says now."""
+        return self.steps[0].done
 
 
 @dataclass(frozen=True)
@@ -275,11 +266,7 @@ def _run_chain(
     source: RunChain | None,
 ) -> RunChain:
     places = Places(experiment.out, dataset)
-    data, runs = places.data, experiment.out / "runs"
-    bound = _bound(model, dataset, variant, source)
-    if _is_taken(runs / name, bound):
-        name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:6]}"
-    run = runs / name
+    data, run = places.data, experiment.out / "runs" / name
     options = _options(
         hop=hop,
         size=size,
@@ -298,20 +285,22 @@ def _run_chain(
     answer = ["evaluate", str(run), *_options(model=named, reaching=reaching)]
     evaluate = [*answer, *model.evaluate]
     made, tests, finished = run / "predictions", DatasetInputs(data, f"tests/{hop}"), RunFolder(run).finished
+    begun = "" if source is None else " ".join(source.steps[0].arguments)
+    own = DatasetInputs(data)
     steps = [
-        _step(experiment, f"train-{name}", train, finished, inputs=DatasetInputs(data), holds=run),
+        _step(experiment, f"train-{name}", train, finished, settings=begun, inputs=own, holds=run),
         _step(experiment, f"evaluate-{name}", evaluate, made, inputs=tests),
     ]
     smallest = None if variant.split else smallest_palette(dataset, hop)
     if smallest is not None:
-        own = _without(model.evaluate, {"--splits": 1, "--suite": 1})
-        elsewhere = [*answer, *own, *_options(hop=smallest, splits=OOD)]
+        options = _without(model.evaluate, {"--splits": 1, "--suite": 1})
+        elsewhere = [*answer, *options, *_options(hop=smallest, splits=OOD)]
         there, others = RunFolder(run).other_hop(smallest), DatasetInputs(data, f"tests/{smallest}")
         steps.append(_step(experiment, f"smallest-{name}", elsewhere, there, inputs=others))
     if dataset.suites:
         paired = [*evaluate, *_options(suite=[*map(places.suite_name, dataset.suites)])]
         steps.append(_step(experiment, f"suites-{name}", paired, made, inputs=tests))
-    return RunChain(name, tuple(steps), dataset.name, run, experiment.models.index(model), bound, source)
+    return RunChain(name, tuple(steps), dataset.name, run, experiment.models.index(model), source)
 
 
 def _source(
@@ -345,24 +334,6 @@ def _source(
     return source
 
 
-def _bound(
-    model: ModelConfig, dataset: DatasetConfig, variant: Variant, source: RunChain | None
-) -> dict[str, Any]:
-    """The settings that a run is bound to besides those in its folder's name, as JSON values."""
-    bound = {
-        "model": model.name,
-        "dataset": dataset.name,
-        "updates": model.updates,
-        "set": dict(sorted(model.settings.items())),
-        "keep": [model.keep_last, model.keep_every],
-        "features": model.features,
-        "options": _without(model.options, _FREE_OPTIONS),
-        "init_from": source and source.bound,
-        "variant": asdict(variant),
-    }
-    return dict(json.loads(json.dumps(bound, default=str)))
-
-
 def _without(options: Sequence[str], names: Mapping[str, int]) -> list[str]:
     """Options of a command without some of them; `names` says how many values each of these has."""
     kept, left = [], list(options)
@@ -374,15 +345,6 @@ def _without(options: Sequence[str], names: Mapping[str, int]) -> list[str]:
         elif not equals:
             del left[: names[name]]
     return kept
-
-
-def _is_taken(folder: Path, bound: Mapping[str, Any]) -> bool:
-    """Whether a folder holds a run with other settings; one without recorded settings counts as the same."""
-    try:
-        recorded = read_json(folder / BOUND)
-    except DatasetError:
-        return False
-    return (folder / "run.json").exists() and bool(recorded != bound)
 
 
 def _options(**values: Any) -> list[str]:

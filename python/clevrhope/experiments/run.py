@@ -64,7 +64,7 @@ def run_experiment(
             of each [[model]] that allows it in this process, as one stack of models; all else is as "local".
         address: of the cluster.
         progress: shows the stages; None shows nothing.
-        tell: called with a sentence when a step fails.
+        tell: called with a sentence when a step fails, and when runs cannot be trained together.
 
     Raises:
         DatasetError: another process runs this experiment, or its folder cannot be written.
@@ -74,7 +74,7 @@ def run_experiment(
     """
     from clevrhope.report.writer import PAGES
 
-    stackable = check_plan(plan, together=engine == "together")
+    check_plan(plan)
     check_own(plan.report, PAGES)
     progress = progress or Silent()
     cores = available_cores()
@@ -89,7 +89,7 @@ def run_experiment(
     def note(failure: Failure | None) -> None:
         if failure is not None:
             failures.append(failure)
-            tell(str(failure))
+            tell(f"failed: {failure}")
 
     with locked(plan.experiment.out):
         check_links(plan.experiment.out, _written(plan), deep=False)
@@ -99,13 +99,11 @@ def run_experiment(
                 note(failure)
                 advance(1)
         left = [run for run in plan.runs if plan.datasets[run.dataset].done and not run.done]
-        for run in left:
-            run.claim()
         # Runs that start from another run begin once all others have ended.
         first = [run for run in left if run.source is None]
         second = [run for run in left if run.source is not None]
         for runs in (first, second):
-            for failure in _train_and_evaluate(runs, stackable, run_chains, progress, tell):
+            for failure in _train_and_evaluate(runs, engine == "together", run_chains, progress, tell):
                 note(failure)
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
@@ -151,18 +149,17 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
 
 def _train_and_evaluate(
     runs: Sequence[RunChain],
-    stackable: frozenset[int],
+    together: bool,
     run_chains: RunChains,
     progress: Progress,
     tell: Callable[[str], None],
 ) -> Iterator[Failure | None]:
     """Runs whatever is left of some runs, unless what they start from failed; gives the failure of each."""
-    able = [run for run in runs if run.source is None or run.source.steps[0].made.exists()]
+    able = [run for run in runs if run.source is None or run.source.is_trained]
     if len(able) < len(runs):
         tell(f"Left out, as what they start from failed: {len(runs) - len(able)} of {len(runs)} runs")
-    if stackable:
-        stacked = [run for run in able if run.model in stackable]
-        for run, failed in _train_together(stacked, progress):
+    if together:
+        for run, failed in _train_together(able, progress, tell):
             yield failed
             able.remove(run)
     if able:
@@ -172,8 +169,12 @@ def _train_and_evaluate(
                 advance(1)
 
 
-def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tuple[RunChain, Failure]]:
+def _train_together(
+    runs: Sequence[RunChain], progress: Progress, tell: Callable[[str], None]
+) -> Iterator[tuple[RunChain, Failure]]:
     """Trains runs that are not trained yet, those of a [[model]] as one stack; gives those that fail.
+
+    Runs that cannot be trained so are left as they are.
 
     Raises:
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the states of the runs are written.
@@ -181,15 +182,15 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
     from clevrhope.cli.models import read_train_request, train
     from clevrhope.training.stacked_runs import train_together
 
-    left = [run for run in runs if not run.steps[0].done]
+    left = [run for run in runs if not run.is_trained]
     for _, group in groupby(left, key=lambda run: run.model):
         stack = list(group)
         requests = [read_train_request(parsed(train, run.steps[0].arguments)) for run in stack]
-        made: Sequence[object]
         try:
             made = train_together(requests, progress)
         except ClevrhopeError as error:
-            made = [error] * len(stack)
+            tell(f"{len(stack)} runs are not trained together, each has a process of its own: {error}")
+            continue
         for run, result in zip(stack, made, strict=True):
             if isinstance(result, ClevrhopeError):
                 yield run, Failure(run.steps[0].name, str(result))
@@ -200,7 +201,8 @@ def _train_together(runs: Sequence[RunChain], progress: Progress) -> Iterator[tu
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
     from clevrhope.report import report
 
-    there = [run.folder for run in plan.runs if (run.folder / "predictions").is_dir()]
+    # A folder can hold a run of other settings, whose predictions are not those of this file.
+    there = [run.folder for run in plan.runs if run.is_trained and (run.folder / "predictions").is_dir()]
     if not there:
         return None
     content = plan.experiment.content
@@ -210,7 +212,6 @@ def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path
             plan.report,
             title=content.title or plan.experiment.file.stem,
             question=content.report.question,
-            ways=content.report.ways,
             failures=[str(each) for each in failures],
             progress=progress,
         ).html

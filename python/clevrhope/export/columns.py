@@ -31,10 +31,9 @@ def columns_of(split: SplitSource) -> list[Field]:
         Field("answer", "", "the answer in words"),
         Field("answer_label", "", "the answer as a class; the feature has the names", LABEL),
         Field("program", "", "functions in prefix order, such as `filter_color[red]`", several=True),
-        *split.kind.fields,
         Field("question_index", "", "place of the question in its split", "int32"),
         _of_images(split.kind, "image_index"),
-        *split.kind.pair_fields,
+        *split.fields,
         _of_images(split.kind, "scene"),
     ]
 

@@ -9,7 +9,7 @@ Source: the specifications of Croissant 1.0 and of its RAI extension 1.0, MLComm
 import json
 from typing import Any
 
-from clevrhope.dataset.question_kinds import IMAGE, LABEL, Field
+from clevrhope.dataset.question_kinds import IMAGE, Field
 from clevrhope.describe.making_and_licence import balancing
 from clevrhope.export.columns import columns_of
 from clevrhope.export.readme import TITLE, readme
@@ -17,8 +17,8 @@ from clevrhope.export.source import ExportSource, SplitSource
 from clevrhope.pages import PAPER, read_page
 from clevrhope.splits.hops import parse_hop
 
-_TYPES = {IMAGE: "sc:ImageObject", LABEL: "sc:Integer", "string": "sc:Text", "int32": "sc:Integer"}
-"""Kind of a column -> its type."""
+_TYPES = {IMAGE: "sc:ImageObject", "string": "sc:Text"}
+"""Kind of a column -> its type; all others are numbers."""
 
 
 def croissant_json(source: ExportSource) -> str:
@@ -99,7 +99,7 @@ def _field(record_set: str, column: Field) -> dict[str, Any]:
         "@id": name,
         "name": column.name,
         "description": column.holds.replace("`", ""),
-        "dataType": _TYPES[column.kind],
+        "dataType": _TYPES.get(column.kind, "sc:Integer"),
         **({"repeated": True} if column.several else {}),
         "source": {
             "fileSet": {"@id": f"{record_set}-files"},

@@ -44,7 +44,7 @@ FORMATS: dict[str, Format] = {
     "parquet": Format(
         parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True, shards=True
     ),
-    "webdataset": Format(webdataset.write, prefer="png", sets=True, shards=True),
+    "webdataset": Format(webdataset.write, prefer="png", suites=True, sets=True, shards=True),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(PARQUET)),
     "coco": Format(coco.write, prefer="png", needs="pycocotools"),

@@ -16,7 +16,6 @@ import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from operator import call
 from pathlib import Path
 from typing import Any
@@ -31,12 +30,13 @@ from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS, Ints
 from clevrhope.dataset.vocab import Vocab, vocab_json
 from clevrhope.errors import ConfigError, listed
+from clevrhope.export.parquet import write_tables
 from clevrhope.export.readme import write_readme
-from clevrhope.export.source import ExportSource, SplitSource
+from clevrhope.export.source import ExportSource, Sample, SplitSource
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import FIRST_RUN, HDF5, PARQUET, SECOND_RUN
-from clevrhope.splits.hops import OFFICIAL_NUMBERS, paper_hops
+from clevrhope.splits.hops import OFFICIAL_NUMBERS, official_values, paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
 IMAGES_OF_MINIMAL = "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"
@@ -44,9 +44,6 @@ IMAGES_OF_MINIMAL = "hdf5_atom_CLEVR_val_v1.0/val_v1.0_img_dir/val_ims.h5"
 
 ROWS_A_FILE = 45_000
 """Questions of a Parquet file; nine about an image are some 5,000 images, about 500 MB."""
-
-IMAGES_A_GROUP = 32
-"""As in our own Parquet export."""
 
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
@@ -76,7 +73,6 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
 
 def _write_parquet(split: SplitSource, folder: Path, advance: Advance) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     folder.mkdir(exist_ok=True)
     image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -84,27 +80,20 @@ def _write_parquet(split: SplitSource, folder: Path, advance: Advance) -> None:
         [("idx", pa.int64()), ("query", pa.string()), ("answer", pa.string()), ("image", image)],
         metadata={"huggingface": json.dumps({"info": {"features": _FEATURES}})},
     )
-    samples = split.samples(whole=False)
+
+    def table(group: Sequence[Sample]) -> Any:
+        rows = [(sample.images[0], question) for sample in group for question in sample.questions]
+        columns = {
+            "idx": [question.index for _, question in rows],
+            "query": [question.text for _, question in rows],
+            "answer": [question.answer for _, question in rows],
+            "image": [{"bytes": shown.png, "path": shown.filename} for shown, _ in rows],
+        }
+        return pa.table(columns, schema=schema)
+
     n_files = -(-len(split.reader) // ROWS_A_FILE)
-    n_rows = 0
-    for number in range(n_files):
-        path = folder / f"{PARQUET[split.split]}-{number:05}-of-{n_files:05}.parquet"
-        goal = (number + 1) * len(split.reader) // n_files
-        with (
-            path.open("wb") as file,
-            pq.ParquetWriter(file, schema, use_dictionary=["image.bytes", "image.path", "answer"]) as writer,
-        ):
-            while n_rows < goal and (group := list(islice(samples, IMAGES_A_GROUP))):
-                rows = [(sample.images[0], question) for sample in group for question in sample.questions]
-                columns = {
-                    "idx": [question.index for _, question in rows],
-                    "query": [question.text for _, question in rows],
-                    "answer": [question.answer for _, question in rows],
-                    "image": [{"bytes": shown.png, "path": shown.filename} for shown, _ in rows],
-                }
-                writer.write_table(pa.table(columns, schema=schema), row_group_size=len(rows))
-                n_rows += len(rows)
-                advance(len(rows))
+    repeated = ("image.bytes", "image.path", "answer")
+    write_tables(split, folder / PARQUET[split.split], n_files, schema, table, advance, repeated=repeated)
 
 
 _FEATURES = {
@@ -175,8 +164,7 @@ def _question_file(split: SplitSource) -> str:
     number = OFFICIAL_NUMBERS[split.hop]
     if split.split in HDF5:
         hop = next(hop for hop in paper_hops() if hop.name == split.hop)
-        values = dict(hop.held_out or ())
-        named = tuple(values.get(kind) for kind in ("size", "color", "shape", "material"))
+        named = official_values(hop)
         begin, name, _ = HDF5[split.split]
         return f"hdf5_held_out_CLEVR/no_text_no_vis_{named}_v1.0_ques/{begin}_{name.format(named)}.h5"
     name = f"match_ho{number}" if split.split == MINIMAL_OOD else f"mismatch_ho{number}_filtered"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from clevrhope.dataset.question_kinds import IMAGE, LABEL, PAIRS, Field
+from clevrhope.dataset.question_kinds import IMAGE, LABEL, Field
 from clevrhope.export.columns import columns_of
 from clevrhope.export.croissant import croissant_json
 from clevrhope.export.readme import TITLE, readme
@@ -77,35 +77,64 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
 
 
 def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance: Advance) -> TableSize:
-    import pyarrow.parquet as pq
-
     folder.mkdir(exist_ok=True)
     columns = columns_of(split)
     schema, scene_of = _schema(source, split, columns), source.scene_of(split.reader.pool)
-    repeated = [path for column in columns for path in _repeated(column)]
-    samples = split.samples(whole=False)
-    a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
+    n_bytes = 0
+
+    def table(group: Sequence[Sample]) -> "pa.Table":
+        nonlocal n_bytes
+        made = _table(split, group, schema, scene_of)
+        n_bytes += made.nbytes
+        return made
+
     n_files = source.n_shards(split.n_copies, IMAGES_A_FILE)
-    n_rows = n_bytes = n_bytes_of_files = 0
-    for number in range(n_files):
-        path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"
+    a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
+    repeated = [path for column in columns for path in _repeated(column)]
+    paths = write_tables(
+        split, folder / split.split, n_files, schema, table, advance, repeated=repeated, a_group=a_group
+    )
+    return TableSize(n_bytes, sum(path.stat().st_size for path in paths))
+
+
+def write_tables(
+    split: SplitSource,
+    begin: Path,
+    n_files: int,
+    schema: "pa.Schema",
+    table: Callable[[Sequence[Sample]], "pa.Table"],
+    advance: Advance,
+    *,
+    repeated: Sequence[str],
+    a_group: int = IMAGES_A_GROUP,
+) -> list[Path]:
+    """Writes the `n_files` Parquet files of a split, whose paths start with `begin`; returns the paths.
+
+    `table` makes the rows of the `a_group` samples of a row group; `repeated` are the paths of the columns
+    with a dictionary.
+    """
+    import pyarrow.parquet as pq
+
+    samples, n_rows = split.samples(whole=False), 0
+    paths = [
+        begin.with_name(f"{begin.name}-{number:05d}-of-{n_files:05d}.parquet") for number in range(n_files)
+    ]
+    for number, path in enumerate(paths):
         # Counted over all files: files end with a row group, so goals per file may leave the last ones empty.
         goal = (number + 1) * len(split.reader) // n_files
         # Written through a Python file, so that a full disk raises Python's error.
         with (
             path.open("wb") as file,
             pq.ParquetWriter(
-                file, schema, use_dictionary=repeated, dictionary_pagesize_limit=_DICTIONARY_BYTES
+                file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
             ) as writer,
         ):
             while n_rows < goal and (group := list(islice(samples, a_group))):
-                table = _table(split, group, schema, scene_of)
-                writer.write_table(table, row_group_size=len(table))
-                n_rows += len(table)
-                n_bytes += table.nbytes
-                advance(len(table))
-        n_bytes_of_files += path.stat().st_size
-    return TableSize(n_bytes, n_bytes_of_files)
+                rows = table(group)
+                writer.write_table(rows, row_group_size=len(rows))
+                n_rows += len(rows)
+                advance(len(rows))
+    return paths
 
 
 def _schema(source: ExportSource, split: SplitSource, columns: Sequence[Field]) -> "pa.Schema":
@@ -167,13 +196,11 @@ def _table(
         "program": [question.program for _, question in rows],
         "question_index": [question.index for _, question in rows],
     }
-    for field in split.kind.fields:
+    for field in split.fields:
         columns[field.name] = [question.about[field.name] for _, question in rows]
     scenes = [[scene_of(image.index) for image in sample.images] for sample, _ in rows]
     for name, cells in (("image", images), ("mask", masks), ("image_index", indices), ("scene", scenes)):
         columns[split.kind.of_images(name)] = cells if split.kind.of_sets else [cell for (cell,) in cells]
-    said = [split.reader.said(split.kind.pair_fields, row) for row in columns["question_index"]]
-    columns |= {field.name: [each[field.name] for each in said] for field in split.kind.pair_fields}
     return pa.table({name: columns[name] for name in schema.names}, schema=schema)
 
 
@@ -248,13 +275,16 @@ def _head(source: ExportSource, sizes: Sequence[TableSize]) -> str:
 def _body(source: ExportSource, shown: list[str]) -> str:
     of_one = next((each for each in source.splits if not each.kind.of_sets), None)
     of_sets = next((each for each in source.splits if each.kind.of_sets), None)
+    of_splits = columns_of(of_one) if of_one else ()
     return readme(
         source,
         "parquet",
         sheet=SHEET,
         shown=shown,
         has_prelim=any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()),
-        columns_of_one=columns_of(of_one) if of_one else (),
+        columns_of_one=of_splits,
         columns_of_sets=columns_of(of_sets) if of_sets else (),
-        columns_of_suites=PAIRS.pair_fields if source.suites else (),
+        columns_of_suites=[
+            column for suite in source.suites[:1] for column in columns_of(suite) if column not in of_splits
+        ],
     )

@@ -27,6 +27,7 @@ def readme(source: ExportSource, format_name: str, **values: object) -> str:
         rendered=source.rendered,
         tables_of=(*source.splits, *source.suites),
         first=source.splits[0],
+        has_suites=bool(source.suites),
         of_sets=any(each.kind.of_sets for each in source.splits),
         made_from=made_from(source.manifest),
         **values,

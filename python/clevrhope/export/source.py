@@ -4,8 +4,8 @@ import io
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property, lru_cache
 from itertools import groupby, islice, repeat
 from operator import call
 from pathlib import Path
@@ -21,10 +21,11 @@ from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.dataset.question_kinds import QuestionKind
+from clevrhope.dataset.question_kinds import Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.threads import map_in_threads
 
@@ -39,8 +40,8 @@ class SampleQuestion:
     program: list[str]
     """Functions in prefix order, such as `filter_color[red]`."""
     answer: str
-    about: Mapping[str, int | str | None]
-    """The fields of its kind, which describe its template."""
+    about: Mapping[str, Any]
+    """What the `fields` of its split say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,18 @@ class SplitSource:
     def kind(self) -> QuestionKind:
         """The kind of its questions."""
         return self.reader.kind
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """What is said of a question and its pair, followed by columns of its file as they are."""
+        said, columns = (*self.kind.fields, *self.kind.pair_fields), self.kind.columns
+        names = {field.name for field in said}
+        raw = (
+            Field(name, own, columns[own].holds, columns[own].dtype, several=bool(columns[own].row))
+            for own, name in self.kind.exported.items()
+            if name not in names and own in self.reader
+        )
+        return (*said, *raw)
 
     @property
     def vocab(self) -> Vocab:
@@ -192,7 +205,7 @@ class SplitSource:
                     text=detokenizer.question(question),
                     program=detokenizer.program(program),
                     answer=detokenizer.answer(int(reader.answers[k])),
-                    about=reader.said(reader.kind.fields, k),
+                    about=reader.said(self.fields, k),
                 )
 
 
@@ -303,9 +316,12 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     manifest = source.manifest
     return {
         **world_json(manifest),
-        **{name: _plain(value) for name, value in split.reader.attributes.items()},
         "kind": split.kind.name,
         "questions": len(split.reader),
+        "file": {name: _plain(value) for name, value in split.reader.attributes.items()},
+        "vocab": asdict(split.vocab),
+        "widths": split.reader.widths,
+        "sha256": record(split.reader.path).sha256,
     }
 
 

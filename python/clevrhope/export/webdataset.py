@@ -1,9 +1,10 @@
 """Export as tar shards for the webdataset library, which streams them.
 
     <hop>/<split>-000000.tar     samples of 1,000 images: HOPE_train_000007.png, HOPE_train_000007.json
-    shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
+    <hop>.<suite>/               the same for the pairs of a suite
+    shards.json                  folder -> split -> the shards as a brace pattern, samples, questions
     README.md                    a description of these files, and how to load them
-    vocab.json, covr_vocab.json  the dataset's own, for one image and for sets of images
+    vocab.json, covr_vocab.json  the dataset's own, for one image and for sets of images; also one a suite
 
 A sample is an image with its questions: a sample per question would repeat each image nine times in a stream.
 docs/export.md shows a line of code that splits these into one sample per question. A question about a set of
@@ -12,13 +13,13 @@ images is a sample of its own: HOPE_covr_test_000007.0.png, .1.png and so on, HO
 
 import io
 import json
-import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from clevrhope.dataset.vocab import vocab_json
 from clevrhope.export.readme import write_readme
 from clevrhope.export.source import ExportSource, Sample, SplitSource, split_json
 from clevrhope.runtime.progress import Advance
@@ -31,25 +32,30 @@ IMAGES_A_SHARD = 1_000
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
     """Writes all shards and a list of them."""
     shards: dict[str, dict[str, Any]] = {}
-    for split in source.splits:
-        shards.setdefault(split.hop, {})[split.split] = {
+    for split in (*source.splits, *source.suites):
+        shards.setdefault(_folder(split), {})[split.split] = {
             "shards": _write_split(source, split, out, advance),
             "samples": split.n_samples,
             "questions": len(split.reader),
             METADATA: split_json(source, split),
         }
-        of_sets = split.kind.of_sets
-        vocab = out / ("covr_vocab.json" if of_sets else "vocab.json")
-        shutil.copyfile(source.layout.vocab_of(split.split), vocab)
+        of_suite = f"{split.config}_" if split.kind.names else ""
+        begin = "covr_" if split.kind.of_sets else of_suite
+        (out / f"{begin}vocab.json").write_bytes(vocab_json(split.vocab))
     (out / "shards.json").write_text(json.dumps(shards, indent=1) + "\n", "utf-8")
     first = source.splits[0]
     pattern = shards[first.hop][first.split]["shards"]
     write_readme(source, out, "webdataset", shards=pattern, first_of_sets=first.kind.of_sets)
 
 
+def _folder(split: SplitSource) -> str:
+    """The folder of a split's shards: that of its HOP, or of a suite, whose splits have the HOP's names."""
+    return split.config if split.kind.names else split.hop
+
+
 def _write_split(source: ExportSource, split: SplitSource, out: Path, advance: Advance) -> str:
-    (out / split.hop).mkdir(exist_ok=True)
-    name = f"{split.hop}/{split.split}"
+    (out / _folder(split)).mkdir(exist_ok=True)
+    name = f"{_folder(split)}/{split.split}"
     samples, scene_of = split.samples(whole=True), source.scene_of(split.reader.pool)
     n_shards = source.n_shards(split.n_copies, IMAGES_A_SHARD)
     ends = [(number + 1) * split.n_samples // n_shards for number in range(n_shards)]
@@ -89,8 +95,8 @@ def _entries(
         about["scenes"] = [json.loads(scene_of(image.index) or "null") for image in sample.images]
     else:
         (image,) = sample.images
-        key = Path(image.filename).stem
-        names = [image.filename]
+        key = Path(image.filename).stem.replace(".", "_")  # readers take what follows a dot for a suffix
+        names = [f"{key}.png"]
         about |= {"image_index": image.index, "questions": questions}
         about["scene"] = json.loads(scene_of(image.index) or "null")
     for name, image in zip(names, sample.images, strict=True):

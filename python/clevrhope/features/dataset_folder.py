@@ -1,23 +1,19 @@
-"""The dataset from which features are made: one written by `clevrhope build`, or CLEVR as published."""
+"""The dataset from which features are made."""
 
 import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from clevrhope.dataset.clevr_folder import clevr_splits, image_indices, images_folder
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
+from clevrhope.dataset.image_source import Images, find_images, png_indices
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.suite_pools import SuitePool
-from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import as_json_values
 
 
@@ -91,47 +87,6 @@ class BuiltDataset:
     def images(self, pool: str, indices: Ints) -> Images | None:
         """The images of these scenes; None if there are none."""
         return find_images(self.layout, pool, indices, prefer="h5")
-
-
-class ClevrFolder:
-    """CLEVR v1.0 as published, or a folder with the same layout; its splits serve as pools."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-
-    def described(self, *, images: bool) -> dict[str, Any]:
-        """As `BuiltDataset.described`, but only a name, because the folder does not describe itself."""
-        return {"rendering": "CLEVR's own"} if images else {"world": "CLEVR's own"}
-
-    def digest(self, pool: str, *, images: bool, scenes: bool) -> str:
-        """SHA-256 of the names and sizes of a split's images."""
-        folder = images_folder(self.root, pool)
-        try:
-            return _digest({path.name: str(path.stat().st_size) for path in folder.glob("*.png")})
-        except OSError as error:
-            raise DatasetError(f"{folder}: cannot be read ({error})") from error
-
-    def pools(self) -> list[str]:
-        """The splits that have questions and images."""
-        return [split for split in clevr_splits(self.root) if images_folder(self.root, split).is_dir()]
-
-    def image_indices(self, pool: str) -> Ints:
-        """As `BuiltDataset.image_indices`."""
-        return np.asarray(image_indices(self.root, pool), dtype=np.int32)
-
-    def images(self, pool: str, indices: Ints) -> Images | None:
-        """The images of a split."""
-        return clevr_images(self.root, pool)
-
-
-DatasetFolder: TypeAlias = BuiltDataset | ClevrFolder
-
-
-def open_folder(root: Path) -> DatasetFolder:
-    """Opens the dataset in a folder; any folder that is not CLEVR's is assumed to be written by `build`."""
-    if not Layout(root).manifest.exists() and clevr_splits(root):
-        return ClevrFolder(root)
-    return BuiltDataset(root)
 
 
 def _digest(files: Mapping[str, str]) -> str:

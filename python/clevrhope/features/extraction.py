@@ -1,7 +1,4 @@
-"""Makes feature stores, block by block, so that a killed run can be resumed.
-
-The dataset can also be CLEVR's own folder, for kinds that read only images.
-"""
+"""Makes feature stores, block by block, so that a killed run can be resumed."""
 
 import json
 import os
@@ -18,7 +15,7 @@ import numpy.typing as npt
 from clevrhope.dataset.binding import difference
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, open_folder
+from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import Array, ArraySpec, Extractor, ExtractorOptions
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.source import DIGEST_BYTES, Batches, Block, PoolSource
@@ -88,7 +85,7 @@ def make_features(
     """Makes a dataset's features of a kind, or adds those of images that were added since.
 
     Args:
-        dataset: the folder of a finished dataset, or of CLEVR v1.0 as published.
+        dataset: the folder of a finished dataset.
         kind: a name in `KINDS`, or "package.module:Class".
         size: width and height to which images are resized; "image" for their own, None for the kind's
             default.
@@ -105,7 +102,7 @@ def make_features(
             kind; or a custom class returns something else than it declares.
         DatasetError: the dataset is not finished or lacks images, or `out` holds another store.
     """
-    folder = open_folder(Path(dataset))
+    folder = BuiltDataset(Path(dataset))
     extractor = make_extractor(kind, _options(folder, size, weights, device))
     info = _store_info(kind, extractor, folder)
     own = f"{FOLDER}/{kind.rpartition(':')[2]}{extractor.suffix}"
@@ -148,17 +145,13 @@ def make_features(
     )
 
 
-def _store_info(kind: str, extractor: Extractor, folder: DatasetFolder) -> StoreInfo:
+def _store_info(kind: str, extractor: Extractor, folder: BuiltDataset) -> StoreInfo:
     """The content of store.json for an extractor's features of a dataset.
 
     Raises:
-        ConfigError: an attribute of the extractor has another form, or it reads scenes from CLEVR's folder.
+        ConfigError: an attribute of the extractor has another form.
     """
     place = f'features "{kind}"'
-    if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
-        raise ConfigError(
-            f"{folder.root}: {kind} reads scenes, but of CLEVR's own folder only images can be read"
-        )
     size = extractor.size
     info = StoreInfo(
         kind=kind,
@@ -181,7 +174,7 @@ def _store_info(kind: str, extractor: Extractor, folder: DatasetFolder) -> Store
 
 
 def _options(
-    folder: DatasetFolder,
+    folder: BuiltDataset,
     size: tuple[int, int] | Literal["image"] | None,
     weights: Path | str | None,
     device: str,
@@ -193,8 +186,6 @@ def _options(
                 f"{folder.root}: no images, so their size is unknown; build it without --no-render"
             )
         size = image_size
-    if not isinstance(folder, BuiltDataset):
-        return ExtractorOptions(size, weights, device, {}, (0, 0), 0, image_size)
     world = folder.manifest.world
     limits = world["constraints"]
     raster = (limits["width"], limits["height"])
@@ -203,7 +194,7 @@ def _options(
     )
 
 
-def _image_size(folder: DatasetFolder) -> tuple[int, int] | None:
+def _image_size(folder: BuiltDataset) -> tuple[int, int] | None:
     """Width and height of the dataset's first image; all images of a dataset have one size."""
     for pool in folder.pools():
         indices = folder.image_indices(pool)[:1]

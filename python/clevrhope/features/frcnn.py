@@ -30,9 +30,6 @@ _PREFIXES = {
     "proposal_generator.rpn_head.anchor_deltas.": "rpn_moves.",
     "roi_heads.box_predictor.cls_score.": "class_scores.",
     "roi_heads.box_predictor.bbox_pred.": "box_moves.",
-    "roi_heads.box_predictor.cls_embedding.": "class_embedding.",
-    "roi_heads.box_predictor.fc_attr.": "attribute_hidden.",
-    "roi_heads.box_predictor.attr_score.": "attribute_scores.",
 }
 """Prefix of a weight's name in the checkpoint -> its prefix in `Frcnn`."""
 

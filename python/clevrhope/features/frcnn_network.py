@@ -26,10 +26,7 @@ class FrcnnConfig:
     Attributes:
         blocks: residual blocks of each of the four groups.
         classes: object classes, without the background.
-        attributes: attribute classes, without the class for no attribute.
         hidden: channels of the convolution of the region proposals.
-        class_size: size of the class embedding.
-        attribute_hidden: units of the layer before the attribute scores.
         class_agnostic: whether one box is regressed for all classes together.
         dilated_head: whether the fourth group works at stride 1 with dilation 2.
         pool_padding: whether the stem's max pool has a padding of 1; if not, it rounds sizes up, as in Caffe.
@@ -48,10 +45,7 @@ class FrcnnConfig:
 
     blocks: tuple[int, int, int, int] = (3, 4, 23, 3)
     classes: int = 1600
-    attributes: int = 400
     hidden: int = 512
-    class_size: int = 256
-    attribute_hidden: int = 512
     class_agnostic: bool = False
     dilated_head: bool = True
     pool_padding: bool = True
@@ -92,10 +86,6 @@ class Frcnn(nn.Module):
         self.rpn_moves = nn.Conv2d(config.hidden, 4 * n_anchors, 1)
         self.class_scores = nn.Linear(width, config.classes + 1)
         self.box_moves = nn.Linear(width, 4 * (1 if config.class_agnostic else config.classes))
-        # Attributes are not computed, but the checkpoint has these layers, and all of its shapes are checked.
-        self.class_embedding = nn.Embedding(config.classes + 1, config.class_size)
-        self.attribute_hidden = nn.Linear(width + config.class_size, config.attribute_hidden)
-        self.attribute_scores = nn.Linear(config.attribute_hidden, config.attributes + 1)
 
     def map(self, images: Tensor) -> Tensor:
         """(n, 1024, H / 16, W / 16) maps of (n, 3, H, W) preprocessed images."""

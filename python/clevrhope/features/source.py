@@ -16,7 +16,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import DatasetFolder
+from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import Array, Extractor, ImageArray, Scene
 
 DIGEST_BYTES = 16
@@ -53,7 +53,7 @@ class Block:
 class PoolSource:
     """The scenes of a pool that get features, and the images and scene records for these."""
 
-    def __init__(self, folder: DatasetFolder, pool: str, extractor: Extractor) -> None:
+    def __init__(self, folder: BuiltDataset, pool: str, extractor: Extractor) -> None:
         self._layout, self._pool = Layout(folder.root), pool
         self._images: Images | None = None
         self._scenes, self._size = "scene" in extractor.reads, extractor.size

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.dataset_folder import DatasetFolder, open_folder
+from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import Array, ArraySpec, Source
 from clevrhope.features.kinds import KINDS
 from clevrhope.runtime import forms
@@ -116,7 +116,7 @@ class PoolFeatures:
 class FeatureStore:
     """A store on disk, opened for its dataset."""
 
-    def __init__(self, folder: Path, dataset: DatasetFolder) -> None:
+    def __init__(self, folder: Path, dataset: BuiltDataset) -> None:
         """Reads store.json; raises DatasetError if there is none, or it belongs to another dataset."""
         self.folder = folder
         self._dataset = dataset
@@ -153,7 +153,7 @@ class FeatureStore:
 class NoFeatures(FeatureStore):
     """The store for models that read no image; it has no files."""
 
-    def __init__(self, dataset: DatasetFolder) -> None:
+    def __init__(self, dataset: BuiltDataset) -> None:
         """Raises the errors of `BuiltDataset.described`."""
         self.folder = dataset.root
         described = dataset.described(images=False)
@@ -180,7 +180,7 @@ def open_store(
             a model that reads no features.
         DatasetError: the store belongs to another dataset.
     """
-    opened = open_folder(dataset)
+    opened = BuiltDataset(dataset)
     home = dataset / FOLDER
     if kind == NOTHING:
         if name is not None:
@@ -208,26 +208,6 @@ def open_store(
             f"{home}: there are several stores of kind {kind} ({names}); choose one with --features"
         )
     return FeatureStore(found[0], opened)
-
-
-def store_like(root: Path, info: StoreInfo) -> FeatureStore:
-    """Opens the store of another dataset that has the same features as `info`.
-
-    Raises:
-        ConfigError: the dataset has no store of the same kind, options, weights and code.
-    """
-    if info.kind == NOTHING:
-        return NoFeatures(open_folder(root))
-    same = ("kind", "options", "weights", "code")
-    for folder in stores_in(root):
-        there = read_info(folder)
-        if all(getattr(there, name) == getattr(info, name) for name in same):
-            return FeatureStore(folder, open_folder(root))
-    options = "".join(f" {name} {value}" for name, value in info.options.items() if name != "values")
-    raise ConfigError(
-        f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
-        f"{_command(root, info)}"
-    )
 
 
 def _remedy(dataset: Path, kind: str, reads_pixels: bool) -> str:

@@ -55,9 +55,9 @@ def is_whole_png(path: Path) -> bool:
 
 
 @contextmanager
-def open_png(path: Path) -> Iterator[Image.Image]:
+def open_png(path: Path, *, remedy: str = "remove it and run the command again") -> Iterator[Image.Image]:
     """Opens a PNG file without decoding it; errors in the block become those of `read_png`."""
-    with reading(path, "a whole PNG file", remedy="remove it and run the command again"):
+    with reading(path, "a whole PNG file", remedy=remedy):
         check_regular(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower

@@ -111,7 +111,7 @@ class AnswerKey:
         """(HOP, split) -> a test set; (HOP, suite, split) -> pairs."""
         self._record = cache(record)
         self._scenes = cache(self._scene_counts)
-        self._families: dict[str, dict[int, str]] = {}
+        self._measured = cache(self._read_measured)
 
     def test_set(self, hop: str, split: str) -> QuestionTable:
         """The questions of a split, with their right answers.
@@ -175,19 +175,24 @@ class AnswerKey:
         Raises:
             PredictionsError: it does.
         """
-        if asked_of not in (None, here := self._manifest.digest):
+        published = (self._manifest.source or {}).get("dataset")
+        if asked_of not in (None, here := self._manifest.digest, published):
             raise PredictionsError(
                 f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
                 f"and {here} for {self.folder}); give the folder that the requests were made of"
             )
 
-    def suite_sha256(self, hop: str, suite: str, split: str) -> str:
+    def suite_sha256(self, hop: str, suite: str, split: str) -> tuple[str, ...]:
         """SHA-256 of the file with a suite's pairs on a split, by which predictions identify the file.
+
+        Of an import, that of the file which was published follows.
 
         Raises:
             DatasetError: the file is missing or cannot be read.
         """
-        return self._record(self._layout.suite_h5(hop, suite, split)).sha256
+        entry = self._manifest.suites.get(hop, {}).get(suite, {}).get(split, {})
+        own = self._record(self._layout.suite_h5(hop, suite, split)).sha256
+        return (own, entry["sha256"]) if "sha256" in entry else (own,)
 
     def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" if it does not.
@@ -295,13 +300,18 @@ class AnswerKey:
         Raises:
             DatasetError: the measurements are broken.
         """
-        if hop not in self._families:
-            path = self._layout.hop_measured(hop)
-            families = read_measured(path)["families"] if path.is_file() else ()
-            self._families[hop] = {
-                each["question_family_index"]: f"{each['file']} {each['place']}" for each in families
-            }
-        return self._families[hop]
+        families = self._measured(hop).get("families", ())
+        return {each["question_family_index"]: f"{each['file']} {each['place']}" for each in families}
+
+    def measured_tests(self, hop: str, suite: str, split: str) -> Mapping[str, Mapping[str, Any]]:
+        """The measurements of a suite's tests on a split; empty if there are none. Raises as above."""
+        of_suite: Mapping[str, Any] = self._measured(hop).get("suites", {}).get(suite, {})
+        tests: Mapping[str, Mapping[str, Any]] = of_suite.get(split, {}).get("tests", {})
+        return tests
+
+    def _read_measured(self, hop: str) -> dict[str, Any]:
+        path = self._layout.hop_measured(hop)
+        return read_measured(path) if path.is_file() else {}
 
     def mentions_together(self, hop: str, split: str, types: Sequence[str]) -> npt.NDArray[np.bool_]:
         """(N,) whether each question of a split mentions a value of each of these attributes together.

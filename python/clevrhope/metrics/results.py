@@ -117,7 +117,7 @@ class SplitScores:
         constants: what is known without a model. Test of a suite, if its partners are yes/no questions, ->
             the constant answer that is right most often; or a baseline of COVR -> its accuracy.
         words: test of a suite, if its partners are yes/no questions -> the share of them, in per cent, that a
-            bag of their words answers (`bag_of_words.accuracy`); None where there are too few pairs.
+            bag of their words answers (`describe.bag_of_words`); None where there are too few pairs.
         traits: name -> tests of a suite whose scores have a meaning of their own (`suites.traits`).
         controls: test of a suite whose foils complete the held-out pair -> the test on the same originals
             whose foils do not.

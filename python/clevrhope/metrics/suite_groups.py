@@ -9,7 +9,7 @@ import numpy.typing as npt
 from clevrhope.dataset.question_kinds import TIERS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.metrics import bag_of_words
+from clevrhope.describe.suites import n_right_by_words
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS, GROUPS
 from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
@@ -97,26 +97,33 @@ def steps(pairs: QuestionTable) -> Ints:
 
 
 def known_without_images(
-    pairs: QuestionTable, answers: AnswerSet
+    pairs: QuestionTable, answers: AnswerSet, measured: Mapping[str, Mapping[str, Any]]
 ) -> tuple[dict[str, Constant], dict[str, float | None]]:
     """What is right about the partners of each test that has only yes/no partners.
 
     First the constant answer that is right most often; then the share that a bag of their words answers, in
     per cent, which is None if all pairs are about one image.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        answers: the vocabulary.
+        measured: the tests in measured.json; one that is missing there, or has other pairs, is measured.
     """
     best: dict[str, Constant] = {}
     words: dict[str, float | None] = {}
+    is_yes, is_no = (pairs.answers[1::2] == number for number in (answers.yes, answers.no))
     for test, is_of in _pairs_by_test(pairs):
-        right, images, questions = (
-            column[1::2][is_of] for column in (pairs.answers, pairs.image_idxs, pairs.questions)
-        )
-        is_yes = right == answers.yes
-        if (is_yes | (right == answers.no)).all():
-            n, n_yes = len(right), int(is_yes.sum())
-            answer, n_right = ("yes", n_yes) if 2 * n_yes >= n else ("no", n - n_yes)
-            best[test] = Constant(answer, 100 * n_right / n)
-            of_words = bag_of_words.accuracy(questions, is_yes, images)
-            words[test] = None if of_words is None else 100 * of_words
+        if not (is_yes | is_no)[is_of].all():
+            continue
+        n, n_yes = int(is_of.sum()), int(is_yes[is_of].sum())
+        answer, n_right = ("yes", n_yes) if 2 * n_yes >= n else ("no", n - n_yes)
+        best[test] = Constant(answer, 100 * n_right / n)
+        known = measured.get(test, {})
+        if "partners_by_words" in known and known["pairs"] == n:
+            of_words = known["partners_by_words"]
+        else:
+            of_words = n_right_by_words(pairs, is_of, is_yes)
+        words[test] = None if of_words is None else 100 * (of_words / n)
     return best, words
 
 

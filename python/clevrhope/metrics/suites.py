@@ -143,6 +143,7 @@ class _Scorer:
 
     def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
         """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
+        measured = self._key.measured_tests(pairs.hop, pairs.suite, pairs.split)
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
         by_name = groupings(pairs, self._answers, functions)
         part_of = {by: numbers for by, (numbers, _) in by_name.items()}
@@ -160,7 +161,7 @@ class _Scorer:
         for name, scores in groups(pairs, given, self._answers, **self._draws):
             parts[Part("groups", name)] = scores
         parts[YES_NO] = _replies(pairs.answers, given, self._answers)
-        constants, words = known_without_images(pairs, self._answers)
+        constants, words = known_without_images(pairs, self._answers, measured)
         return SplitScores(
             parts=parts,
             n=len(pairs) // 2,

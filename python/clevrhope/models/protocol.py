@@ -48,8 +48,7 @@ class Model(Protocol):
       (`clevrhope.models.stack`), for models that can be trained together with others of their kind. The
       method takes a batch, in which the questions of each model are consecutive, with the plan of
       `stack_plan`, and one torch.Generator per model, the only source from which it may draw. It returns (M,)
-      losses, each of which depends only on its own model's weights and questions. The class must also have
-      the attribute, even if it is empty.
+      losses, each of which depends only on its own model's weights and questions.
     - `stack_plan`: as `plan`, for such a batch.
     - `log_values`: a method without arguments that returns a mapping from names to scalar tensors, for the
       log.

@@ -5,20 +5,24 @@ The official files, `user_<split>_vg_frcnn.h5`, have `roi_features` (N, 36, 2048
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.errors import DatasetError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import BuiltDataset
 from clevrhope.features.extractor import ArraySpec
 from clevrhope.features.store import FOLDER, StoreInfo
+from clevrhope.pipeline.import_files import tables_of
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Progress
+from clevrhope.sources.source import SourceSplit
 
 STORE = "frcnn-official"
 """The name of the store."""
@@ -44,19 +48,22 @@ ROWS_AT_ONCE = 256
 
 
 def import_features(
-    out: Path, files: Mapping[str, Path], used: Mapping[str, Ints], progress: Progress
+    layout: Layout, manifest: Manifest, splits: Sequence[SourceSplit], progress: Progress
 ) -> None:
-    """Copies the features of pools into a store.
-
-    Args:
-        out: the imported folder.
-        files: pool -> its file of features.
-        used: pool -> the indices of its images in use, sorted.
-        progress: shows the progress.
+    """Copies the features of the images that questions are about into a store, for the pools of splits.
 
     Raises:
+        ConfigError: no split has features.
         DatasetError: a file is broken, or lacks an image.
     """
+    files = {split.pool: split.features for split in splits if split.features is not None}
+    if not files:
+        raise ConfigError("no detector features were found beside the questions (user_<split>_vg_frcnn.h5)")
+    used: dict[str, Ints] = {}
+    for table in tables_of(layout, manifest):
+        if table.pool in files:
+            used[table.pool] = np.union1d(used.get(table.pool, table.scenes), table.scenes)
+    out = layout.root
     dataset = BuiltDataset(out)
     store = out / FOLDER / STORE
     note = "the official release's features"

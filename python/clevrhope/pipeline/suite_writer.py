@@ -1,7 +1,7 @@
 """What all makers of suites share: the files of a suite on a split, and what a dataset was made with."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,8 @@ class SuiteWriter:
                 done += len(batch)
         vocab = layout.suite_vocab(hop, self.suite)
         write_vocab(vocab, self.encoder.vocab)
-        of_hop = manifest.suites.get(hop, {})
-        of_suite = {**of_hop.get(self.suite, {}), split: dict(entry)}
-        suites = {**manifest.suites, hop: {**of_hop, self.suite: of_suite}}
         files = {layout.relative(path): record(path) for path in (h5, questions, vocab)}
-        return replace(manifest.with_files(files), suites=suites)
+        return manifest.with_files(files).with_pairs(hop, self.suite, split, entry)
 
     def table(
         self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Mapping[str, Any]

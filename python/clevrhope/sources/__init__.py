@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope._core import Vocabulary
-from clevrhope.errors import WrongFolderError
+from clevrhope.errors import WrongFolderError, listed
 from clevrhope.sources.exports import find_parquet, find_webdataset
 from clevrhope.sources.official import find_official
-from clevrhope.sources.source import Source
+from clevrhope.sources.source import Source, files_below
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,13 @@ class SourceForm:
 
 
 FORMS: dict[str, SourceForm] = {
-    "official": SourceForm("the official CLEVR-HOPE, in Parquet, HDF5 or JSON", find_official),
-    "parquet": SourceForm("an export of clevrhope in Parquet", find_parquet),
-    "webdataset": SourceForm("an export of clevrhope in tar shards", find_webdataset),
+    "official": SourceForm(
+        "the official CLEVR-HOPE (HOP00/train-*.parquet, no_text_no_vis_*_ques/train_*.h5 or "
+        "CLEVR_ho_train_*.json)",
+        find_official,
+    ),
+    "parquet": SourceForm("an export of clevrhope (HOP/train-*-of-*.parquet)", find_parquet),
+    "webdataset": SourceForm("an export of clevrhope in tar shards (HOP/train-*.tar)", find_webdataset),
 }
 """The forms by name. A new form is a module and a row."""
 
@@ -49,4 +53,6 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
         if form in (None, name) and (source := row.find(path, vocabulary)) is not None:
             return source
     known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
-    raise WrongFolderError(f"{path}: no published questions were found there; forms are {known}")
+    there = [each.relative_to(path).as_posix() for each in files_below(path)] if path.is_dir() else []
+    holds = f", which holds {listed(there, most=4)}" if there else ""
+    raise WrongFolderError(f"{path}: no published questions were found there{holds}; forms are {known}")

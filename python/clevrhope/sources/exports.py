@@ -2,50 +2,304 @@
 
 A file says what it holds in its metadata (Parquet), or the folder in shards.json (WebDataset). Files that
 have lost this, as other libraries write them, are read by their columns and their path, `<HOP>/<split>-*`;
-their dataset is then taken to have CLEVR's values.
+their dataset is then taken to have CLEVR's values, and their questions to be about one image.
 """
 
 import re
 import tarfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from itertools import groupby
+from dataclasses import replace
+from functools import cached_property
+from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from clevrhope._core import Vocabulary
+from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
+from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
+from clevrhope.errors import listed as listing
+from clevrhope.runtime.forms import (
+    ANY,
+    COUNT,
+    INDEX,
+    NAME,
+    OBJECT,
+    SHA256,
+    TEXT,
+    Fields,
+    ListOf,
+    MapOf,
+    check_form,
+)
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
+from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
+from clevrhope.sources.source import (
+    SCENE,
+    Columns,
+    Numbering,
+    Source,
+    SourceSplit,
+    check_filled,
+    files_below,
+    image_numbers,
+)
 from clevrhope.splits.kinds import SPLITS
-
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
 
 METADATA = "clevrhope"
 """The key of a Parquet file's metadata, and of a split in shards.json, that says what it holds."""
 
+_LISTED = MapOf(MapOf(Fields({"questions": COUNT}, {METADATA: OBJECT})))
+"""The form of shards.json."""
+
 ROWS_AT_ONCE = 16_384
 
-COLUMNS = {
-    "question": "string",
-    "answer": "string",
-    "program": "list<element: string>",
-    "question_family_index": "int32",
-    "question_index": "int32",
-    "image_index": "int32",
-}
-"""Column of Parquet -> its type."""
+_TEXTS = ("question", "program", "answer")
 
-_NAME = re.compile(r"([A-Za-z0-9_]+)-(\d{5})-of-(\d{5})\.parquet")
+_TABLE = re.compile(r"([A-Za-z0-9_]+)-(\d{5})-of-(\d{5})\.parquet")
 _SHARD = re.compile(r"([A-Za-z0-9_]+)-(\d{6})\.tar")
+
+_ABOUT = Fields(
+    {
+        "dataset": TEXT,
+        "kind": TEXT,
+        "attributes": MapOf(ListOf(TEXT), keys=NAME),
+        "constraints": Fields({"max_objects": COUNT}),
+        "file": Fields(dict.fromkeys(("hop", "split", "pool"), NAME), {"n_originals": COUNT}),
+        "vocab": VOCAB,
+        "widths": ListOf(INDEX, 2),
+        "sha256": SHA256,
+    }
+)
+"""The form of what is said there; names in it become parts of paths."""
+
+
+class _Rows(NamedTuple):
+    """Consecutive questions: the cells of each column, the places of their images, and what names a row."""
+
+    cells: Mapping[str, list[Any]]
+    places: Sequence[Sequence[Sequence[int]]]
+    where: Callable[[int], str]
+
+
+class _ExportedSplit(ABC):
+    """The files of a split; a form of files is a subclass that reads their rows."""
+
+    form: ClassVar[str]
+    """The form of their images, as in `ImageRecord`."""
+    n_questions: int
+    n_rows: tuple[int, ...] = ()
+    """Number of rows of each file, if places of images are rows."""
+
+    def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any]) -> None:
+        self.files, self.about = files, about
+        if about != {}:
+            check_form(about, _ABOUT, files[0], place=METADATA)
+        self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
+        kind = KINDS.get(about.get("kind", "single"))
+        if kind is None:
+            raise DatasetError(
+                f"{files[0]}: questions of kind {about['kind']}, which this version cannot read"
+            )
+        check_form(self.attributes, Fields(dict.fromkeys(kind.names, NAME)), files[0], place="clevrhope.file")
+        self.kind: QuestionKind = kind
+        self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
+        self.index, self.scene = kind.of_images("image_index"), kind.of_images("scene")
+        self._images: dict[int, Sequence[int]] = {}
+
+    @abstractmethod
+    def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
+        """The cells of these columns for all questions, in the order of the split."""
+
+    def source_split(self) -> SourceSplit:
+        """The split as a source."""
+        hop, split = self.attributes["hop"], self.attributes["split"]
+        said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
+        if self.about:
+            said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
+            said["vocab"] = vocab_from_json(self.about["vocab"])
+        place = (hop, split, self.pool, self.n_questions, self.files[0])
+        return SourceSplit(*place, self.blocks, self.images, **said)
+
+    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
+        """The columns of some thousand questions at a time."""
+        exported = self.kind.exported
+        for all_cells, places, where in self.rows((*_TEXTS, self.index, *exported.values())):
+            absent = {
+                name
+                for column, name in exported.items()
+                if not self.kind.columns[column].needed and all_cells[name][:1] == [None]
+            }
+            cells = {name: values for name, values in all_cells.items() if name not in absent}
+            check_filled(cells, where)
+            indices = cells[self.index]
+            listed = indices if self.kind.of_sets else [[index] for index in indices]
+            row_of_each = [row for row, of_row in enumerate(listed) for _ in of_row]
+            image_numbers([index for of_row in listed for index in of_row], _at(where, row_of_each))
+            for of_row, of_images in zip(listed, places, strict=True):
+                for index, place in zip(of_row, of_images, strict=False):
+                    self._images.setdefault(index, place)
+            if self.kind.of_sets:
+                width = self.kind.columns["image_idxs"].row[0] or 0
+                indices = [[*row, *[ABSENT] * (width - len(row))] for row in indices]
+            columns = {
+                **numbering.texts(cells["question"], where),
+                **numbering.programs(cells["program"], where),
+                "answers": numbering.answers(cells["answer"], where),
+            }
+            numbers = {column: cells[name] for column, name in exported.items() if name in cells}
+            for column, values in {"image_idxs": indices, **numbers}.items():
+                kind = self.kind.columns[column]
+                try:
+                    columns[column] = np.asarray(values, dtype=kind.dtype)
+                except (ValueError, OverflowError, TypeError) as error:
+                    name = exported.get(column, self.index)
+                    raise DatasetError(f"{where(0)}, or one after it: {name} is not {kind.holds}") from error
+            yield columns
+
+    def images(self) -> ImageRecord | None:
+        """Where the images are."""
+        if not self._images:
+            return None
+        places = [list(self._images.get(index, ())) for index in range(max(self._images) + 1)]
+        paths = tuple(path.absolute() for path in self.files)
+        return ImageRecord(self.form, paths, self.n_rows, places)
+
+    def scenes(self) -> Iterator[dict[str, Any]]:
+        """The scenes of the images, each once."""
+        seen: set[int] = set()
+        for cells, _, _ in self.rows((self.index, self.scene)):
+            for indices, scenes in zip(cells[self.index], cells[self.scene], strict=True):
+                pairs = zip(indices, scenes, strict=False) if self.kind.of_sets else ((indices, scenes),)
+                for index, scene in pairs:
+                    if scene and index not in seen:
+                        seen.add(index)
+                        place = f"{self.files[0]}: the scene of image {index}"
+                        found = parse_json(scene, place) if isinstance(scene, str) else scene
+                        check_form(found, SCENE, place)
+                        yield found
+
+
+def _at(where: Callable[[int], str], rows: Sequence[int]) -> Callable[[int], str]:
+    return lambda k: where(rows[k])
+
+
+def _found(
+    form: str,
+    root: Path,
+    name: re.Pattern[str],
+    opened: Callable[[list[Path], str], _ExportedSplit | None],
+) -> Source | None:
+    """The splits in the files with such names, `<folder>/<split>-*`; None if there are none."""
+    named = [(path, match[1]) for path in files_below(root) if (match := name.fullmatch(path.name))]
+    splits: list[_ExportedSplit] = []
+    for (_, split), group in groupby(named, lambda each: (each[0].parent, each[1])):
+        found = opened([path for path, _ in group], split)
+        if found is not None and found.attributes["split"] in (found.kind.splits or SPLITS):
+            splits.append(found)
+    if not splits:
+        return None
+    for other in splits:
+        if other.about.get("dataset") != splits[0].about.get("dataset"):
+            raise DatasetError(
+                f"{root}: {splits[0].files[0]} and {other.files[0]} are of different datasets; import each "
+                "dataset into a folder of its own"
+            )
+    scenes = {each.pool: _scenes([other for other in splits if other.pool == each.pool]) for each in splits}
+    about = splits[0].about
+    return Source(form, root, tuple(each.source_split() for each in splits), scenes=scenes, about=about)
+
+
+def _scenes(splits: Sequence[_ExportedSplit]) -> Callable[[], Iterator[dict[str, Any]]]:
+    return lambda: (scene for split in splits for scene in split.scenes())
+
+
+# Parquet
+
+
+class _Table(_ExportedSplit):
+    """The Parquet files of a split, a row a question."""
+
+    form = "parquet"
+
+    def __init__(self, files: Sequence[Path], split: str) -> None:
+        footers = [read_footer(path) for path in files]
+        raw = (footers[0].metadata or {}).get(METADATA.encode())
+        about = parse_json(raw, files[0]) if raw else {}
+        super().__init__(files, split, about)
+        several = {True: "list<element: {}>", False: "{}"}
+        wanted = {"question": "string", "answer": "string", "program": several[True].format("string")}
+        wanted["question_index"] = "int32"
+        wanted[self.index] = several[self.kind.of_sets].format("int32")
+        for column, name in self.kind.exported.items():
+            kind = self.kind.columns[column]
+            if kind.needed:
+                wanted[name] = several[bool(kind.row)].format(kind.dtype)
+        for path, footer in zip(files, footers, strict=True):
+            self._types = check_columns(path, footer, wanted)
+        self.n_rows = tuple(footer.num_rows for footer in footers)
+        self.n_questions = sum(self.n_rows)
+
+    @cached_property
+    def _order(self) -> list[int] | None:
+        """The rows in the order of their questions; None if that is the order in the files."""
+        parts = []
+        for path in self.files:
+            for first, batch in batches(path, ["question_index"], ROWS_AT_ONCE):
+                cells = {"question_index": batch.column("question_index").to_pylist()}
+                check_filled(cells, row_of(path, first))
+                parts.append(np.asarray(cells["question_index"], dtype=np.int64))
+        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        if (np.diff(numbers) > 0).all():
+            return None
+        order = np.argsort(numbers, kind="stable")
+        for row in order[1:][np.diff(numbers[order]) == 0].tolist():
+            raise DatasetError(
+                f"{self._place(row)}: question_index {numbers[row]} is that of another row, too"
+            )
+        found: list[int] = order.tolist()
+        return found
+
+    def _place(self, row: int) -> str:
+        """Names a row of all files."""
+        ends = np.cumsum(self.n_rows)
+        number = int(np.searchsorted(ends, row, side="right"))
+        return f"{self.files[number]}: row {row - int(ends[number]) + self.n_rows[number]}"
+
+    def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
+        if (order := self._order) is None:
+            yield from self._blocks(names)
+            return
+        parts = list(self._blocks(names))
+        cells = {name: [cell for part in parts for cell in part.cells[name]] for name in names}
+        places = [of for part in parts for of in part.places]
+        yield _Rows(
+            {name: [values[row] for row in order] for name, values in cells.items()},
+            [places[row] for row in order],
+            lambda k: self._place(order[k]),
+        )
+
+    def _blocks(self, names: Sequence[str]) -> Iterator[_Rows]:
+        """The rows in the order of the files, some thousand at a time."""
+        there = [name for name in names if name in self._types]
+        has_images = self.kind.of_images("image") in self._types
+        for number, path in enumerate(self.files):
+            for first, batch in batches(path, there, ROWS_AT_ONCE):
+                nothing = [None] * len(batch)
+                cells = {name: batch.column(name).to_pylist() if name in there else nothing for name in names}
+                rows = range(first, first + len(batch))
+                places: list[list[list[int]]] = [[] for _ in rows]
+                if has_images and self.kind.of_sets:
+                    sets = zip(rows, cells[self.index], strict=True)
+                    places = [[[number, row, k] for k in range(len(of or ()))] for row, of in sets]
+                elif has_images:
+                    places = [[[number, row]] for row in rows]
+                yield _Rows(cells, places, row_of(path, first))
 
 
 def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -54,164 +308,69 @@ def find_parquet(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a file has other columns, or a shard is missing.
     """
-    paths = [root] if root.is_file() else sorted(root.rglob("*.parquet"))
-    files = [(found, path) for path in paths if (found := _NAME.fullmatch(path.name)) and _is_ours(path)]
-    if not files:
-        return None
-    by_split: dict[tuple[str, str], list[Path]] = {}
-    for found, path in files:
-        about = _metadata(path)
-        hop, split = about.get("hop", path.parent.name), about.get("split", found[1])
-        if split in SPLITS and about.get("kind", "single") == "single":
-            by_split.setdefault((str(hop), str(split)), []).append(path)
-        _check_shards(path, int(found[3]), whole=root.is_dir())
-    first = _metadata(files[0][1])
-    splits: list[SourceSplit] = []
-    scenes: dict[str, list[_ParquetSplit]] = {}
-    for (hop, split), of_split in by_split.items():
-        made = _ParquetSplit(hop, split, of_split)
-        splits.append(made.split_source())
-        if made.has_scenes:
-            scenes.setdefault(made.pool, []).append(made)
-    return Source("parquet", root, tuple(splits), scenes=_joined(scenes), about=first)
+
+    def opened(files: list[Path], split: str) -> _ExportedSplit | None:
+        if not {"question", "question_index"} <= {*read_footer(files[0]).schema.to_arrow_schema().names}:
+            return None  # the official data have other columns
+        begin, _, n = files[0].stem.rpartition("-of-")
+        for number in range(int(n) if root.is_dir() else 0):
+            other = files[0].with_name(f"{begin.rpartition('-')[0]}-{number:05}-of-{n}.parquet")
+            if not other.is_file():
+                raise DatasetError(
+                    f"{other}: no such file, though {files[0].name} says that there are {int(n)}"
+                )
+        return _Table(files, split)
+
+    return _found("parquet", root, _TABLE, opened)
 
 
-def _is_ours(path: Path) -> bool:
-    """Whether a Parquet file has the columns of our exports; that of the official data has others."""
-    names = _opened(path).schema_arrow.names
-    return "question" in names and "question_index" in names
+# WebDataset
 
 
-def _opened(path: Path) -> "pq.ParquetFile":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
+class _Shards(_ExportedSplit):
+    """The tar shards of a split: JSON files, an image's questions or one question in each, and images."""
 
-    with reading(path, "a Parquet file"):
-        return pq.ParquetFile(path)
+    form = "tar"
 
+    def __init__(self, files: Sequence[Path], split: str, listed: Mapping[str, Any]) -> None:
+        super().__init__(files, split, listed.get(METADATA, {}))
+        self._n_listed: int | None = listed.get("questions")
+        question = Fields({**dict.fromkeys(_TEXTS, TEXT), "program": ListOf(TEXT), "question_index": INDEX})
+        self._sample = Fields({"image_index": INDEX, "questions": ListOf(question)}, {"scene": ANY})
+        if self.kind.of_sets:
+            fields = {**question.needed, "image_indices": ListOf(INDEX)}
+            self._sample = Fields(fields, {"scenes": ListOf(ANY)})
+        self.n_questions = self._n_listed or sum(len(rows.places) for rows in self.rows(()))
 
-def _metadata(path: Path) -> dict[str, Any]:
-    """What a Parquet file says of its split; empty if it lost that."""
-    raw = (_opened(path).schema_arrow.metadata or {}).get(METADATA.encode())
-    found = parse_json(raw, path) if raw else {}
-    return found if isinstance(found, dict) else {}
-
-
-def _check_shards(path: Path, n: int, *, whole: bool) -> None:
-    """Checks that the other files of a split are beside one of them, if a whole folder is read."""
-    if not whole:
-        return
-    begin = path.name.partition("-")[0]
-    for number in range(n):
-        other = path.with_name(f"{begin}-{number:05}-of-{n:05}.parquet")
-        if not other.is_file():
-            raise DatasetError(f"{other}: no such file, though {path.name} says that there are {n}")
-
-
-@dataclass
-class _ParquetSplit:
-    """The Parquet files of a split."""
-
-    hop: str
-    split: str
-    files: Sequence[Path]
-    _images: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Index of an image -> a file and a row that have it."""
-
-    def __post_init__(self) -> None:
-        about = _metadata(self.files[0])
-        self.pool = str(about.get("pool", f"{self.split}_{self.hop}"))
-        self.rows = []
-        for path in self.files:
-            schema = _opened(path).schema_arrow
-            names = {name: str(schema.field(name).type) for name in schema.names}
-            self.has_scenes, self.has_images = "scene" in names, "image" in names
-            for name, kind in COLUMNS.items():
-                found = names.get(name, "missing")
-                if not _is_kind(found, kind):
-                    there = ", ".join(f"{each} {of}" for each, of in names.items())
-                    raise DatasetError(f"{path}: column {name} is {found}; expected {kind}; it has {there}")
-            self.rows.append(_opened(path).metadata.num_rows)
-
-    def split_source(self) -> SourceSplit:
-        """The split as a source."""
-        return SourceSplit(
-            self.hop,
-            self.split,
-            self.pool,
-            sum(self.rows),
-            self.files[0],
-            self.blocks,
-            images=self.images,
-        )
-
-    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
-        """The columns of some thousand questions at a time."""
+    def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
+        rows: list[tuple[int, dict[str, Any], list[list[int]]]] = []
         for number, path in enumerate(self.files):
-            at = 0
-            for batch in _batches(path, list(COLUMNS)):
-                columns = {name: batch.column(name).to_pylist() for name in COLUMNS}
-                for name, values in columns.items():
-                    if None in values:
-                        raise DatasetError(f"{path}: row {at + values.index(None)}: {name} is empty")
-                yield _columns(columns, numbering, partial(_place, path, at))
-                for k, index in enumerate(columns["image_index"]):
-                    self._images.setdefault(index, (number, at + k))
-                at += len(batch)
-
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        if not self.has_images or not self._images:
-            return None
-        places = [list(self._images.get(index, ())) for index in range(max(self._images) + 1)]
-        paths = tuple(path.absolute() for path in self.files)
-        return ImageRecord("parquet", paths, tuple(self.rows), places)
-
-    def scenes(self) -> Iterator[dict[str, Any]]:
-        """The scenes of the images, some of them again."""
-        last = None
-        for path in self.files:
-            for batch in _batches(path, ["scene"]):
-                for text in batch.column("scene").to_pylist():
-                    if text and text != last:
-                        yield parse_json(text.encode(), path)
-                    last = text
-
-
-def _place(path: Path, first: int, k: int) -> str:
-    return f"{path}: row {first + k}"
-
-
-def _batches(path: Path, names: list[str]) -> Iterator[Any]:
-    with reading(path, "a Parquet file that can be read to its end"):
-        yield from _opened(path).iter_batches(ROWS_AT_ONCE, columns=names)
-
-
-def _is_kind(found: str, wanted: str) -> bool:
-    plain = found.replace("large_", "").replace("item:", "element:")
-    return plain == wanted or (wanted == "int32" and plain in ("int64", "uint32", "int16"))
-
-
-def _columns(rows: Mapping[str, list[Any]], numbering: Numbering, place: Callable[[int], str]) -> Columns:
-    """The columns of questions from lists of texts, answers, programs and numbers."""
-    return {
-        **numbering.texts(rows["question"]),
-        **numbering.programs(rows["program"], place),
-        "answers": numbering.answers(rows["answer"], place),
-        "image_idxs": np.asarray(rows["image_index"], dtype=np.int32),
-        "question_families": np.asarray(rows["question_family_index"], dtype=np.int32),
-    }
-
-
-def _joined(
-    parts: Mapping[str, Sequence[Any]],
-) -> dict[str, Callable[[], Iterator[dict[str, Any]]]]:
-    """Pool -> the scenes of all its splits."""
-
-    def scenes(of_pool: Sequence[Any]) -> Callable[[], Iterator[dict[str, Any]]]:
-        return lambda: (scene for part in of_pool for scene in part.scenes())
-
-    return {pool: scenes(of_pool) for pool, of_pool in parts.items()}
+            places: dict[str, list[list[int]]] = {}
+            with reading(path, "a tar archive that can be read to its end"), tarfile.open(path) as tar:
+                for entry in tar:
+                    key, _, suffix = entry.name.partition(".")
+                    if suffix.endswith("png"):
+                        places.setdefault(key, []).append([number, entry.offset_data, entry.size])
+                    file = tar.extractfile(entry) if suffix == "json" else None
+                    if file is None:
+                        continue
+                    sample = parse_json(file.read(), path)
+                    check_form(sample, self._sample, f"{path}: {entry.name}")
+                    for question in sample.get("questions", (sample,)):
+                        cells = {name: question.get(name, sample.get(name)) for name in names}
+                        rows.append((question["question_index"], cells, places.get(key, [])))
+        if len(rows) != (self._n_listed or len(rows)):
+            raise DatasetError(
+                f"{self.files[0].parent}: the shards of {self.attributes['split']} have {len(rows):,} "
+                f"questions, where shards.json says {self._n_listed:,}; a shard is missing"
+            )
+        rows.sort(key=lambda row: row[0])
+        for one, other in pairwise(number for number, *_ in rows):
+            if one == other:
+                raise DatasetError(f"{self.files[0].parent}: question_index {one} is there twice")
+        folder, split = self.files[0].parent, self.attributes["split"]
+        columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
+        yield _Rows(columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}")
 
 
 def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -220,98 +379,22 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a shard is broken, or holds something else.
     """
-    paths = [root] if root.is_file() else sorted(root.rglob("*.tar"))
-    files = [(found[1], path) for path in paths if (found := _SHARD.fullmatch(path.name))]
-    if not files:
-        return None
     listed = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
     shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
-    splits: list[SourceSplit] = []
-    scenes: dict[str, list[_TarSplit]] = {}
-    about: dict[str, Any] = {}
-    for (hop, split), group in groupby(files, lambda each: (each[1].parent.name, each[0])):
-        if split not in SPLITS:
-            continue
-        entry = shards.get(hop, {}).get(split, {})
-        about = about or entry.get(METADATA, {})
-        of_split = [path for _, path in group]
-        made = _TarSplit(hop, split, of_split, str(entry.get(METADATA, {}).get("pool", f"{split}_{hop}")))
-        if root.is_dir() and entry and made.n_questions != entry["questions"]:
-            raise DatasetError(
-                f"{of_split[0].parent}: the shards of {split} have {made.n_questions:,} questions, where "
-                f"shards.json says {entry['questions']:,}; a shard is missing"
-            )
-        splits.append(made.split_source())
-        scenes.setdefault(made.pool, []).append(made)
-    return Source("webdataset", root, tuple(splits), scenes=_joined(scenes), about=about)
+    check_form(shards, _LISTED, f"{root}: shards.json")
 
+    there: set[tuple[str, str]] = set()
 
-_SAMPLE = Fields(
-    {
-        "image_index": INDEX,
-        "questions": ListOf(
-            Fields(
-                {
-                    **dict.fromkeys(("question", "answer"), TEXT),
-                    **dict.fromkeys(("question_index", "question_family_index"), INDEX),
-                    "program": ListOf(TEXT),
-                }
-            )
-        ),
-    },
-    {"scene": ANY},
-)
+    def opened(files: list[Path], split: str) -> _ExportedSplit:
+        there.add((files[0].parent.name, split))
+        entry = shards.get(files[0].parent.name, {}).get(split, {})
+        if root.is_file():
+            entry = {name: value for name, value in entry.items() if name != "questions"}
+        return _Shards(files, split, entry)
 
-
-class _TarSplit:
-    """The shards of a split."""
-
-    def __init__(self, hop: str, split: str, files: Sequence[Path], pool: str) -> None:
-        self.hop, self.split, self.files, self.pool = hop, split, files, pool
-        self._places: dict[int, list[int]] = {}
-        self.n_questions = sum(len(sample["questions"]) for sample in self._samples())
-
-    def _samples(self) -> Iterator[dict[str, Any]]:
-        """The JSON of each sample; notes where the images are."""
-        for number, path in enumerate(self.files):
-            places: dict[str, list[int]] = {}
-            with reading(path, "a tar archive that can be read to its end"), tarfile.open(path) as tar:
-                for entry in tar:
-                    key, _, suffix = entry.name.partition(".")
-                    if suffix == "png":
-                        places[key] = [number, entry.offset_data, entry.size]
-                    file = tar.extractfile(entry) if suffix == "json" else None
-                    if file is not None:
-                        sample = parse_json(file.read(), path)
-                        check_form(sample, _SAMPLE, f"{path}: {entry.name}")
-                        if key in places:
-                            self._places[sample["image_index"]] = places[key]
-                        yield sample
-
-    def split_source(self) -> SourceSplit:
-        """The split as a source."""
-        return SourceSplit(
-            self.hop, self.split, self.pool, self.n_questions, self.files[0], self.blocks, self.images
-        )
-
-    def blocks(self, numbering: Numbering) -> Iterator[Columns]:
-        """The columns of all questions, in the order of their indices."""
-        rows = [
-            {**question, "image_index": sample["image_index"]}
-            for sample in self._samples()
-            for question in sample["questions"]
-        ]
-        rows.sort(key=lambda row: row["question_index"])
-        columns = {name: [row[name] for row in rows] for name in COLUMNS}
-        yield _columns(columns, numbering, lambda k: f"{self.files[0].parent}: question {k} of {self.split}")
-
-    def images(self) -> ImageRecord | None:
-        """Where the images are."""
-        if not self._places:
-            return None
-        places = [self._places.get(index, []) for index in range(max(self._places) + 1)]
-        return ImageRecord("tar", tuple(path.absolute() for path in self.files), (), places)
-
-    def scenes(self) -> Iterator[dict[str, Any]]:
-        """The scenes of the images."""
-        return (sample["scene"] for sample in self._samples() if sample.get("scene"))
+    source = _found("webdataset", root, _SHARD, opened)
+    if source is None or root.is_file() or listed != root:
+        return source
+    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
+    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
+    return replace(source, notes=(*source.notes, *notes))

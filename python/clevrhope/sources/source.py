@@ -1,17 +1,20 @@
 """What a published form of files gives: splits, each a stream of columns of questions, images and scenes."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope._core import TextReader, number_texts
+from clevrhope.dataset.question_kinds import SINGLE, QuestionKind
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, listed, shown
+from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 
 Columns = dict[str, Ints]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
@@ -26,6 +29,27 @@ NO_FAMILY = -1
 
 MOST_PROGRAM_TOKENS = 64
 """Tokens of a program that is read from a text: twice as many as CLEVR's longest have."""
+
+
+SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
+"""What a published scene has at least."""
+
+MOST_CHARACTERS = 2_000
+"""Characters of a question: several times as many as CLEVR's longest have."""
+
+MAX_IMAGES = 10_000_000
+"""More than the indices of a pool's images: the official names have six digits."""
+
+
+def check_filled(cells: Mapping[str, list[Any]], where: Callable[[int], str]) -> None:
+    """Checks that no cell of these columns is empty.
+
+    Raises:
+        DatasetError: one is; `where` names the place of a row.
+    """
+    for name, values in cells.items():
+        if None in values:
+            raise DatasetError(f"{where(values.index(None))}: {name} is empty")
 
 
 class Numbering:
@@ -44,24 +68,38 @@ class Numbering:
         self.n_unread = 0
         """Number of texts so far that no template gives."""
 
+    def has_numbers_of(self, vocab: Vocab) -> bool:
+        """Whether all tokens of a vocabulary have the same numbers here."""
+        mine, others = asdict(self.vocab()), asdict(vocab)
+        return all(mine[name].items() >= numbers.items() for name, numbers in others.items())
+
     def vocab(self) -> Vocab:
         """The vocabulary with all words so far."""
         words = {word: number for number, word in enumerate(self.words)}
         return Vocab(words, self._programs, self._answers)
 
-    def texts(self, texts: Sequence[str]) -> Columns:
-        """The columns of questions and, by the templates if there are any, of programs and families."""
+    def texts(self, texts: Sequence[str], where: Callable[[int], str] | None = None) -> Columns:
+        """The columns of questions and, by the templates if there are any, of programs and families.
+
+        Raises:
+            DatasetError: a text is too long to be a question; `where` names the place of a row.
+        """
+        if (longest := max(map(len, texts), default=0)) > MOST_CHARACTERS:
+            place = where(next(k for k, text in enumerate(texts) if len(text) == longest)) if where else ""
+            raise DatasetError(
+                f"{place + ': ' if place else ''}a text of {longest:,} characters; a question has at most "
+                f"{MOST_CHARACTERS:,}"
+            )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new
+        columns = {"questions": rows, "question_lengths": lengths}
         if self._make_reader is None:
-            return {"questions": rows, "question_lengths": lengths, **without_programs(len(rows))}
+            return columns | without_programs(len(rows))
         if self._reader is None or self._reader[0] != len(self.words):
             self._reader = len(self.words), self._make_reader(self.vocab())
         families, (programs, n_tokens), _ = self._reader[1].meanings(rows, MOST_PROGRAM_TOKENS)
         self.n_unread += int((families < 0).sum())
-        return {
-            "questions": rows,
-            "question_lengths": lengths,
+        return columns | {
             "programs": programs,
             "program_lengths": n_tokens,
             "question_families": families,
@@ -102,6 +140,38 @@ class Numbering:
         return found
 
 
+def image_numbers(indices: Sequence[int], where: Callable[[int], str]) -> Ints:
+    """(n,) int32 indices of images.
+
+    Raises:
+        DatasetError: an index is negative or too large; `where` names the place of a row.
+    """
+    found = np.asarray(indices, dtype=np.int64)
+    if wrong := np.flatnonzero((found < 0) | (found >= MAX_IMAGES))[:1].tolist():
+        raise DatasetError(
+            f"{where(wrong[0])}: the index of its image is {found[wrong[0]]:,}; expected 0 to "
+            f"{MAX_IMAGES - 1:,}"
+        )
+    return found.astype(np.int32)
+
+
+def files_below(root: Path) -> list[Path]:
+    """A file, or all in a folder and those below it, also where links lead to folders; sorted."""
+    if not root.is_dir():
+        return [root]
+    found: list[Path] = []
+    seen: set[str] = set()
+    for folder, names, files in os.walk(root, followlinks=True):
+        real = os.path.realpath(folder)
+        if real in seen:  # a link leads back to a folder above it, or another one to the same
+            names.clear()
+            continue
+        seen.add(real)
+        names.sort()
+        found += [Path(folder, name) for name in files]
+    return sorted(found)
+
+
 def without_programs(n: int) -> Columns:
     """The columns of programs and families for n questions that do not say them."""
     return {
@@ -126,6 +196,11 @@ class SourceSplit:
         images: returns where its images are, after `blocks` was read; None if they are not there.
         features: the file of detector features of its images, by index; None if it is not there.
         unit: how many images with consecutive indices show the same place; 0 if that is not known.
+        kind: the kind of its questions.
+        attributes: those of its question file, for kinds with more than hop, split and pool.
+        vocab: the numbers of its words, functions and answers; None if the files hold text alone.
+        widths: the least number of tokens in rows of questions and of programs.
+        sha256: SHA-256 of the question file that it was exported from, by which predictions name suites.
     """
 
     hop: str
@@ -138,6 +213,21 @@ class SourceSplit:
     note: str = ""
     unit: int = 0
     features: Path | None = None
+    kind: QuestionKind = SINGLE
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    vocab: Vocab | None = None
+    widths: tuple[int, int] = (2, 2)
+    sha256: str = ""
+
+    @property
+    def suite(self) -> str:
+        """The suite whose pairs these are; "" for questions of a split."""
+        return str(self.attributes["suite"]) if "suite" in self.kind.names else ""
+
+    @property
+    def table(self) -> str:
+        """The HOP's name, followed by that of the suite, or ".covr", if these are its questions."""
+        return self.kind.table.format(**{"hop": self.hop, **self.attributes})
 
 
 @dataclass(frozen=True)
@@ -148,7 +238,6 @@ class Source:
         form: the form's key in `FORMS`.
         root: the folder, or the file.
         splits: its splits, in order.
-        vocab: the numbers of its words, functions and answers; None if the files hold text.
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
@@ -158,7 +247,6 @@ class Source:
     form: str
     root: Path
     splits: tuple[SourceSplit, ...]
-    vocab: Vocab | None = None
     scenes: Mapping[str, Callable[[], Iterator[dict[str, Any]]]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     has_programs: bool = True

@@ -140,6 +140,15 @@ def paper_hops() -> tuple[Hop, ...]:
 OFFICIAL_NUMBERS: Mapping[str, int] = {f"{a}_{b}": number for _, a, _, b, number in PAPER_PAIRS}
 """Name of a pair -> its number in the official data."""
 
+_OFFICIAL_TYPES = ("size", "color", "shape", "material")
+
+
+def official_values(hop: Hop) -> str:
+    """The values of a pair as the names of official files have them: a Python tuple by attribute."""
+    values = dict(hop.held_out or ())
+    return str(tuple(values.get(kind) for kind in _OFFICIAL_TYPES))
+
+
 HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
     "first6": tuple(f"{a}_{b}" for _, a, _, b, number in PAPER_PAIRS if number < 6),
     "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),

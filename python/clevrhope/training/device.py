@@ -1,6 +1,5 @@
-"""How a device computes: its precision, whether results are deterministic, and how malloc frees memory."""
+"""How a device computes: its precision, and whether results are deterministic."""
 
-import ctypes
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -12,9 +11,6 @@ from clevrhope.training.request import Precision
 
 _BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
 """Names in torch of the CPU instructions for bfloat16, of Intel, AMD and Arm."""
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Options of glibc's mallopt."""
 
 
 @contextmanager
@@ -76,21 +72,3 @@ def has_bfloat16(device: torch.device) -> bool:
     # Older versions of torch cannot tell.
     capabilities: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
     return device.type == "cpu" and any(capabilities.get(name) for name in _BFLOAT16)
-
-
-def keep_freed_memory() -> bool:
-    """Makes glibc's malloc keep freed memory until the process ends; does nothing for other C libraries.
-
-    Each update frees tensors as large as those that the next one allocates. By default glibc returns them to
-    the system and fetches them again, which takes up to a tenth of the time of a small model on a CPU.
-
-    Returns:
-        Whether freed memory is kept now.
-    """
-    try:
-        set_option = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError, TypeError):  # no C library by that name, or another one
-        return False
-    # Blocks up to this size come from kept memory; older versions accept only the smaller limit.
-    kept = any(set_option(_MMAP_THRESHOLD, size) for size in (1 << 30, 1 << 25))
-    return kept and bool(set_option(_TRIM_THRESHOLD, (1 << 31) - 1))

@@ -143,18 +143,14 @@ def open_run(
 
 def _chosen_checkpoints(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     """The wanted checkpoints, by default all, which must then include the last weights."""
-    known, is_finished = folder.checkpoints(), folder.finished.exists()
-    remedy = "put back a copy, or train into another folder"
-    if is_finished and not known:
-        raise DatasetError(f"{folder.root}: its weights are gone; {remedy}")
-    if not known:
-        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
+    known = folder.checkpoints()
+    if "last" not in known and (wanted is None or not known):
+        what = "not finished, so there are no last weights; run its clevrhope train again"
+        if folder.finished.exists():
+            what = "its last weights are gone; put back a copy, or train into another folder"
+        choice = f", or choose of these with --checkpoint: {', '.join(known)}" if known else ""
+        raise ConfigError(f"{folder.root}: {what}{choice}")
     check_known(wanted or (), known, f"{folder.root}: no checkpoint")
-    if wanted is None and "last" not in known:
-        what = f"its last weights are gone; {remedy}"
-        if not is_finished:
-            what = "not finished, so there are no last weights; run its clevrhope train again"
-        raise ConfigError(f"{folder.root}: {what}, or choose of these with --checkpoint: {', '.join(known)}")
     return tuple(wanted or known)
 
 

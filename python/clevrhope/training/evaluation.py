@@ -129,10 +129,17 @@ def evaluate(
     )
     layout, info, vocab = opened.layout, opened.info, opened.vocab
     where = chosen_device(device)
-    network = _build(opened).to(where)
+    config, _ = split_settings(info["settings"])
+    with torch.random.fork_rng(devices=[]):  # torch's own generator stays as it is
+        network = build_model(info["model"], config, vocab, sets=opened.is_of_sets).to(where)
     ways, program_ways = answer_methods(network)
     methods = {**ways, **program_ways}
-    asked = _open_parts(opened)
+    of_scenes = opened.store.info.of_scenes
+    every = {
+        part: open_part(layout, opened.hop, part, here=vocab, of_scenes=of_scenes) for part in opened.parts
+    }
+    # A suite may have no pairs on a split.
+    asked = {part: each for part, each in every.items() if each.rows or not part.suite}
     made_by = {
         name: made_by_digests(
             opened.folder.checkpoint(name), opened.dataset, layout, opened.hop, opened.splits
@@ -185,23 +192,6 @@ def evaluate(
                 write_lines(path, lines)
                 files.append(_summary(path, name, way, answers, sets, asked, vocab))
     return tuple(files)
-
-
-def _build(opened: EvaluatedRun) -> nn.Module:
-    """The model of a run, whose weights are to be loaded; torch's generator stays unchanged."""
-    config, _ = split_settings(opened.info["settings"])
-    with torch.random.fork_rng(devices=[]):
-        return build_model(opened.info["model"], config, opened.vocab, sets=opened.is_of_sets)
-
-
-def _open_parts(opened: EvaluatedRun) -> dict[Part, PartQuestions]:
-    """The questions that are asked for; a suite may have no pairs on a split."""
-    of_scenes = opened.store.info.of_scenes
-    sets = {
-        part: open_part(opened.layout, opened.hop, part, here=opened.vocab, of_scenes=of_scenes)
-        for part in opened.parts
-    }
-    return {part: each for part, each in sets.items() if each.rows or not part.suite}
 
 
 def _columns(

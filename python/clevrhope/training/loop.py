@@ -4,7 +4,7 @@ import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import ceil, isfinite
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
 from time import monotonic
 from types import FrameType
 from typing import Any
@@ -44,26 +44,20 @@ UPDATES_AT_ONCE = 1000
 """Updates whose order of questions is computed at a time."""
 
 
-class Interrupt:
-    """Whether SIGTERM or Ctrl-C has arrived."""
-
-    is_set = False
-
-
 @contextmanager
-def interrupts() -> Iterator[Interrupt]:
-    """Turns SIGTERM and Ctrl-C within the block into a flag, so that a run only stops between two updates.
+def interrupts() -> Iterator[Event]:
+    """Turns SIGTERM and Ctrl-C within the block into an event, so that a run only stops between two updates.
 
     A second signal of a kind has its usual effect.
     """
-    interrupt = Interrupt()
+    interrupt = Event()
     if current_thread() is not main_thread():
         yield interrupt  # only the main thread can handle signals
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def note(number: int, frame: FrameType | None) -> None:
-        interrupt.is_set = True
+        interrupt.set()
         signal.signal(number, before[signal.Signals(number)])
 
     for number in before:
@@ -92,7 +86,7 @@ class Loop:
         model: nn.Module,
         questions: Questions,
         progress: Progress,
-        interrupt: Interrupt,
+        interrupt: Event,
     ) -> None:
         """`interrupt` says whether to stop after the next update."""
         self.members, self.model, self.questions = members, model, questions
@@ -150,7 +144,7 @@ class Loop:
                 with self._viewing(number) as member:
                     self._end_stage(member)
             self._save(None)
-            if not self._is_last_stage and self._interrupt.is_set:
+            if not self._is_last_stage and self._interrupt.is_set():
                 raise KeyboardInterrupt
 
     def _make_updates(
@@ -197,7 +191,7 @@ class Loop:
                 saves = monotonic() - saved >= SAVE_SECONDS
             else:
                 saves = done.update % request.save_every == 0
-            saves = (saves or self._interrupt.is_set) and left > 0
+            saves = (saves or self._interrupt.is_set()) and left > 0
             if not (logs or tunes or keeps or saves):
                 continue
             self._check_losses(losses, done.update)
@@ -219,7 +213,7 @@ class Loop:
             if saves:
                 self._save(optimiser.state_dict()["state"])
                 saved = monotonic()
-                if self._interrupt.is_set:
+                if self._interrupt.is_set():
                     raise KeyboardInterrupt
             clock = monotonic()
 

@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from time import time
 from typing import Any
@@ -13,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import vocab_digest
-from clevrhope.errors import ConfigError, TrainingError
+from clevrhope.errors import TrainingError
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.atomic import disk_errors
 from clevrhope.training.checkpoints import RunProgress, read_state, save_weights, states_in
@@ -27,16 +26,9 @@ OnLog = Callable[[dict[str, Any]], object]
 class Log:
     """An open log. Every line in its file is complete."""
 
-    def __init__(
-        self, path: Path, *, length: int, step: int, tensorboard: Path | None, on_log: OnLog | None
-    ) -> None:
-        """Opens a log and cuts it to the `length` bytes written up to update `step`, as a run resumes there.
-
-        Raises:
-            ConfigError: `tensorboard` names a folder for TensorBoard files, but TensorBoard is not installed.
-        """
+    def __init__(self, path: Path, *, length: int, on_log: OnLog | None) -> None:
+        """Opens a log and cuts it to `length` bytes, as a run resumes there."""
         self._on_log = on_log
-        self._writer = _writer(tensorboard, step) if tensorboard else None
         path.touch()
         os.truncate(path, min(length, path.stat().st_size))
         self._path, self._file = path, path.open("ab")
@@ -56,10 +48,6 @@ class Log:
         with disk_errors(self._path):
             self._file.write(json.dumps(line).encode() + b"\n")
             self._file.flush()
-        if self._writer is not None:
-            for name, value in line.items():
-                if isinstance(value, int | float) and name != "update":
-                    self._writer.add_scalar(f"{line['stage']}/{name}", value, step)
         if self._on_log is not None:
             try:
                 self._on_log({**line, "step": step})
@@ -73,21 +61,9 @@ class Log:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Closes the files."""
+        """Closes the file."""
         with disk_errors(self._path):  # what a full disk did not take is written once more
             self._file.close()
-        if self._writer is not None:
-            self._writer.close()
-
-
-def _writer(folder: Path, step: int) -> Any:
-    try:
-        writer = import_module("torch.utils.tensorboard").SummaryWriter
-        return writer(str(folder), purge_step=step + 1 if folder.exists() else None)
-    except ModuleNotFoundError as error:
-        raise ConfigError(
-            "TensorBoard is not installed: pip install tensorboard, or leave --tensorboard out"
-        ) from error
 
 
 @dataclass(repr=False)
@@ -156,13 +132,7 @@ class Member:
 def open_member(
     run: PreparedRun, tune: Questions | None, *, state: str | None = None, on_log: OnLog | None = None
 ) -> Member:
-    """Opens a run at a state, by default its newest, with its log; errors as of `read_state` and `Log`."""
+    """Opens a run at a state, by default its newest, with its log; errors as of `read_state`."""
     done, tensors = read_state(run.folder.state, state) or (RunProgress(), None)
-    log = Log(
-        run.folder.log,
-        length=done.log_bytes,
-        step=run.updates_made(done),
-        tensorboard=run.folder.tensorboard if run.request.tensorboard else None,
-        on_log=on_log,
-    )
+    log = Log(run.folder.log, length=done.log_bytes, on_log=on_log)
     return Member(run, tune, log, done, tensors)

@@ -4,20 +4,26 @@ The optimisers are torch's Adam, and BertAdam and Muon, which are implemented he
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Set
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
-from torch.optim.adamw import adamw
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Stage
 
 
-class BertAdam(torch.optim.Optimizer):
+class _Adam(torch.optim.AdamW):
+    """torch's AdamW, but in a state that is loaded a weight need not have a number of steps."""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        torch.optim.Optimizer.__setstate__(self, state)
+
+
+class BertAdam(_Adam):
     """Adam without bias correction and with decoupled weight decay.
 
     m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g g;  p = p - rate (m / (sqrt(v) + epsilon) + decay p)
@@ -25,23 +31,21 @@ class BertAdam(torch.optim.Optimizer):
     Source: the public code of BERT and LXMERT. The first updates are larger than with the correction.
     """
 
-    def __init__(self, params: Iterable[Parameter], **options: Any) -> None:
-        """`options` are those of torch's Adam: lr, betas, eps and weight_decay."""
-        super().__init__(params, options)
-
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """One update of all weights that have a gradient."""
-        assert closure is None
         for group in self.param_groups:
-            params = _with_gradients(group)
-            if params:
+            for each in group["params"]:
+                if each.grad is None or "step" in self.state[each]:
+                    continue
                 # AdamW divides by 1 - b1^step and 1 - b2^step, which are 1 at an infinite step.
-                step = torch.full((), math.inf, device=params[0].device)
-                _fused_adamw(self, group, params, [step] * len(params))
+                self.state[each]["step"] = torch.full((), math.inf, device=each.device)
+                for name in ("exp_avg", "exp_avg_sq"):
+                    self.state[each].setdefault(name, torch.zeros_like(each))
+        super().step(closure)
 
 
-class Muon(torch.optim.Optimizer):
+class Muon(_Adam):
     """Updates convolutions, as matrices of outputs by inputs, with orthogonal matrices; the rest with Adam.
 
     m = b m + g;  p = p - rate * 0.2 * sqrt(longer side) * orthogonal(g + b m), with b = 0.95
@@ -59,26 +63,18 @@ class Muon(torch.optim.Optimizer):
     STEPS = 5
     COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
-    def __init__(self, params: Iterable[Parameter], **options: Any) -> None:
-        """`options` are those of torch's Adam: lr, betas and eps."""
-        # With "fused", torch puts the step counts of a loaded state on the weights' device.
-        super().__init__(params, {**options, "fused": True})
-
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """One update of all weights that have a gradient."""
-        assert closure is None
+        gradients: dict[Parameter, Tensor] = {}
         for group in self.param_groups:
-            params = _with_gradients(group)
-            for each in params:
-                if each.dim() >= _CONVOLUTION:
+            for each in group["params"]:
+                if each.dim() >= _CONVOLUTION and each.grad is not None:
                     self._move(each, group["lr"])
-            others = [each for each in params if each.dim() < _CONVOLUTION]
-            for each in others:
-                if "step" not in self.state[each]:
-                    self.state[each]["step"] = torch.zeros((), device=each.device)
-            if others:
-                _fused_adamw(self, group, others, [self.state[each]["step"] for each in others])
+                    gradients[each], each.grad = each.grad, None  # so that Adam leaves it alone
+        super().step(closure)
+        for each, gradient in gradients.items():
+            each.grad = gradient
 
     def _move(self, weights: Tensor, rate: float) -> None:
         assert weights.grad is not None
@@ -116,46 +112,17 @@ _CONVOLUTION = 4
 """Number of dimensions of a convolution's weights: outputs, inputs, height, width; more in a bank of them."""
 
 
-def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
-    return [each for each in group["params"] if each.grad is not None]
-
-
-def _fused_adamw(
-    optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor], steps: list[Tensor]
-) -> None:
-    """Adds 1 to the steps and updates all weights, in one kernel that reads and writes each number once."""
-    for each in params:
-        for name in ("exp_avg", "exp_avg_sq"):
-            if name not in optimiser.state[each]:
-                optimiser.state[each][name] = torch.zeros_like(each)
-    adamw(
-        params,
-        [each.grad for each in params if each.grad is not None],
-        [optimiser.state[each]["exp_avg"] for each in params],
-        [optimiser.state[each]["exp_avg_sq"] for each in params],
-        [],
-        steps,
-        fused=True,
-        amsgrad=False,
-        beta1=group["betas"][0],
-        beta2=group["betas"][1],
-        lr=group["lr"],
-        weight_decay=group.get("weight_decay", 0.0),
-        eps=group["eps"],
-        maximize=False,
-    )
-
-
 def make_optimiser(optimiser: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
     """The torch optimiser of these weights, at the rate before the schedule's factor."""
-    options: dict[str, Any] = {"lr": optimiser.rate, "betas": optimiser.betas, "eps": optimiser.epsilon}
-    if optimiser.kind == "muon":
-        return Muon(weights, **options)
-    options["weight_decay"] = optimiser.decay
-    if optimiser.kind == "bert_adam":
-        return BertAdam(weights, **options)
-    # Fused: for a small model, a loop over its weights takes as long as computing the gradients.
-    return torch.optim.Adam(weights, fused=True, **options)
+    kinds: dict[str, type[torch.optim.Adam]] = {"adam": torch.optim.Adam, "bert_adam": BertAdam, "muon": Muon}
+    return kinds[optimiser.kind](
+        weights,
+        lr=optimiser.rate,
+        betas=optimiser.betas,
+        eps=optimiser.epsilon,
+        weight_decay=optimiser.decay,  # 0 for muon
+        fused=True,  # for a small model, a loop over its weights takes as long as computing the gradients
+    )
 
 
 def trainable_weights(model: nn.Module) -> frozenset[str]:

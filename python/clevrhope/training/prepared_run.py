@@ -3,14 +3,12 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clevrhope.dataset.clevr_folder import read_clevr_questions
 from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import Layout
@@ -18,7 +16,7 @@ from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
-from clevrhope.features.store import FeatureStore, open_store, store_like
+from clevrhope.features.store import FeatureStore, open_store
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.names import build_model, find_model
@@ -37,7 +35,6 @@ from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import check_stage, recipe_of, split_settings
 from clevrhope.training.request import (
     TUNE_SET,
-    TUNE_SET_OF_NONE,
     Precision,
     TrainRequest,
     tune_set_name,
@@ -205,10 +202,6 @@ def _tune_set(
         split = find_split(layout, request.hop, request.tune_on)
         reader = open_split(layout, request.hop, split, vocab=vocab)
         return (reader if covr.dev is None else reader.take(covr.dev)), store
-    if request.tune_on not in (TUNE_SET, TUNE_SET_OF_NONE):
-        clevr = Path(request.tune_on)
-        attributes = Folder.open(layout.root).manifest.world["attributes"]
-        return read_clevr_questions(clevr, TUNE_SET, vocab, attributes), store_like(clevr, store.info)
     hop = request.hop if request.tune_on == TUNE_SET else NONE
     name = tune_split(hop)
     if hop not in hops_in(layout) or name not in splits_in(layout, hop):

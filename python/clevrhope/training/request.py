@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.dataset.suite_questions import augmented_split, n_augmented, suite_of_split
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.paths import is_name
@@ -27,7 +26,7 @@ TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and 
 """The splits that results are reported on; no weights may be chosen by them."""
 
 (TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune" and "plain" in row.of)
-"""Stands for the tune set of a run's own HOP; it is also the name of the tune set of `none` and of CLEVR."""
+"""Stands for the tune set of a run's own HOP; it is also the name of the tune set of `none`."""
 
 TUNE_SET_OF_NONE = f"{NONE}:{TUNE_SET}"
 """The tune set of `none`, for a run on a held-out pair; it shows the pair."""
@@ -57,14 +56,12 @@ class TrainRequest:
         precision: None for the recipe's.
         tune_on: the tune set; the best weights on it are kept besides the last ones. "val" is the HOP's own
             split for tuning: val_iid, which holds the pair out, or val of `none`. "none:val" is that of
-            `none`, and the folder of CLEVR v1.0 stands for CLEVR's val, with features of the same kind; both
-            show the pair. A run on covr_train can only use "covr_dev", which is of its own HOP.
+            `none`, which shows the pair. A run on covr_train can only use "covr_dev", its own HOP's.
         tune_every: updates of the last stage between two evaluations on the tune set; None for twenty
             evaluations.
         keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
-        tensorboard: whether to write TensorBoard files next to the log.
         drop_types: type of questions, such as "color" or "count" -> the share of them that is left out of the
             `size` questions, see `clevrhope.training.train_sets`.
         split: "train"; a train set with questions of a suite, such as "train_carets", whose vocabulary the
@@ -93,7 +90,6 @@ class TrainRequest:
     keep_last: int = 1
     keep_every: int | None = None
     save_every: int | None = None
-    tensorboard: bool = False
     drop_types: Mapping[str, float] = field(default_factory=dict)
     split: str = TRAIN.name
     covr_split: str | None = None
@@ -204,17 +200,11 @@ def check_tune_on(name: str | None) -> None:
             f'--tune-on: "{name}" is a test set, and weights that are chosen by it cannot be tested on it; '
             f'use "{TUNE_SET}", the HOP\'s own split for tuning'
         )
-    if not Path(name).is_dir():
-        known = [TUNE_SET, TUNE_SET_OF_NONE]
-        raise ConfigError(
-            f'--tune-on: no set "{name}"{suggestion(name, known)}; there are "{TUNE_SET}", the HOP\'s own '
-            f'split for tuning, and "{TUNE_SET_OF_NONE}"; the folder of CLEVR v1.0 stands for CLEVR\'s val'
-        )
-    if TUNE_SET not in clevr_splits(Path(name)):
-        raise ConfigError(
-            f"--tune-on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
-            f"{scenes_file(Path(), TUNE_SET)} in it"
-        )
+    known = [TUNE_SET, TUNE_SET_OF_NONE]
+    raise ConfigError(
+        f'--tune-on: no set "{name}"{suggestion(name, known)}; there are "{TUNE_SET}", the HOP\'s own split '
+        f'for tuning, and "{TUNE_SET_OF_NONE}"'
+    )
 
 
 def check_reaching(reaching: float | None, checkpoints: Sequence[str] | None) -> None:
@@ -260,11 +250,7 @@ def tune_split(hop: str) -> str:
 
 def tune_set_name(request: TrainRequest) -> str | None:
     """The name of a run's tune set in its files."""
-    if request.tune_on in (None, COVR_DEV, TUNE_SET_OF_NONE):
-        return request.tune_on
-    if request.tune_on == TUNE_SET:
-        return tune_split(request.hop)
-    return str(Path(request.tune_on).resolve())  # the same from any working directory
+    return tune_split(request.hop) if request.tune_on == TUNE_SET else request.tune_on
 
 
 def parse_size(text: str) -> int:

@@ -74,7 +74,7 @@ RUN = Fields(
 OTHER_HOPS = "other_hops"
 """The folder in a run's folder with predictions for other sub-datasets of its pair."""
 
-WRITTEN = ("log.jsonl", "state", "weights", "predictions", "tensorboard", OTHER_HOPS)
+WRITTEN = ("log.jsonl", "state", "weights", "predictions", OTHER_HOPS)
 """What `train` and `evaluate` write to or remove from a run's folder, besides files that they replace."""
 
 _FREE = ("versions", "places")
@@ -93,7 +93,6 @@ class RunFolder:
         self.weights = root / "weights"
         self.predictions = root / "predictions"
         self.finished = root / "finished.json"
-        self.tensorboard = root / "tensorboard"
         self.reached = root / "reached.json"
 
     def folders(self) -> tuple[Path, ...]:

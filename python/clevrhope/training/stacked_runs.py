@@ -6,6 +6,7 @@ Many models that are too small to fill a GPU train in little more time than one.
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from threading import Event
 from time import monotonic
 from typing import Any
 
@@ -25,7 +26,7 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.training.checkpoints import remove_states, state_name, states_in
 from clevrhope.training.data import Questions, padded
 from clevrhope.training.device import computing
-from clevrhope.training.loop import Interrupt, Loop, interrupts
+from clevrhope.training.loop import Loop, interrupts
 from clevrhope.training.member import open_member
 from clevrhope.training.order import Numbers
 from clevrhope.training.prepared_run import PreparedRun, prepare, rehearse
@@ -79,7 +80,7 @@ def train_together(
                 made.update(zip(numbers, ended, strict=True))
     if torch.cuda.is_available():
         torch.cuda.empty_cache()  # evaluation, in other processes, comes next
-    if interrupt.is_set:
+    if interrupt.is_set():
         raise KeyboardInterrupt
     return [made[number] for number in range(len(requests))]
 
@@ -88,12 +89,11 @@ def check_alike(runs: Sequence[PreparedRun]) -> None:
     """Checks that runs can be trained together; if not, raises a ConfigError that says why."""
     for run in runs:
         check_stackable(run.model, run.request)
-        for what, own in _common(run).items():
-            if own != _common(runs[0])[what]:
-                raise ConfigError(
-                    f"{runs[0].request.out} and {run.request.out}: runs that are trained together have "
-                    f"different {what}"
-                )
+        if _common(run) != _common(runs[0]):
+            raise ConfigError(
+                f"{runs[0].request.out} and {run.request.out}: runs that are trained together may only "
+                "differ in the seed and in what they learn from, in one vocabulary"
+            )
 
 
 def check_stackable(model: nn.Module, request: TrainRequest) -> None:
@@ -115,19 +115,11 @@ def check_stackable(model: nn.Module, request: TrainRequest) -> None:
         raise ConfigError(f"runs that are trained together learn from all questions of {TRAIN.name}")
 
 
-def _common(run: PreparedRun) -> dict[str, Any]:
-    """Everything that must be the same in runs that are trained together, by its name in messages."""
-    request = run.request
-    options = ("device", "deterministic", "keep_last", "keep_every", "save_every", "tune_every")
-    return {
-        "models": request.model,
-        "settings": request.settings,
-        "recipes": run.recipe,
-        "precisions": run.precision,
-        "vocabularies": vocab_digest(run.vocab),
-        "sets to tune on": run.tune is None,
-        **{f"values of --{name.replace('_', '-')}": getattr(request, name) for name in options},
-    }
+def _common(run: PreparedRun) -> tuple[Any, ...]:
+    """Everything that must be the same in runs that are trained together."""
+    own = dict.fromkeys(("dataset", "features", "hop", "seed", "out", "size", "init_from", "tune_on"))
+    options = {**vars(run.request), **own}
+    return options, run.recipe, run.precision, vocab_digest(run.vocab), run.tune is None
 
 
 def groups_at_a_state(runs: dict[int, PreparedRun]) -> Iterator[tuple[str, list[int]]]:
@@ -153,7 +145,7 @@ def _train_group(
     state: str,
     began: float,
     progress: Progress,
-    interrupt: Interrupt,
+    interrupt: Event,
 ) -> list[TrainSummary | ClevrhopeError]:
     """Trains runs, each with its tune set, from a state that all have; returns their summaries or errors."""
     runs = [run for run, _ in group]

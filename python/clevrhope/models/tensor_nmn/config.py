@@ -8,7 +8,7 @@ from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
 from clevrhope.runtime.settings import check_at_least
 
-Form = Literal["auto", "module", "bucketed", "gathered"]
+Form = Literal["auto", "bucketed", "gathered"]
 """How modules are run; `clevrhope.models.tensor_nmn.modules` describes the forms."""
 
 GeneratorKind = Literal["attention", "attention_one_layer", "plain"]

@@ -10,10 +10,9 @@ from clevrhope.models.stack import by_model, by_question, run_layers
 from clevrhope.models.stems import Generators, PixelStem, make_stem
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.levels import Plan, PlanIndices, plan_levels
-from clevrhope.models.tensor_nmn.modules import Bank, ModuleBank, run_bucketed, run_gathered, run_modules
+from clevrhope.models.tensor_nmn.modules import Bank, ModuleBank, run_bucketed, run_gathered
 
 FORMS: Mapping[str, Callable[[Bank, Tensor, Plan, PlanIndices], Tensor]] = {
-    "module": run_modules,
     "bucketed": run_bucketed,
     "gathered": run_gathered,
 }

@@ -1,14 +1,13 @@
-"""The weights of all modules of a Tensor-NMN, and three ways to run those of a batch of programs.
+"""The weights of all modules of a Tensor-NMN, and two ways to run those of a batch of programs.
 
-The results of the three are equal up to rounding:
+Their results are equal up to rounding, and are tested against those of one module at a time:
 
-- `run_modules` runs one module at a time on one map. The others are tested against it.
 - `run_bucketed` runs all nodes of a token whose inputs are ready with one convolution.
 - `run_gathered` runs all nodes of a level, whatever their tokens, as one batched matrix product, for which it
   gathers each node's own weights.
 
-On a CPU, the second takes at most half as long as the third. The third launches far fewer kernels, and a
-GPU spends its time waiting for launches.
+On a CPU, the first takes at most half as long. The second launches far fewer kernels, and a GPU spends its
+time waiting for launches.
 """
 
 import math
@@ -101,36 +100,18 @@ def _kernels(n: int, channels: int, channels_in: int, side: int) -> tuple[nn.Par
     return nn.Parameter(weights), nn.Parameter(torch.empty(n, channels).uniform_(-bound, bound))
 
 
-def run_modules(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
-    """Runs one node at a time.
+def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
+    """Runs a set of nodes of one token at a time.
 
     Args:
         bank: the modules' weights.
         maps: (B, C, H, W) from the stem.
-        plan: the plan of the programs, by levels.
+        plan: the plan of the programs, by token.
         indices: the indices of the plan, on the maps' device.
 
     Returns:
         Maps (R, C, H, W) of the answers of the well-formed programs.
     """
-    outputs: list[Tensor] = []
-    firsts, seconds, joins = (_one_by_one(kernels) for kernels in bank[:3])
-    join_places = bank.join_places.tolist()
-    tokens, rows, lefts, rights, roots, _ = (each.tolist() for each in plan.on("cpu"))
-    for token, row, left, right in zip(tokens, rows, lefts, rights, strict=True):
-        inputs = [outputs[operand] for operand in (left, right) if operand >= 0]
-        if not inputs:
-            x = maps[row : row + 1]
-        elif len(inputs) == 1:
-            x = inputs[0]
-        else:
-            x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[join_places[token]]))
-        outputs.append(_block(x, firsts[token], seconds[token]))
-    return torch.cat([outputs[root] for root in roots]) if roots else maps[:0]
-
-
-def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
-    """As `run_modules`, but runs a set of nodes of one token at a time; the plan must be by token."""
     if not plan.n_roots:
         return maps[:0]
     # Weights get the layout of the maps once per step; otherwise each convolution would convert them anew.
@@ -157,7 +138,7 @@ def run_bucketed(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> 
 
 
 def run_gathered(bank: Bank, maps: Tensor, plan: Plan, indices: PlanIndices) -> Tensor:
-    """As `run_modules`, but runs each level as one batched matrix product."""
+    """As `run_bucketed`, but runs each level as one batched matrix product; the plan must be by levels."""
     if not plan.n_roots:
         return maps[:0]
     sizes = [end - begin for begin, end in plan.sets]

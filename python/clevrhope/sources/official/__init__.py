@@ -14,21 +14,20 @@
 loads them. `<values>` is a Python tuple of size, color, shape and material.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from clevrhope._core import Vocabulary
-from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import DatasetError, listed
 from clevrhope.runtime.threads import map_in_threads
-from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, is_of_images
-from clevrhope.sources.official.json_files import json_split, scene_file_split, scenes_of
-from clevrhope.sources.official.names import BEGINS, SECOND_RUN, OfficialFile, official_file
-from clevrhope.sources.official.parquet import parquet_split
-from clevrhope.sources.source import Source, SourceSplit
-from clevrhope.splits.kinds import MINIMAL_IID, MINIMAL_OOD
+from clevrhope.sources.official.hdf5 import FRCNN, hdf5_split, not_of_images
+from clevrhope.sources.official.json_files import json_split, scenes_of
+from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
+from clevrhope.sources.official.parquet import check_shards, parquet_split
+from clevrhope.sources.source import Source, SourceSplit, files_below
 
 _FORMS = (".parquet", ".h5", ".json")
 """If a folder has a split in several forms, the last of these is read, which says most."""
@@ -44,52 +43,64 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a question file has another form than the official one.
     """
-    paths = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.suffix in _FORMS)
+    paths = [path for path in files_below(root) if root.is_file() or path.suffix in _FORMS]
     files = sorted(file for path in paths if (file := official_file(path)) is not None)
     if not files:
         return None
-    vocabs: dict[Path, Vocab] = {}
-    of_images: list[Path] = []
+    one_run = len({file.run for file in files}) == 1
+    of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
     of_features = [path for path in paths if path.name.endswith(FRCNN)]
+    notes = ["rotations in published scenes are radians; they are imported as degrees"]
+    notes += _left_out(paths, files)
+    of_images: list[Path] = []
     if any(file.path.suffix == ".h5" for file in files):
-        of_images += [path for path in paths if path.suffix == ".h5" and is_of_images(path)]
+        why_not = {path: not_of_images(path) for path in paths if path.suffix == ".h5"}
+        of_images += [path for path, why in why_not.items() if not why]
+        reasons = [why.partition("; ")[0] for path, why in why_not.items() if why and "_ims" in path.name]
+        notes += [f"left out: {reason}" for reason in reasons]
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
         chosen = [file for file in of_split if file.path.suffix == form]
         first = chosen[0]
         if form == ".parquet":
+            if root.is_dir():
+                check_shards(chosen)
             return parquet_split(chosen)
         if len(chosen) > 1:
             raise DatasetError(f"{first.path}: {chosen[1].path} is of the same split; leave one of them out")
         if form == ".json":
             return json_split(first, vocabulary, _png_folder(root, first))
-        path = _vocab_of(first.path, root)
-        if path not in vocabs:
-            vocabs[path] = read_vocab(path)
-        return hdf5_split(first, vocabs[path], of_images, of_features)
+        vocab = read_vocab(_vocab_of(first.path, root))
+        images, features = (about(first, each, one_run=one_run) for each in (of_images, of_features))
+        return hdf5_split(first, vocab, images, features)
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     of_parquet = all(file.path.suffix == ".parquet" for file in files)
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
     splits = list(map_in_threads(opened, groups) if of_parquet else map(opened, groups))
-    kinds = {split.file.suffix == ".h5" for split in splits}
-    if len(kinds) > 1:
-        raise DatasetError(
-            f"{root}: some splits are in HDF5, with numbers of a vocab.json, and others in text; import them "
-            "one after another, into folders of their own"
-        )
-    if any(vocab != next(iter(vocabs.values())) for vocab in vocabs.values()):
-        raise DatasetError(f"{root}: its files vocab.json differ; import each folder into one of its own")
+    scenes: dict[str, Callable[[], Iterator[dict[str, Any]]]] = {}
+    for split, (file, *_) in zip(splits, groups, strict=True):
+        path = about(file, of_scenes, one_run=one_run)
+        if path is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
+            scenes[split.pool] = scenes_of(path)
     return Source(
         "official",
         root,
         tuple(splits),
-        next(iter(vocabs.values()), None),
-        _scenes(paths, splits),
-        ("rotations in published scenes are radians; they are imported as degrees",),
+        scenes,
+        tuple(notes),
         has_programs=not any(split.file.suffix == ".parquet" for split in splits),
     )
+
+
+def _left_out(paths: Sequence[Path], files: Sequence[OfficialFile]) -> Iterator[str]:
+    """A note on Parquet files beside those of splits whose names say no split."""
+    read = {file.path for file in files}
+    folders = {path.parent for path in read}
+    others = [p.name for p in paths if p.suffix == ".parquet" and p not in read and p.parent in folders]
+    if others:
+        yield f"left out, since their names say no split: {listed(others, most=5)}"
 
 
 def _vocab_of(path: Path, root: Path) -> Path:
@@ -110,22 +121,3 @@ def _png_folder(root: Path, file: OfficialFile) -> Path | None:
             if folder.is_dir() and any(folder.glob("*.png")):
                 return folder
     return None
-
-
-def _scenes(
-    paths: list[Path], splits: list[SourceSplit]
-) -> dict[str, Callable[[], Iterator[dict[str, Any]]]]:
-    """Pool -> the scenes of its images, for pools whose scenes are there."""
-    pools = {(split.split, split.pool.rpartition("_official_")[2]): split.pool for split in splits}
-    runs = {run for _, run in pools}
-    found = {}
-    for path in paths:
-        split = scene_file_split(path)
-        run = "06" if SECOND_RUN in path.parent.as_posix() else "00"
-        if len(runs) == 1:
-            run = next(iter(runs))
-        names = (MINIMAL_IID, MINIMAL_OOD) if split == "minimal" else (split,)
-        for name in names:
-            if name is not None and (name, run) in pools:
-                found[pools[name, run]] = scenes_of(path)
-    return found

@@ -5,7 +5,7 @@ image_idxs, orig_idxs, question_families, answers, types (integers). Families ar
 that no column names, and types are numbered anew in each run, so neither is read.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
 from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.sources.official.names import BEGINS, FIRST_RUN, PLAIN, POOLS, SECOND_RUN, OfficialFile
-from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit
+from clevrhope.sources.official.names import FIRST_RUN, PLAIN, OfficialFile
+from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, SourceSplit, image_numbers
 
 ROWS_AT_ONCE = 65_536
 
@@ -32,22 +32,21 @@ QUESTIONS = Schema(
 
 
 def hdf5_split(
-    file: OfficialFile, vocab: Vocab, images: Sequence[Path], features: Sequence[Path]
+    file: OfficialFile, vocab: Vocab, of_images: Path | None, features: Path | None
 ) -> SourceSplit:
     """The split in a question file.
 
     Args:
         file: the question file.
         vocab: the numbers of its words, functions and answers.
-        images: files with the array `features` that may have its images.
-        features: files of detector features that may be of its images.
+        of_images: the file with its images, as the array `features`.
+        features: the file of detector features of its images.
 
     Raises:
         DatasetError: the file is not one of the official data; says what was found and expected.
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
         n, note = _plain(file, opened)
-    of_images = _of_split(file, images)
     found = None
     if of_images is not None:
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
@@ -61,21 +60,7 @@ def hdf5_split(
         finally:
             opened.close()
 
-    pool = f"{POOLS.get(file.split, file.split)}_{file.run}"
-    if file.split not in POOLS:
-        pool = f"minimal_{file.run}"
-    notes = "; ".join(each for each in (file.note, note) if each)
-    return SourceSplit(
-        file.hop,
-        file.split,
-        pool,
-        n,
-        file.path,
-        blocks,
-        images=lambda: found,
-        note=notes,
-        features=_of_split(file, features),
-    )
+    return file.split_source(n, blocks, lambda: found, note=note, features=features, vocab=vocab)
 
 
 def _plain(file: OfficialFile, opened: Any) -> tuple[int, str]:
@@ -95,13 +80,13 @@ def _plain(file: OfficialFile, opened: Any) -> tuple[int, str]:
 
 
 def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Vocab) -> Columns:
-    def read(name: str, limit: int) -> Any:
+    def read(name: str, limit: int, has: str = "its vocab.json") -> Any:
         numbers = opened[name][first:stop]
         if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
             row = int(np.argwhere((numbers < 0) | (numbers >= limit))[0][0])
             raise DatasetError(
-                f"{file.path}: {name}[{first + row}] has a number that is not 0 to {limit - 1}, which its "
-                "vocab.json has"
+                f"{file.path}: {name}[{first + row}] has a number that is not 0 to {limit - 1}, which {has} "
+                "has"
             )
         return numbers.astype(np.int32)
 
@@ -112,34 +97,22 @@ def _columns(file: OfficialFile, opened: Any, first: int, stop: int, vocab: Voca
     }
     columns = {name: read(name, limit) for name, limit in names.items()}
     for name in ("questions", "programs"):
-        columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", columns[name].shape[1] + 1)
-    columns["image_idxs"] = read(_IMAGES, 1 << 31)
+        width = columns[name].shape[1]
+        columns[f"{name[:-1]}_lengths"] = read(f"{name}_len", width + 1, f"an array of {width} columns")
+    images = opened[_IMAGES][first:stop]
+    columns["image_idxs"] = image_numbers(images, lambda k: f"{file.path}: {_IMAGES}[{first + k}]")
     columns["question_families"] = np.full(stop - first, NO_FAMILY, dtype=np.int32)
     return columns
-
-
-def _of_split(file: OfficialFile, paths: Sequence[Path]) -> Path | None:
-    """The file about a split's images: of the same run, named after the split, or in a folder that is."""
-    begins = BEGINS.get(file.split, ("val",))
-    for path in paths:
-        is_minimal = "atom" in str(path)
-        is_of_run = (SECOND_RUN in str(path)) == (file.number not in FIRST_RUN)
-        if is_minimal == (file.split in POOLS) or not is_of_run:
-            continue
-        own = path.name.removeprefix("user_")
-        if any(name.startswith(f"{begin}_") for begin in begins for name in (own, path.parent.name)):
-            return path
-    return None
 
 
 FRCNN = "_vg_frcnn.h5"
 """How the names of files of detector features end."""
 
 
-def is_of_images(path: Path) -> bool:
-    """Whether an HDF5 file has images: `features` (N, 3, height, width) uint8."""
+def not_of_images(path: Path) -> str:
+    """Why an HDF5 file has no images, `features` (N, 3, height, width) uint8; "" if it has them."""
     try:
         with reading_hdf5(path, CHANNELS_FIRST):
-            return True
-    except DatasetError:
-        return False
+            return ""
+    except DatasetError as error:
+        return str(error)

@@ -17,10 +17,18 @@ from clevrhope._core import Programs, ProgramTokens, Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.source_images import ImageRecord
-from clevrhope.errors import ClevrhopeError, DatasetError
+from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
-from clevrhope.sources.official.names import BEGINS, POOLS, OfficialFile
-from clevrhope.sources.source import MOST_PROGRAM_TOKENS, NO_FAMILY, Columns, Numbering, SourceSplit
+from clevrhope.sources.official.names import OfficialFile
+from clevrhope.sources.source import (
+    MOST_PROGRAM_TOKENS,
+    NO_FAMILY,
+    SCENE,
+    Columns,
+    Numbering,
+    SourceSplit,
+    image_numbers,
+)
 
 ROWS_AT_ONCE = 10_000
 
@@ -29,7 +37,6 @@ _ROW = Fields(
 )
 _CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
 """What the reader of programs wants in a row besides the question."""
-_SCENE = Fields({"image_index": INDEX, "objects": ListOf(ANY)})
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
 
 
@@ -53,7 +60,12 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         while block := list(islice(rows, ROWS_AT_ONCE)):
             for k, row in enumerate(block):
                 check_form(row, _ROW, file.path, place=f"questions[{at + k}]")
-                names[row["image_index"]] = row["image_filename"]
+                index, name = row["image_index"], row["image_filename"]
+                if name != Path(name).name or names.setdefault(index, name) != name:
+                    raise DatasetError(
+                        f"{file.path}: questions[{at + k}]: image_filename is {shown(name)}; expected the "
+                        f"name of a file, and one for image {index}"
+                    )
             yield _columns(file, block, at, vocabulary, numbering)
             at += len(block)
 
@@ -65,8 +77,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         places = [[number[k]] if k in names else [] for k in range(max(names) + 1)]
         return ImageRecord("png", tuple(files), (), places, [names.get(k, "") for k in range(len(places))])
 
-    pool = f"{POOLS.get(file.split, 'minimal')}_{file.run}"
-    return SourceSplit(file.hop, file.split, pool, n, file.path, blocks, images=record, note=file.note)
+    return file.split_source(n, blocks, record)
 
 
 def _columns(
@@ -95,7 +106,7 @@ def _columns(
         "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
         "question_families": np.asarray(families, dtype=np.int32),
         "answers": numbering.answers([row["answer"] for row in block], place),
-        "image_idxs": np.asarray([row["image_index"] for row in block], dtype=np.int32),
+        "image_idxs": image_numbers([row["image_index"] for row in block], place),
     }
 
 
@@ -121,22 +132,10 @@ def scenes_of(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
 
     def scenes() -> Iterator[dict[str, Any]]:
         for n, scene in enumerate(read_list(path, "scenes")):
-            check_form(scene, _SCENE, path, place=f"scenes[{n}]")
+            check_form(scene, SCENE, path, place=f"scenes[{n}]")
             for thing in scene["objects"]:
                 if isinstance(thing, dict) and isinstance(thing.get("rotation"), int | float):
                     thing["rotation"] = math.degrees(thing["rotation"]) % 360.0
             yield scene
 
     return scenes
-
-
-def scene_file_split(path: Path) -> str | None:
-    """The split whose scenes a file holds, by its name; None for another file."""
-    if not (path.suffix == ".json" and "scenes" in path.name):
-        return None
-    for split, (name, *_) in BEGINS.items():
-        if f"_{name}_" in path.name or f"_{name}." in path.name:
-            return split
-    if "atom" in path.name.lower():
-        return "minimal"
-    return None

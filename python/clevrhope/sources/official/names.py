@@ -2,10 +2,14 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
+from clevrhope.sources.source import Columns, Numbering, SourceSplit
 from clevrhope.splits.hops import OFFICIAL_NUMBERS
 
 PAIRS = {number: hop for hop, number in OFFICIAL_NUMBERS.items()}
@@ -52,7 +56,10 @@ BEGINS = {"train": ("train",), "complex_iid": ("val_iid", "val"), "complex_ood":
 RENAMED = "the official {name} is the in-distribution test set, complex_iid here; val_iid here is another set"
 
 _TUPLE = re.compile(r"\((?:None|'\w+')(?:, ?(?:None|'\w+')){3}\)")
-_PARQUET = re.compile(r"(train|val_iid|test_(?:complex|minimal)_(?:iid|ood))(?:-\d+-of-\d+)?\.parquet")
+_PARQUET = re.compile(
+    r"(train|val_iid|test_(?:complex|minimal)_(?:iid|ood))"
+    r"(?:-(?P<number>\d+)-of-(?P<shards>\d+)(?:-[0-9a-f]+)?)?\.parquet"
+)
 _MINIMAL = re.compile(r"val_atom_ho_exist_(mis)?match_ho(\d+)(_filtered)?(?:_questions)?\.(?:h5|json)")
 _JSON = re.compile(r"CLEVR_(?:ho_(train|val_iid)|held_out_questions_(test))_\(.*\.json")
 
@@ -74,6 +81,12 @@ class OfficialFile:
     path: Path
 
     @property
+    def shard(self) -> tuple[int, int]:
+        """Its number among the files of the split, and how many there are; (0, 1) if its name says none."""
+        found = _PARQUET.fullmatch(self.path.name)
+        return (int(found["number"]), int(found["shards"])) if found and found["number"] else (0, 1)
+
+    @property
     def hop(self) -> str:
         """The pair's name here."""
         return PAIRS[self.number]
@@ -83,10 +96,23 @@ class OfficialFile:
         """What tells the pools of the two runs apart."""
         return "official_00" if self.number in FIRST_RUN else "official_06"
 
-    @property
-    def note(self) -> str:
-        """What to know about its name; "" for nothing."""
-        return RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
+    def split_source(
+        self,
+        n_questions: int,
+        blocks: Callable[[Numbering], Iterator[Columns]],
+        images: Callable[[], ImageRecord | None],
+        *,
+        pool: str | None = None,
+        note: str = "",
+        **others: Any,
+    ) -> SourceSplit:
+        """The split as a source; by default, the pairs of a run share its pools."""
+        renamed = RENAMED.format(name=self.name) if self.name in ("val", "val_iid") else ""
+        notes = "; ".join(each for each in (renamed, note) if each)
+        pool = pool or f"{POOLS.get(self.split, 'minimal')}_{self.run}"
+        return SourceSplit(
+            self.hop, self.split, pool, n_questions, self.path, blocks, images, note=notes, **others
+        )
 
 
 def official_file(path: Path) -> OfficialFile | None:
@@ -113,6 +139,22 @@ def official_file(path: Path) -> OfficialFile | None:
         and (found[2] or "no_text_no_vis" in path.name)
     ):
         return _file(path, _of_values(path, values[0]), found[1] or found[2])
+    return None
+
+
+def about(file: OfficialFile, paths: Iterable[Path], *, one_run: bool) -> Path | None:
+    """The first file that is about the images of a split, by its name or its folder's; None if none is.
+
+    With `one_run`, all pairs are of one run, so that no folder need say which.
+    """
+    for path in paths:
+        is_minimal = "atom" in "/".join(path.parts[-3:]).lower()
+        is_of_run = one_run or (SECOND_RUN in path.parts) == (file.number not in FIRST_RUN)
+        if is_minimal == (file.split in POOLS) or not is_of_run:
+            continue
+        for name in BEGINS.get(file.split, ("val", "atom")):
+            if any(re.search(rf"(?:^|_){name}[_.]", each) for each in (path.name, path.parent.name)):
+                return path
     return None
 
 

@@ -5,25 +5,35 @@ Programs and scenes are not there. Which rows share an image is said only if `im
 
 import gc
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.extras import check_extra
-from clevrhope.runtime.reading import reading
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.source import Columns, Numbering, SourceSplit
+from clevrhope.sources.parquet_files import batches, check_columns, read_footer, row_of
+from clevrhope.sources.source import Columns, Numbering, SourceSplit, check_filled
 from clevrhope.splits.hops import paper_hops
 from clevrhope.splits.kinds import MINIMAL_OOD
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-NEEDED = {"query": "string", "answer": "string"}
-"""Column -> its type."""
+NEEDED = {"query": ("string",), "answer": ("string",)}
+"""Column that a file must have -> its type."""
+
+OPTIONAL = {
+    "idx": ("int64",),
+    "image": (
+        "struct<bytes: binary, path: string>",
+        "struct<path: string, bytes: binary>",
+        "struct<bytes: binary, path: null>",
+        "struct<bytes: binary>",
+        "binary",
+    ),
+}
+"""Column that may be there -> its types, the usual one first."""
 
 ROWS_AT_ONCE = 65_536
 
@@ -37,60 +47,36 @@ def parquet_split(files: Sequence[OfficialFile]) -> SourceSplit:
     Raises:
         DatasetError: a file is not Parquet, or has other columns; says what was found and expected.
     """
-    shards = _Shards(files)
-    first = files[0]
-    pool = f"{POOLS.get(first.split, first.split)}_{first.hop}"
+    shards, first = _Shards(files), files[0]
     n = sum(shards.rows)
-    unit = 0
-    if first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0:
-        unit = n // shards.n_places
-    notes = [first.note, "" if shards.has_names else "no column says which rows share an image: one each"]
-    return SourceSplit(
-        first.hop,
-        first.split,
-        pool,
+    by_place = first.split == MINIMAL_OOD and not shards.has_names and n % shards.n_places == 0
+    return first.split_source(
         n,
-        first.path,
         shards.blocks,
-        images=shards.images,
-        note="; ".join(note for note in notes if note),
-        unit=unit,
+        shards.images,
+        pool=f"{POOLS.get(first.split, first.split)}_{first.hop}",
+        note="" if shards.has_names else "no column says which rows share an image: one each",
+        unit=n // shards.n_places if by_place else 0,
     )
 
 
-@dataclass
 class _Shards:
     """The shards of a split, opened one after another."""
 
-    files: Sequence[OfficialFile]
-    rows: tuple[int, ...] = ()
-    has_names: bool = False
-    _numbers: dict[str, int] = field(default_factory=dict)
-    """Name of an image -> its number, in the order in which they occur."""
-    _first_rows: list[int] = field(default_factory=list)
-    """The first row that shows each of these."""
-
-    def __post_init__(self) -> None:
-        rows = []
-        for file in self.files:
-            about = _metadata(file)
-            schema = about.schema.to_arrow_schema()
-            found = {name: str(schema.field(name).type) for name in schema.names}
-            there = ", ".join(f"{name} {kind}" for name, kind in found.items())
-            for name, kind in NEEDED.items():
-                if found.get(name, "").removeprefix("large_") != kind:
-                    raise DatasetError(
-                        f"{file.path}: column {name} is {found.get(name, 'missing')}; expected {kind}; it "
-                        f"has {there}"
-                    )
-            self.has_images = "image" in found
-            rows.append(about.num_rows)
-            if file is self.files[0]:
-                self.has_names = _has_names(file, about)
+    def __init__(self, files: Sequence[OfficialFile]) -> None:
+        self.files, self.has_names = files, False
+        self.rows: tuple[int, ...] = ()
+        self._first_rows: dict[str, int] = {}
+        """Name of an image -> the first row that shows it; names are in the order in which they occur."""
+        for file in files:
+            footer = read_footer(file.path)
+            found = check_columns(file.path, footer, NEEDED, OPTIONAL)
+            self.has_images, self.has_numbers = "image" in found, "idx" in found
+            self.rows += (footer.num_rows,)
+            self.has_names = _has_names(file, footer) if file is files[0] else self.has_names
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
-            del about, schema
+            del footer
             gc.collect(0)
-        self.rows = tuple(rows)
 
     @property
     def n_places(self) -> int:
@@ -99,34 +85,50 @@ class _Shards:
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
-        self._numbers, self._first_rows = {}, []
+        numbers: dict[str, int] = {}
         names = ["query", "answer", *(["image.path"] if self.has_names else [])]
+        names += ["idx"] if self.has_numbers else []
         at = 0
+        of_rows: list[Any] = []
         for file in self.files:
-            opened, in_file = _opened(file), 0
-            with reading(file.path, "a Parquet file that can be read to its end"):
-                for batch in opened.iter_batches(ROWS_AT_ONCE, columns=names):
-                    texts, answers = (_strings(file, name, batch.column(name), in_file) for name in NEEDED)
-                    place = _place(file, in_file)
-                    paths = batch.column("image").field("path").to_pylist() if self.has_names else None
-                    yield {
-                        **numbering.texts(texts),
-                        "answers": numbering.answers(answers, place),
-                        "image_idxs": self._indices(at, len(texts), paths),
-                    }
-                    at, in_file = at + len(texts), in_file + len(texts)
+            for in_file, batch in batches(file.path, names, ROWS_AT_ONCE):
+                where = row_of(file.path, in_file)
+                cells = {name: batch.column(name).to_pylist() for name in NEEDED}
+                check_filled(cells, where)
+                paths = batch.column("image").field("path").to_pylist() if self.has_names else None
+                if self.has_numbers:
+                    of_rows.append(batch.column("idx").to_numpy(zero_copy_only=False))
+                yield {
+                    **numbering.texts(cells["query"], where),
+                    "answers": numbering.answers(cells["answer"], where),
+                    "image_idxs": self._indices(at, len(batch), paths, numbers),
+                }
+                at += len(batch)
 
-    def _indices(self, first: int, n: int, names: Sequence[str] | None) -> Any:
+        if of_rows:
+            self._check_numbers(np.concatenate(of_rows))
+
+    def _check_numbers(self, numbers: Any) -> None:
+        """Checks that no number of `idx` occurs twice, as in files that were joined."""
+        order = np.argsort(numbers, kind="stable")
+        again = np.flatnonzero(numbers[order][1:] == numbers[order][:-1])
+        if len(again):
+            row = int(order[again[0] + 1])
+            number = int(np.searchsorted(np.cumsum(self.rows), row, side="right"))
+            path, first = self.files[number].path, sum(self.rows[:number])
+            raise DatasetError(
+                f"{path}: row {row - first}: idx {numbers[row]} is that of an earlier row, too"
+            )
+
+    def _indices(self, first: int, n: int, names: Sequence[str] | None, numbers: dict[str, int]) -> Any:
+        """The numbers of the images of n rows; those of images that have names are in `numbers`."""
         rows = np.arange(first, first + n, dtype=np.int32)
         if names is None:
             return rows if self.files[0].split != MINIMAL_OOD else self._by_place(rows)
-        found = []
         for row, name in zip(rows.tolist(), names, strict=True):
-            if name not in self._numbers:
-                self._numbers[name] = len(self._first_rows)
-                self._first_rows.append(row)
-            found.append(self._numbers[name])
-        return np.asarray(found, dtype=np.int32)
+            self._first_rows.setdefault(name, row)
+            numbers.setdefault(name, len(numbers))
+        return np.asarray([numbers[name] for name in names], dtype=np.int32)
 
     def _by_place(self, rows: Any) -> Any:
         """The numbers of images: those of a place follow each other. Rows are by target, then by place."""
@@ -144,7 +146,7 @@ class _Shards:
             return None
         paths, rows = tuple(file.path.absolute() for file in self.files), self.rows
         if self.has_names:
-            first, names = np.asarray(self._first_rows, dtype=np.int64), list(self._numbers)
+            first, names = np.asarray([*self._first_rows.values()], dtype=np.int64), [*self._first_rows]
         else:
             first, names = np.arange(sum(rows)), None
             if self.files[0].split == MINIMAL_OOD:
@@ -157,20 +159,23 @@ class _Shards:
         return ImageRecord("parquet", paths, rows, np.stack([number, in_file], axis=1).tolist(), names)
 
 
-def _opened(file: OfficialFile) -> "pq.ParquetFile":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
+def check_shards(files: Sequence[OfficialFile]) -> None:
+    """Checks that all files of a split are there, if their names say how many there are.
 
-    with reading(file.path, "a Parquet file"):
-        return pq.ParquetFile(file.path)
-
-
-def _metadata(file: OfficialFile) -> "pq.FileMetaData":
-    check_extra("Parquet files need", "pyarrow", "export")
-    import pyarrow.parquet as pq
-
-    with reading(file.path, "a Parquet file"):
-        return pq.read_metadata(file.path)
+    Raises:
+        DatasetError: one is missing, or there are two of one part.
+    """
+    numbers = [file.shard[0] for file in files]
+    n = max(file.shard[1] for file in files)
+    if missing := sorted(set(range(n)) - set(numbers)):
+        first = files[0].path
+        raise DatasetError(
+            f"{first.parent}: file {missing[0]} of {files[0].name} is missing; {first.name} says that there "
+            f"are {n}"
+        )
+    if len(set(numbers)) < len(numbers):
+        twice = next(k for k in range(len(numbers)) if numbers[k] in numbers[:k])
+        raise DatasetError(f"{files[twice].path}: another file is of the same part of the split; remove one")
 
 
 def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
@@ -184,17 +189,5 @@ def _has_names(file: OfficialFile, about: "pq.FileMetaData") -> bool:
         return False
     if path.is_stats_set and path.statistics.has_null_count:
         return bool(path.statistics.null_count == 0)
-    batch = next(_opened(file).iter_batches(1, columns=["image.path"]), None)
-    return batch is not None and bool(batch.column("image").field("path")[0].as_py())
-
-
-def _strings(file: OfficialFile, name: str, column: Any, first: int) -> list[str]:
-    if column.null_count:
-        row = first + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise DatasetError(f"{file.path}: row {row}: {name} is empty")
-    found: list[str] = column.to_pylist()
-    return found
-
-
-def _place(file: OfficialFile, first: int) -> Any:
-    return lambda k: f"{file.path}: row {first + k}"
+    first = next(batches(file.path, ["image.path"], 1), None)
+    return first is not None and bool(first[1].column("image").field("path")[0].as_py())

@@ -4,7 +4,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.metrics.bootstrap import Floats
+
+Floats = npt.NDArray[np.float64]
 
 _PENALTY = 1.0
 """Of the squared weights, in a loss that is summed over the questions."""
@@ -16,8 +17,8 @@ _TIE = 1e-6
 """A score that is not above this is no reason to answer yes."""
 
 
-def accuracy(questions: Ints, is_yes: npt.NDArray[np.bool_], images: Ints) -> float | None:
-    """The share of yes/no questions that a logistic regression on counts of words answers.
+def n_right(questions: Ints, is_yes: npt.NDArray[np.bool_], images: Ints) -> int | None:
+    """The number of yes/no questions that a logistic regression on counts of words answers.
 
     It is trained on the questions about one half of the images (every other image, by number) and tested on
     those about the other half, both ways. None if there is only one image.
@@ -32,12 +33,12 @@ def accuracy(questions: Ints, is_yes: npt.NDArray[np.bool_], images: Ints) -> fl
     if len(np.unique(halves)) < 2:
         return None
     counts = _counts(questions)  # (N, V)
-    n_right = 0
+    found = 0
     for half in (0, 1):
         trained, tested = halves == half, halves != half
         weights = _fit(counts[trained], is_yes[trained])
-        n_right += int(((counts[tested] @ weights > _TIE) == is_yes[tested]).sum())
-    return n_right / len(questions)
+        found += int(((counts[tested] @ weights > _TIE) == is_yes[tested]).sum())
+    return found
 
 
 def _counts(questions: Ints) -> Floats:

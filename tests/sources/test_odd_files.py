@@ -1,0 +1,239 @@
+"""Published files of odd kinds: each is read as it is, or refused in a sentence; what is left out is told."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from building import Cli
+from official_files import write_hdf5, write_json
+
+import clevrhope
+from clevrhope.errors import DatasetError, WrongFolderError
+from clevrhope.export import export
+from clevrhope.images.png import encode_png
+from clevrhope.pipeline.importing import import_source
+from wording import check_words, refused
+
+HOP, ROWS = "rubber_cylinder", 20
+NAME = "test_complex_ood-00000-of-00001.parquet"
+PNG = encode_png(np.zeros((4, 6, 3), np.uint8))
+
+Columns = dict[str, Any]
+
+
+def official(folder: Path, change: Callable[[Columns], object] = lambda _: None, name: str = NAME) -> Path:
+    """Twenty made-up rows of one split."""
+    columns: Columns = {
+        "idx": pa.array(range(ROWS), pa.int64()),
+        "query": [f"Is there a small rubber cylinder near {k} things?" for k in range(ROWS)],
+        "answer": ["yes", "no"] * (ROWS // 2),
+        "image": [{"bytes": PNG, "path": None}] * ROWS,
+    }
+    change(columns)
+    path = folder / "official" / "HOP00" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path)
+    return folder / "official"
+
+
+def at(columns: Columns, name: str, value: object) -> None:
+    """Another value in the fourth row."""
+    columns[name][3] = value
+
+
+CHANGES: dict[str, Callable[[Columns], object]] = {
+    "no rows": lambda columns: columns.update(
+        {name: pa.array(values)[:0] for name, values in columns.items()}
+    ),
+    "a number twice": lambda columns: columns.update(idx=[0, *range(ROWS - 1)]),
+    "numbers as text": lambda columns: columns.update(idx=list(map(str, range(ROWS)))),
+    "images as paths": lambda columns: columns.update(image=["a.png"] * ROWS),
+    "a text without end": lambda columns: at(columns, "query", "is there " * 1_000),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_wrong_columns_of_parquet_are_named(change: str, tmp_path: Path) -> None:
+    with refused(DatasetError):
+        import_source(official(tmp_path, CHANGES[change]), tmp_path / "out")
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    source = official(tmp_path)
+    table = pq.read_table(source / "HOP00" / NAME)
+    pq.write_table(table.append_column("answer", table["answer"]), source / "HOP00" / NAME)
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("test_complex_ood-00001-of-00003.parquet",), (NAME, "test_complex_ood.parquet")],
+    ids=["missing", "twice"],
+)
+def test_a_part_of_a_split_that_is_missing_or_there_twice_is_named(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    for name in names:
+        source = official(tmp_path, name=name)
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+    one = import_source(source / "HOP00" / names[0], tmp_path / "out")
+    assert one.n_questions == {(HOP, "complex_ood"): ROWS}
+
+
+def test_what_is_no_regular_file_is_refused(tmp_path: Path) -> None:
+    source = official(tmp_path)
+    (source / "HOP00" / NAME).unlink()
+    os.mkfifo(source / "HOP00" / NAME)
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
+    source = official(tmp_path)
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "HOP00").symlink_to(source / "HOP00")
+    (tmp_path / "links" / "HOP01").symlink_to(tmp_path / "links")
+    made = import_source(tmp_path / "links", tmp_path / "out")
+    assert made.n_questions == {(HOP, "complex_ood"): ROWS}
+
+
+def test_names_with_a_digest_are_read_and_other_names_are_told(tmp_path: Path) -> None:
+    source = official(tmp_path, name="train-00000-of-00001-1a2b3c4d5e6f7a8b.parquet")
+    official(tmp_path, name="validation-00000-of-00001.parquet")
+    made = import_source(source, tmp_path / "out")
+    assert made.n_questions == {(HOP, "train"): ROWS}
+    check_words("; ".join(made.manifest.source["notes"]) if made.manifest.source else "")
+
+
+def test_images_may_be_bytes_alone(tmp_path: Path) -> None:
+    source = official(tmp_path, lambda columns: columns.update(image=[PNG] * ROWS))
+    import_source(source, tmp_path / "out")
+    assert clevrhope.load(tmp_path / "out", HOP, "complex_ood")[3]["image"].shape == (4, 6, 3)
+
+
+def test_a_folder_of_something_else_says_what_is_looked_for(tmp_path: Path) -> None:
+    source = official(tmp_path)
+    (source / "HOP00").rename(source / "data")
+    with refused(WrongFolderError):
+        import_source(source, tmp_path / "out")
+
+
+# Files with programs
+
+
+def test_numbers_of_images_have_a_bound(dataset: Path, tmp_path: Path) -> None:
+    """A larger one would be a list of two billion places."""
+    source = write_hdf5(dataset, tmp_path / "hdf5", splits=["complex_ood"])
+    path = next(source.rglob("test_CLEVR_ho_questions.h5"))
+    with h5py.File(path, "r+") as file:
+        file["image_idxs"][4] = 2**31 - 2
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
+def test_images_of_another_layout_are_told(dataset: Path, tmp_path: Path) -> None:
+    source = write_hdf5(dataset, tmp_path / "hdf5", splits=["complex_ood"])
+    for path in source.rglob("test_ims.h5"):
+        with h5py.File(path, "r+") as file:
+            images = file["features"][:].transpose(0, 2, 3, 1)
+            del file["features"]
+            file["features"] = images
+    made = import_source(source, tmp_path / "out")
+    check_words("\n".join(made.source.notes))
+
+
+def test_names_of_images_lead_nowhere_else(dataset: Path, tmp_path: Path) -> None:
+    source = write_json(dataset, tmp_path / "json")
+    path = next(source.rglob("CLEVR_held_out_questions_test_*rubber*.json"))
+    content = json.loads(path.read_text())
+    for name in ("../../elsewhere.png", "another.png"):
+        content["questions"][3]["image_filename"] = name
+        content["questions"][3]["image_index"] = content["questions"][2]["image_index"]
+        path.write_text(json.dumps(content))
+        with refused(DatasetError):
+            import_source(source, tmp_path / "out")
+
+
+def test_a_wrong_scene_is_named_by_its_image(dataset: Path, tmp_path: Path) -> None:
+    source = write_json(dataset, tmp_path / "json")
+    path = source / "held_out_CLEVR" / "CLEVR_held_out_test_scenes.json"
+    content = json.loads(path.read_text())
+    index = clevrhope.load(dataset, HOP, "complex_ood", images=False)[3]["image_index"]
+    scene = next(scene for scene in content["scenes"] if scene["image_index"] == index)
+    scene["objects"][0]["color"] = "ochre"
+    path.write_text(json.dumps(content))
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
+# Exports
+
+
+@pytest.fixture
+def table(dataset: Path, tmp_path: Path) -> Path:
+    export(dataset, tmp_path / "export", format="parquet", hops=[HOP], splits=["complex_ood"])
+    return tmp_path / "export" / HOP / "complex_ood-00000-of-00001.parquet"
+
+
+def changed(path: Path, name: str, change: Callable[[list[Any]], list[Any]], kind: str = "") -> None:
+    content = pq.read_table(path)
+    values = change(content[name].to_pylist())
+    column = pa.array(values, getattr(pa, kind)() if kind else content.schema.field(name).type)
+    pq.write_table(content.set_column(content.schema.names.index(name), name, column), path)
+
+
+def test_rows_of_an_export_are_read_in_the_order_of_their_questions(
+    table: Path, dataset: Path, tmp_path: Path
+) -> None:
+    content = pq.read_table(table)
+    pq.write_table(content.take([*range(len(content))][::-1]), table)
+    import_source(table, tmp_path / "out")
+    ours = clevrhope.load(dataset, HOP, "complex_ood", text=True)
+    theirs = clevrhope.load(tmp_path / "out", HOP, "complex_ood", text=True)
+    for k in range(len(ours)):
+        assert theirs[k]["question_text"] == ours[k]["question_text"]
+        assert (theirs[k]["image"] == ours[k]["image"]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "kind"),
+    [
+        ("question_index", lambda values: [0 for _ in values], ""),
+        ("image_index", lambda values: [2**40, *values[1:]], "int64"),
+        ("image_index", lambda values: [2**31 - 1, *values[1:]], ""),
+        ("scene", lambda values: ["{", *values[1:]], ""),
+    ],
+    ids=["numbers", "large", "largest", "scene"],
+)
+def test_wrong_cells_of_an_export_are_named(
+    name: str, change: Callable[[list[Any]], list[Any]], kind: str, table: Path, tmp_path: Path
+) -> None:
+    changed(table, name, change, kind)
+    with refused(DatasetError):
+        import_source(table, tmp_path / "out")
+
+
+def test_a_folder_that_is_no_pair_is_refused_before_anything_is_written(table: Path, tmp_path: Path) -> None:
+    pq.write_table(pq.read_table(table).replace_schema_metadata({}), table)
+    table.parent.rename(tmp_path / "export" / "pink_unicorn")
+    with refused(DatasetError):
+        import_source(tmp_path / "export", tmp_path / "out")
+    assert not [*(tmp_path / "out").glob("[!.]*")]
+
+
+def test_missing_shards_of_a_whole_split_are_told(dataset: Path, tmp_path: Path, cli: Cli) -> None:
+    export(dataset, tmp_path / "tars", format="webdataset", hops=[HOP], splits=["complex_ood", "complex_iid"])
+    for path in (tmp_path / "tars" / HOP).glob("complex_iid-*"):
+        path.unlink()
+    said = cli("import", tmp_path / "tars", "--out", tmp_path / "out").out
+    assert f"listed in shards.json, but not there: {HOP}/complex_iid" in said
