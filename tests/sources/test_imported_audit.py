@@ -44,7 +44,7 @@ def changed(path: Path, key: str, change: Callable[[Rows], None]) -> None:
 def test_nothing_is_wrong_with_what_is_right(json_files: Path, tmp_path: Path) -> None:
     found = faults(json_files, tmp_path / "out")
     assert {name: check.faults for name, check in found.items() if check.n_faults} == {}
-    assert all(check.done for check in found.values())
+    assert {name for name, check in found.items() if not check.done} == {"CLEVR's images"}
     assert found["pair by chains"].n_checked == found["answers"].n_checked == 492
 
 

@@ -52,14 +52,15 @@ def by_model(x: Tensor) -> Tensor:
     return x.transpose(0, 1).flatten(0, 1)
 
 
-def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
+def run_layers(layers: nn.Module, x: Tensor) -> Tensor:
     """Runs layers whose weights are stacked.
 
     Convolutions are grouped, with a group for each model; 1x1 convolutions and linear layers are batched
     matrix products, which a GPU computes several times as fast.
 
     Args:
-        layers: 2-d convolutions, linear layers, batch norm, ReLU, max pooling and `Flatten`.
+        layers: a layer, or a `Sequential` of layers: 2-d convolutions, linear layers, batch norm, ReLU, max
+            pooling and `Flatten`.
         x: (B, M, C, H, W) maps or (B, M, C) rows.
 
     Returns:
@@ -69,8 +70,8 @@ def run_layers(layers: nn.Sequential, x: Tensor) -> Tensor:
         TypeError: another kind of layer.
     """
     n, n_models = x.shape[:2]
-    for layer in layers:
-        if isinstance(layer, nn.Conv2d) and layer.kernel_size == (1, 1):
+    for layer in layers if isinstance(layers, nn.Sequential) else [layers]:
+        if isinstance(layer, nn.Conv2d) and _is_1x1(layer):
             product = torch.matmul(layer.weight.flatten(2), x.flatten(3))
             if layer.bias is not None:
                 product = product + layer.bias.unsqueeze(2).to(product.dtype)  # as autocast has it

@@ -21,8 +21,7 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.question_kinds import ABSENT, KINDS, QuestionKind
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
-from clevrhope.errors import DatasetError
-from clevrhope.errors import listed as listing
+from clevrhope.errors import DatasetError, listed
 from clevrhope.runtime.forms import (
     ANY,
     COUNT,
@@ -138,10 +137,10 @@ class _ExportedSplit(ABC):
             cells = {name: values for name, values in all_cells.items() if name not in absent}
             check_filled(cells, where)
             indices = cells[self.index]
-            listed = indices if self.kind.of_sets else [[index] for index in indices]
-            row_of_each = [row for row, of_row in enumerate(listed) for _ in of_row]
-            image_numbers([index for of_row in listed for index in of_row], _at(where, row_of_each))
-            for of_row, of_images in zip(listed, places, strict=True):
+            each = indices if self.kind.of_sets else [[index] for index in indices]
+            row_of_each = [row for row, of_row in enumerate(each) for _ in of_row]
+            image_numbers([index for of_row in each for index in of_row], _at(where, row_of_each))
+            for of_row, of_images in zip(each, places, strict=True):
                 for index, place in zip(of_row, of_images, strict=False):
                     self._images.setdefault(index, place)
             if self.kind.of_sets:
@@ -262,8 +261,7 @@ class _Table(_ExportedSplit):
             raise DatasetError(
                 f"{self._place(row)}: question_index {numbers[row]} is that of another row, too"
             )
-        found: list[int] = order.tolist()
-        return found
+        return [int(row) for row in order]
 
     def _place(self, row: int) -> str:
         """Names a row of all files."""
@@ -379,8 +377,8 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a shard is broken, or holds something else.
     """
-    listed = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
-    shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
+    at = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
+    shards = read_object(at / "shards.json", "a list of shards") if at else {}
     check_form(shards, _LISTED, f"{root}: shards.json")
 
     there: set[tuple[str, str]] = set()
@@ -393,8 +391,8 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
         return _Shards(files, split, entry)
 
     source = _found("webdataset", root, _SHARD, opened)
-    if source is None or root.is_file() or listed != root:
+    if source is None or root.is_file() or at != root:
         return source
-    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
-    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
+    missing = [f"{hop}/{name}" for hop, of in shards.items() for name in of if (hop, name) not in there]
+    notes = [f"listed in shards.json, but not there: {listed(missing, most=5)}"] if missing else []
     return replace(source, notes=(*source.notes, *notes))
