@@ -17,7 +17,7 @@ ALL_HOPS = "all pairs"
 """In the column of held-out pairs of results.csv, for means over all of them."""
 
 _SEED = 0
-_N_RESAMPLES = 100_000
+_N_RESAMPLES = 9_999
 
 
 class AllPairs(NamedTuple):
