@@ -18,11 +18,14 @@ train questions that a split holds out, such as 33.3k.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from clevrhope.runtime import assets
+from clevrhope.runtime.json_text import read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,24 +117,29 @@ def covr_results() -> Mapping[int, Mapping[str, Mapping[str, str]]]:
 # Pairs of questions
 
 
-_KINDS = ("size", "material", "shape")
-"""Attributes whose counterpart in RAD is the question what kind a thing is."""
+_PAPERS = {"carets": "carets", "visual": "carets", "rad": "rad"}
+"""Suite -> the paper that it follows."""
 
-SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),
-    "order": (("carets", "ORDER-INV"),),
-    "ontology": (("carets", "ONTOLOGICAL-INV"),),
-    "antonym_size": (("carets", "ANTONYM-DIR"),),
-    "antonym_material": (("carets", "ANTONYM-DIR"),),
-    "negation": (("carets", "NEGATION-DIR"),),
-    "is_there_color": (("rad", "Y/N<-C"),),
-    "verify_color": (("rad", "Y/N<-C"),),
-    "any": (("rad", "Y/N<-HM"),),
-    "exactly": (("rad", "Y/N<-HM"),),
-    **{f"is_there_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
-    **{f"verify_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
-}
-"""Test of the package's suites -> papers and their tests of the same kind, by the names in `ReferenceRow`."""
+
+@cache
+def papers_tests(suite: str) -> Mapping[str, str]:
+    """Test of a suite -> the paper's test that it belongs to; tests of this project's own are not there.
+
+    `question_templates/suites/papers.json` says so for the package's suites.
+    """
+    table = read_object(assets.question_templates() / "suites" / "papers.json", "tests of papers")
+    return {test: name for name, tests in table.get(suite, {}).items() for test in tests}
+
+
+@cache
+def same_kinds() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Test of the package's suites -> papers and their tests of the same kind, as in `ReferenceRow`."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for suite, paper in _PAPERS.items():
+        for test, name in papers_tests(suite).items():
+            found.setdefault(test, []).append((paper, name))
+    found["rephrase"].append(("rad", "Reph"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,7 +258,7 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
 
 
 def write_answers(
-    replies: Sequence[Path],
+    replies: Path | Sequence[Path],
     requests: Path,
     out: Path,
     *,
@@ -270,7 +270,7 @@ def write_answers(
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
     Args:
-        replies: files with one line `{"id": ..., "reply": ...}` for each request. If lines have `person`, or
+        replies: a file, or several, with one line `{"id": ..., "reply": ...}` for each request. If lines have `person`, or
             there are several files, several people may answer a request, and their majority counts.
         requests: the file that `write_requests` wrote.
         out: the file of predictions to write.
@@ -288,6 +288,7 @@ def write_answers(
     dataset = None if folder is None else Folder.open(folder, finished=False)
     digest = dataset and dataset.manifest.digest
     by_id = {str(row["id"]): row for row in read_requests(requests)}
+    replies = [replies] if isinstance(replies, Path) else replies
     by_person = _replies(replies, requests, by_id)
     texts, agreed = majorities(by_person)
     missing = [name for name in by_id if name not in texts]
