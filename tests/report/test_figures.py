@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from simulated import exactly, made_result
 
 from clevrhope.metrics.published import paper_results
-from clevrhope.report import Result, figures
+from clevrhope.report import Result, accuracy_figures, figures
 from clevrhope.splits.hops import parse_hop
 
 VALUES = [
