@@ -92,15 +92,20 @@ def held_out(role: str = "split", **columns: Any) -> dict[str, Any]:
     return {"covr_role": role, "covr_split": PREDICATE, "shots": 4, **columns}
 
 
-def three_runs(folder: Path, out: Path, *, text: int, model: int = 2, same: int = 3) -> list[Path]:
+def three_runs(
+    folder: Path, out: Path, *, text: int, model: int = 2, same: int = 3, held_text: int = 0
+) -> list[Path]:
     """Files of a model without the property, of the text alone, and of one on as many questions.
 
-    Each is right on so many of every four questions.
+    Each is right on so many of every four questions. There are two of the text: trained on all questions, and
+    on those without the property.
     """
+    blind = {"model": "question_only"}
     return [
         answered(folder, out / "model.jsonl", lambda row: row % 4 < model, **held_out()),
-        answered(folder, out / "text.jsonl", lambda row: row % 4 < text, **held_out(model="question_only")),
+        answered(folder, out / "text.jsonl", lambda row: row % 4 < text, **blind),
         answered(folder, out / "same.jsonl", lambda row: row % 4 < same, **held_out("iid_size")),
+        answered(folder, out / "held_text.jsonl", lambda row: row % 4 < held_text, **held_out(**blind)),
     ]
 
 
@@ -157,30 +162,31 @@ def test_the_generalisation_score_is_of_three_runs(folder: Path, tmp_path: Path)
     at = np.flatnonzero(has)
     expected = {
         name: 100 * float((at % 4 < n).mean())
-        for name, n in (("text", 1), ("held_out", 2), ("iid_size", 3), ("iid", 4))
+        for name, n in (("text", 1), ("held_out_text", 0), ("held_out", 2), ("iid_size", 3), ("iid", 4))
     }
     assert {name: row.accuracies[name]["accuracy"].value for name in expected} == pytest.approx(expected)
     assert row.filtered == has_property(folder, "covr_train").sum()
     assert (row.n_questions, row.model, row.training.predicate) == (len(at), "mine", PREDICATE)
-    score_ = (expected["held_out"] - expected["text"]) / (expected["iid_size"] - expected["text"])
-    found = row.generalisation["generalisation_score"]
-    assert found.value == pytest.approx(100 * score_)
-    assert found.interval.low < found.value < found.interval.high
-    assert row.generalisation.counts["n_questions"] == len(at)
-    long = [each for each in scores.rows() if each.measure == "generalisation_score"]
-    assert (long[0].value, long[0].part) == (found.value, Part("predicate", PREDICATE, "4 shots"))
-    # Without a run of the text with as many shots there is no score.
+    for name, text in (("generalisation_score", "text"), ("score_over_held_out_text", "held_out_text")):
+        score_ = (expected["held_out"] - expected[text]) / (expected["iid_size"] - expected[text])
+        found = row.generalisation[name]["score"]
+        assert found.value == pytest.approx(100 * score_)
+        assert found.interval.low < found.value < found.interval.high
+        assert row.generalisation[name].counts["n_questions"] == len(at)
+        long = [each for each in scores.rows() if each.measure == name]
+        assert (long[0].value, long[0].part) == (found.value, Part("predicate", PREDICATE, "4 shots"))
+    # Without a run on as many questions there is no score.
     (more,) = (row for row in scores.predicates if row.training.shots == 5 and row.split == "covr_test")
-    assert ({*more.accuracies}, more.generalisation) == ({"held_out", "iid"}, None)
+    assert ({*more.accuracies}, {**more.generalisation}) == ({"text", "held_out", "iid"}, {})
 
 
 def test_a_score_that_is_not_defined_is_a_dash_with_its_reason(folder: Path, tmp_path: Path) -> None:
     files = [
-        *three_runs(folder, tmp_path, text=2, same=2),
+        *three_runs(folder, tmp_path, text=2, same=2, held_text=2),
         answered(folder, tmp_path / "more.jsonl", lambda row: True, **held_out(shots=5)),
     ]
     lines = list(scores_lines(score_covr(folder, files, **SEED)))
-    (head,) = (line for line in lines if line.endswith("iid  generalisation score"))
+    (head,) = (line for line in lines if line.endswith("generalisation score  over held-out text"))
     first = lines.index(head) + 2
     assert len(lines[first]) == len(head)
     assert lines[first].endswith("  -")
@@ -246,8 +252,8 @@ def test_the_command(cli: Cli, folder: Path, tmp_path: Path) -> None:
     command += ["--bootstrap", "20"]
     found = json.loads(cli(*command, "--json").out)
     expected = score_covr(folder, files, seed=1, bootstrap=20).predicates[0].generalisation
-    score_ = expected["generalisation_score"].value
-    assert found["rows"][0]["generalisation"]["score"] == score_
+    for name in ("generalisation_score", "score_over_held_out_text"):
+        assert found["rows"][0][name]["score"] == expected[name]["score"].value
     assert "--covr does not go with" in cli(*command, "--families", code=2).err
     told = cli("score", folder, files[0], "--covr-split", "has-quant", code=2).err
     assert "--covr-split needs --covr" in told

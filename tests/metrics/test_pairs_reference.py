@@ -13,7 +13,7 @@ def of_table(paper: str, *tables: int | None) -> list[ReferenceRow]:
 
 def test_every_table_is_there_once() -> None:
     rows = reference_results()
-    assert Counter(row.paper for row in rows) == {"carets": 514, "rad": 121}
+    assert Counter(row.paper for row in rows) == {"carets": 515, "rad": 121}
     assert {row.table for row in rows if row.paper == "carets"} == {*range(1, 6), *range(7, 18)}
     places = Counter(
         (row.paper, row.table, row.model, row.dataset, row.test, row.part, row.measure) for row in rows

@@ -21,7 +21,12 @@ from clevrhope.models.names import MODELS, SET_MODELS, build_model
 from wording import refused
 
 TRANSFORMER = {"features": "attributes", "hidden": 32, "heads": 4, "layers": 2}
-KINDS = [("object_transformer", TRANSFORMER, "attributes"), ("lxmert_s", LXMERT, "frcnn")]
+VISUALBERT = {"hidden": 24, "heads": 3, "intermediate": 48, "layers": 1}
+KINDS = [
+    ("object_transformer", TRANSFORMER, "attributes"),
+    ("lxmert_s", LXMERT, "frcnn"),
+    ("visualbert", VISUALBERT, "frcnn"),
+]
 N_SPECIAL = len(SPECIAL_TOKENS)
 N_SHARED = 12
 """Images that the questions of a batch have among them."""
@@ -152,7 +157,7 @@ def test_rows_of_the_vocabulary(name: str, config: dict[str, Any], kind: str) ->
     model, vocab = made(name, config), clevr_vocab()
     state, rows = model.state_dict(), model.vocab_rows(vocab)
     assert all(len(state[weight]) == len(names) for weight, names in rows.items())
-    head = {"object_transformer": "classifier", "lxmert_s": "answer_head.logit_fc.3"}[name]
+    head = "answer_head.logit_fc.3" if name == "lxmert_s" else "classifier"
     answers = rows[f"{head}.weight"]
     # The scores of answers are in the order of their rows.
     with torch.no_grad():

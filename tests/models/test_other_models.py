@@ -23,6 +23,8 @@ from wording import refused
 COMMON = {**PIXELS, "halvings": 3}
 NMN = {**COMMON, "classifier_channels": 8, "classifier_hidden": 16}
 TINY: dict[str, dict[str, object]] = {
+    "cnn_lstm": {**COMMON, "words": 16, "hidden": 32, "projection": 16, "classifier_hidden": 64},
+    "cnn_lstm_sa": {**COMMON, "words": 16, "hidden": 32, "attention": 32, "classifier_hidden": 64},
     "film": {**COMMON, "channels": 16, "blocks": 2, "words": 16, "hidden": 48, "classifier_channels": 32}
     | {"classifier_hidden": 64},
     "lxmert_s": {"hidden": 8, "heads": 2, "intermediate": 8}
@@ -31,6 +33,7 @@ TINY: dict[str, dict[str, object]] = {
     "question_only": {"words": 16, "hidden": 32},
     "tensor_nmn": {**NMN, "generator_words": 8, "generator_hidden": 8},
     "vector_nmn": {**COMMON, "channels": 16, "classifier_hidden": 32},
+    "visualbert": {"hidden": 24, "heads": 2, "intermediate": 48, "layers": 2, "dropout": 0.0},
 }
 
 
@@ -48,10 +51,14 @@ def batch_for(model: torch.nn.Module, n_scenes: int = 8, each: int = 8) -> Batch
 @pytest.mark.parametrize(
     ("name", "rate", "changes"),
     [
+        ("cnn_lstm", 3e-3, {}),
+        ("cnn_lstm_sa", 3e-3, {}),
         ("film", 3e-3, {}),
         ("vector_nmn", 3e-3, {}),
         ("object_transformer", 2e-3, {}),
         ("object_transformer", 2e-3, {"features": "attributes"}),
+        ("visualbert", 2e-3, {}),
+        ("visualbert", 2e-3, {"features": "attributes"}),
     ],
 )
 @pytest.mark.slow
@@ -95,8 +102,11 @@ def test_a_model_keeps_the_protocol(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
+        ("cnn_lstm", {}),
+        ("cnn_lstm_sa", {}),
         ("film", {}),
         ("vector_nmn", {}),
+        ("visualbert", {}),
         ("object_transformer", {}),
         ("object_transformer", {"features": "attributes"}),
         ("question_only", {}),

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from simulated import exactly, made_result
 
 from clevrhope.metrics.published import paper_results
-from clevrhope.report import Result, figures
+from clevrhope.report import Result, accuracy_figures, figures
 from clevrhope.splits.hops import parse_hop
 
 VALUES = [
@@ -32,7 +32,8 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         found.append(figure)
         return b""
 
-    monkeypatch.setattr(figures, "png", keep)
+    for module in (figures, accuracy_figures):
+        monkeypatch.setattr(module, "png", keep)
     return found
 
 
@@ -79,9 +80,11 @@ def test_a_pairs_curve_is_over_the_runs_that_answered_the_test_set(drawn: list[F
 
 
 def test_the_triangle_has_the_gap_of_each_two_types(drawn: list[Figure]) -> None:
-    assert figures.type_triangle(results(), "ours")
-    cells = [text.get_text() for axes in drawn[0].axes for text in axes.texts]
-    assert cells == ["\N{MINUS SIGN}25.0"] * 2 * len(HOPS)
+    made = [figure.name for figure in accuracy_figures.type_triangles(results(), "ours")]
+    assert made == ["types_ours", "types_accuracy_ours"]
+    gaps, accuracies = ([text.get_text() for axes in each.axes for text in axes.texts] for each in drawn)
+    assert gaps == ["\N{MINUS SIGN}25.0"] * 2 * len(HOPS)
+    assert sorted(accuracies) == ["25.0"] * 2 * len(HOPS) + ["50.0"] * 2 * len(HOPS)
 
 
 def test_gap_curves_show_the_papers_means_over_the_same_pairs(drawn: list[Figure]) -> None:
@@ -102,7 +105,7 @@ def test_gap_curves_show_the_papers_means_over_the_same_pairs(drawn: list[Figure
 
 @pytest.mark.parametrize("changes", [{"of": "film"}, {"train_size": None}])
 def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure], changes: Any) -> None:
-    assert len(list(figures.figures_of(results(**changes), "ours"))) == 4
+    assert len(list(figures.figures_of(results(**changes), "ours"))) == 7
     for figure in drawn:
         assert not any(hollow(figure))
         assert not any("paper" in text for text in said(figure))

@@ -83,9 +83,11 @@ def test_a_score_that_is_not_defined_is_in_tables_and_rows(folder: Path, tmp_pat
             ((2, "mine", "split"), (2, "mine", "iid_size"), (3, "question_only", "split"))
         )
     ]
+    files.append(answered(folder, tmp_path / "text.jsonl", n_right=3, model="question_only"))
     made = report(files, tmp_path / "report", dataset=folder)
     page = made.markdown.read_text()
-    assert "iid-size | generalisation score |" in page
+    assert "iid-size | generalisation score | over held-out text |" in page
+    assert "| HAS-QUANT-ALL | has-quant-all | 250 | 21.1k |" in page
     assert page.count(WHY_NO_SCORE) == 1
     with made.csv.open() as file:
         rows = [row for row in csv.DictReader(file) if row["metric"] == "generalisation_score"]

@@ -1,13 +1,17 @@
 """The commands that make predictions without training, score predictions, and report on them."""
 
 import secrets
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clevrhope.cli.arguments import DATASET, PATH, Command, options, read_names, show_result, shown_progress
 from clevrhope.runtime.terminal import say, say_json
+
+if TYPE_CHECKING:
+    from clevrhope.metrics.people import Agreement
 
 _SUITE = "--suite NAME: The questions of this suite of paired tests, in place of the test sets."
 _HOPS = "--hop HOP... -> hops: Only this HOP; repeatable."
@@ -55,31 +59,57 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
         tests.
     --seed N0: With --limit, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
+    --format requests|html = requests -> form: requests: for a program; html: for people, a page beside the
+        requests.
+    --instructions FILE: With --format html, what people are told first, in paragraphs.  [default: what
+        CLEVR's objects are]
     {_OUT}
     {_QUIET}
 """)
 def ask(
-    folder: Path, out: Path, splits: tuple[str, ...], seed: int | None, quiet: bool, **choices: Any
+    folder: Path,
+    out: Path,
+    splits: tuple[str, ...],
+    seed: int | None,
+    form: str,
+    instructions: Path | None,
+    quiet: bool,
+    **choices: Any,
 ) -> None:
-    """Writes requests (image, question, possible answers) for a model that is not trained here."""
+    """Writes requests (image, question, possible answers) for a model that is not trained here.
+
+    With --format html it also writes a page on which people answer them.
+    """
     from clevrhope.metrics.request_files import write_requests
+    from clevrhope.metrics.survey import INSTRUCTIONS, read_instructions, write_survey
+
+    if instructions is not None and form != "html":
+        raise click.UsageError("--instructions needs --format html, the page that shows them")
+    told = INSTRUCTIONS if instructions is None else read_instructions(instructions)
+    page, out = out.with_suffix(".html"), out.with_suffix(".jsonl") if form == "html" else out
 
     if seed is not None and choices["limit"] is None:
         raise click.UsageError("--seed needs --limit, which draws images")
     drawn = secrets.randbelow(2**32) if seed is None else seed
     progress = shown_progress({"quiet": quiet})
-    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, progress=progress, **choices)
+    choices |= {"with_asked": form == "html", "progress": progress}
+    n = write_requests(folder, out, splits=read_names(splits), seed=drawn, **choices)
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
+    if form == "html":
+        write_survey(out, page, title=f"{n:,} questions about images", instructions=told)
+        say(f"{page}: a page with {n:,} questions; people open it and save a file each. Then run")
+        say(f"clevrhope answers FILES... --requests {out} --out people.jsonl")
+        return
     say(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
     say(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
 
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
-@click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
+@click.argument("replies", metavar="REPLIES.jsonl...", nargs=-1, required=True, type=PATH)
 @options(f"""
     --requests FILE!: The file that `ask` wrote.
-    --model NAME: The model's name in reports.  [default: the name of REPLIES]
+    --model NAME: The model's name in reports.  [default: the name of REPLIES; people, if several answered]
     --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
     --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
     --partial: Read the replies that there are, and say how many are missing.
@@ -87,7 +117,7 @@ def ask(
     {_OUT}
 """)
 def answers(
-    replies: Path,
+    replies: tuple[Path, ...],
     requests: Path,
     model: str | None,
     folder: Path | None,
@@ -96,7 +126,10 @@ def answers(
     out: Path,
     **choices: Any,
 ) -> None:
-    """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
+    """Turns replies in free text into predictions; a reply that holds no answer counts as wrong.
+
+    If several people answered, each in a file of their own, the answer of most of them counts.
+    """
     from clevrhope.metrics.predictions import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
@@ -106,7 +139,7 @@ def answers(
         replies,
         requests,
         out,
-        model=model or replies.stem,
+        model=model or (replies[0].stem if len(replies) == 1 else "people"),
         folder=folder,
         properties=properties,
         partial=partial,
@@ -123,7 +156,19 @@ def answers(
             f"{_of(counts['unreadable_yes_no'], counts['yes_no'])}.",
             "They count as wrong; clevrhope score also prints the accuracy if all of them were right.",
         ]
-    show_result(choices, {"predictions": str(out), **counts, "note": NOT_TRAINED}, lines)
+    agreed = {} if found.agreement is None else asdict(found.agreement)
+    if found.agreement is not None:
+        lines.append(_agreement_text(found.agreement))
+    show_result(choices, {"predictions": str(out), **counts, **agreed, "note": NOT_TRAINED}, lines)
+
+
+def _agreement_text(agreed: "Agreement") -> str:
+    alpha = "not defined" if agreed.alpha is None else f"{agreed.alpha:.2f}"
+    return (
+        f"{agreed.n_people} people gave {agreed.n_answers:,} answers; ambiguous: "
+        f"{_of(agreed.n_ambiguous, agreed.n_answers)}; Krippendorff's alpha: {alpha}. "
+        f"Questions without a majority: {agreed.n_undecided:,}."
+    )
 
 
 def _of(part: int, whole: int) -> str:
@@ -216,10 +261,18 @@ def score(
     --dataset DIR: The dataset that files of predictions are about.
     --title TEXT: Title of the page.
     --question TEXT: The research question, shown at the top of the page.  [default: the paper's]
+    --hop HOP... -> hops: Only runs on this HOP; repeatable.
     --way NAME... -> ways: For models that answer in several ways, report only this way; repeatable.
     --quiet: Print nothing but errors.
 """)
-def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool, **choices: Any) -> None:
+def report(
+    runs: tuple[str, ...],
+    out: Path,
+    ways: tuple[str, ...],
+    hops: tuple[str, ...],
+    quiet: bool,
+    **choices: Any,
+) -> None:
     """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
 
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
@@ -227,7 +280,8 @@ def report(runs: tuple[str, ...], out: Path, ways: tuple[str, ...], quiet: bool,
     from clevrhope.report import report as run
     from clevrhope.report.tables import counted
 
-    made = run(runs, out, **choices, ways=read_names(ways), progress=shown_progress({"quiet": quiet}))
+    choices |= {"ways": read_names(ways), "hops": read_names(hops)}
+    made = run(runs, out, **choices, progress=shown_progress({"quiet": quiet}))
     for sentence in made.skipped:
         say(f"left out: {sentence}", err=True)
     if not quiet:

@@ -16,7 +16,7 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
 from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
-from clevrhope.metrics.measures import ACCURACY, GENERALISATION
+from clevrhope.metrics.measures import ACCURACY, GENERALISATION, GENERALISATION_SCORES
 from clevrhope.metrics.pairs import Booleans
 from clevrhope.metrics.predictions import first_row, read_origin
 from clevrhope.metrics.results import (
@@ -214,7 +214,8 @@ class _Scorer:
         predicate = self.predicate(hop, training.predicate)
         train = predicate.holds(_description(self.key.train_set(hop, COVR_TRAIN)))[: condition.train_size]
         models = {
-            "text": (TEXT_MODEL, training),
+            "text": (TEXT_MODEL, Training()),
+            "held_out_text": (TEXT_MODEL, training),
             "held_out": (model, training),
             "iid_size": (model, replace(training, role="iid_size")),
             "iid": (model, Training()),
@@ -242,18 +243,22 @@ class _Scorer:
                     filtered=int(train.sum()),
                     n_questions=int(has.sum()),
                     accuracies=accuracies,
-                    generalisation=self._generalisation(right, images),
+                    generalisation={
+                        name: scores
+                        for name, text in GENERALISATION_SCORES.items()
+                        if (scores := self._generalisation(right, text, images)) is not None
+                    },
                 )
 
-    def _generalisation(self, right: Mapping[str, _Right], images: Numbers) -> Scores | None:
+    def _generalisation(self, right: Mapping[str, _Right], text: str, images: Numbers) -> Scores | None:
         """The score on the questions that the runs of all three models answered; None if there are none."""
-        names = ("held_out", "text", "iid_size")
-        if not right.keys() >= {*names}:
+        names = {"held_out": "held_out", "text": text, "iid_size": "iid_size"}
+        if not right.keys() >= {*names.values()}:
             return None
-        common = np.logical_and.reduce([right[name][1] for name in names])
+        common = np.logical_and.reduce([right[name][1] for name in names.values()])
         if not common.any():
             return None
-        of_common = {name: right[name][0][:, common[right[name][1]]] for name in names}
+        of_common = {name: right[of][0][:, common[right[of][1]]] for name, of in names.items()}
         # Means over runs as whole numbers, whose sums are exact.
         unit = lcm(*map(len, of_common.values()))
         flags: dict[str, Flags] = {"questions": np.full((1, int(common.sum())), unit)}

@@ -89,8 +89,16 @@ GENERALISATION: Measures = {
     # Undefined unless iid_size is above text, that is, unless images help. Bogin et al. 2021, whose plots
     # clip it to 0 to 100. It is not clipped here: it is negative if the model does worse than a text-only
     # model, and over 100 if it does better than a model trained on as many questions drawn with the property.
-    "generalisation_score": Kind("generalisation score", _generalisation, is_share=False),
+    "score": Kind("generalisation score", _generalisation, is_share=False),
 }
-"""Of questions with a property, for a model trained without it ("held_out"), a text-only model trained on the
-same questions, and a model trained on as many questions drawn with the property. The score is the share of
-the gain from training on the property that the model reaches without it."""
+"""Of questions with a property, for a model trained without it ("held_out"), a text-only model, and a model
+trained on as many questions drawn with the property. The score is the share of the gain from training on the
+property that the model reaches without it."""
+
+GENERALISATION_SCORES: Mapping[str, str] = {
+    "generalisation_score": "text",
+    "score_over_held_out_text": "held_out_text",
+}
+"""Each score -> its text-only model. COVR's is trained on all questions: in its tables 7 and 8, VB_TEXT are
+means over templates of VB_TEXT in table 12, which is of the split with nothing held out. The other one, which
+is this project's, is trained on the same questions as the model."""

@@ -11,14 +11,21 @@ Narasimhan, "CARETS: A Consistency And Robustness Evaluative Test Suite for VQA"
 Rosenberg, Gat, Feder and Reichart, "Are VQA Systems RAD? Measuring Robustness to Augmented Data with Focused
 Interventions", tables 2 to 4 and section 4. A printing error is kept as printed, with a note. From CARETS's
 table 1, the file has the directional tests for LXMERT only; tables 11 and 12 have them for all models.
+
+`covr_results.csv` has tables 6 to 8 and 12 to 17 of Bogin, Gupta, Gardner and Berant, "COVR: A Test-Bed for
+Visually Grounded Compositional Generalization with Real Images", in per cent; "Filtered" is the number of
+train questions that a split holds out, such as 33.3k.
 """
 
 import csv
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
+
+from clevrhope.runtime import assets
+from clevrhope.runtime.json_text import read_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +77,69 @@ def size_number(name: str) -> int:
     return int(name.removesuffix("k")) * (1000 if name.endswith("k") else 1)
 
 
+# Questions over several images
+
+COVR_SPLITS: Mapping[str, str] = {
+    "HAS-QUANT": "has-quant",
+    "HAS-QUANT-ALL": "has-quant-all",
+    "HAS-QUANT-COMPSCOPE": "compscope",
+    "HAS-COMPAR": "has-compar",
+    "HAS-COMPAR-MORE": "has-compar-more",
+    "HAS-GROUPBY": "has-groupby",
+    "HAS-LOGIC": "has-logic",
+    "HAS-LOGIC-AND": "has-logic-and",
+    "HAS-NUM-3": "num-3",
+    "HAS-NUM-3-ANS-3": "num-3-ans-3",
+    "ANS-NUM": "ans-num",
+    "HAS-COUNT & HAS-ATTR": "has-count & has-attr",
+    "HAS-COUNT & RM/V/C": "has-count & v-c",
+    "HAS-QUANT-COMPSCOPE & HAS-QUANT-ALL": "compscope & has-quant-all",
+    "HAS-SAMEATTR-COLOR": "sameattr-color",
+    "TPL-CHOOSEOBJECT": "tpl-choose-object",
+    "TPL-VERIFYATTR": "tpl-verify-attr",
+    "TPL-VERIFYQUANTATTR": "tpl-verify-quantifier-attr",
+    "TPL-VERIFYCOUNT \N{UNION} TPL-VERIFYCOUNTGROUPBY": "tpl-verify-count | tpl-verify-count-group-by",
+    "Lexical Split": "lexical-1",
+    "Program Split": "program",
+}
+"""The splits of COVR's tables 7 and 8 -> the predicates that hold out the same here."""
+
+
+@cache
+def covr_results() -> Mapping[int, Mapping[str, Mapping[str, str]]]:
+    """COVR's figures as printed, by table, row and column."""
+    tables: dict[int, dict[str, dict[str, str]]] = {}
+    for row in _rows("covr_results.csv", {"table": int}):
+        tables.setdefault(row["table"], {}).setdefault(row["row"], {})[row["column"]] = row["value"]
+    return tables
+
+
 # Pairs of questions
 
 
-_KINDS = ("size", "material", "shape")
-"""Attributes whose counterpart in RAD is the question what kind a thing is."""
+_PAPERS = {"carets": "carets", "visual": "carets", "rad": "rad"}
+"""Suite -> the paper that it follows."""
 
-SAME_KIND: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "rephrase": (("carets", "REPHRASE-INV"), ("rad", "Reph")),
-    "order": (("carets", "ORDER-INV"),),
-    "ontology": (("carets", "ONTOLOGICAL-INV"),),
-    "antonym_size": (("carets", "ANTONYM-DIR"),),
-    "antonym_material": (("carets", "ANTONYM-DIR"),),
-    "negation": (("carets", "NEGATION-DIR"),),
-    "is_there_color": (("rad", "Y/N<-C"),),
-    "verify_color": (("rad", "Y/N<-C"),),
-    "any": (("rad", "Y/N<-HM"),),
-    "exactly": (("rad", "Y/N<-HM"),),
-    **{f"is_there_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
-    **{f"verify_{kind}": (("rad", "Y/N<-WK"),) for kind in _KINDS},
-}
-"""Test of the package's suites -> papers and their tests of the same kind, by the names in `ReferenceRow`."""
+
+@cache
+def papers_tests(suite: str) -> Mapping[str, str]:
+    """Test of a suite -> the paper's test that it belongs to; tests of this project's own are not there.
+
+    `question_templates/suites/papers.json` says so for the package's suites.
+    """
+    table = read_object(assets.question_templates() / "suites" / "papers.json", "tests of papers")
+    return {test: name for name, tests in table.get(suite, {}).items() for test in tests}
+
+
+@cache
+def same_kinds() -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Test of the package's suites -> papers and their tests of the same kind, as in `ReferenceRow`."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for suite, paper in _PAPERS.items():
+        for test, name in papers_tests(suite).items():
+            found.setdefault(test, []).append((paper, name))
+    found["rephrase"].append(("rad", "Reph"))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.answer_key import is_trained_on
+from clevrhope.metrics.people import Agreement, majorities
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
@@ -62,7 +63,7 @@ _REQUEST = Fields(
     },
     {"suite": TEXT, "suite_sha256": TEXT, "asked_of": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
 )
-_REPLY = Fields({"id": _ID, "reply": ANY})
+_REPLY = Fields({"id": _ID, "reply": ANY}, {"person": TEXT})
 
 
 class ReplyCounts(NamedTuple):
@@ -75,6 +76,8 @@ class ReplyCounts(NamedTuple):
     """The ids of the replies that could not be read."""
     missing: Sequence[str]
     """The ids of the requests without a reply."""
+    agreement: Agreement | None = None
+    """How far people agree, if several answered."""
 
 
 def write_requests(
@@ -86,6 +89,7 @@ def write_requests(
     suite: str | None = None,
     limit: int | None = None,
     seed: int,
+    with_asked: bool = False,
     progress: Progress | None = None,
 ) -> int:
     """Writes requests for test sets and returns the number of requests.
@@ -101,6 +105,7 @@ def write_requests(
         limit: maximum number of questions from each split, about drawn images; for a suite, its tests take
             turns.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
+        with_asked: whether requests about one image have `asked`, too.
         progress: shows the test sets; None shows nothing.
 
     Raises:
@@ -114,7 +119,7 @@ def write_requests(
     made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
     chosen = [place for place in made if place[1] in splits or SPLITS[place[1]].is_test_set]
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
-        requests = _requests(layout, out, chosen, suite, limit, seed, advance)
+        requests = _requests(layout, out, chosen, suite, limit, seed, advance, with_asked=with_asked)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
@@ -137,6 +142,8 @@ def _requests(
     limit: int | None,
     seed: int,
     advance: Advance,
+    *,
+    with_asked: bool,
 ) -> Iterator[dict[str, Any]]:
     draw = {} if limit is None else {"seed": seed}
     manifest = existing_manifest(layout.manifest)
@@ -163,10 +170,11 @@ def _requests(
             for first, questions, programs in table.blocks():
                 for k in drawn[(first <= drawn) & (drawn < first + len(questions))].tolist():
                     paths = [str(path_of(index)) for index in table.images_of(k)]
-                    about: dict[str, Any] = {"image": paths[0]}
-                    if table.kind.of_sets:
+                    of_sets = table.kind.of_sets
+                    about: dict[str, Any] = {"images": paths} if of_sets else {"image": paths[0]}
+                    if of_sets or with_asked:
                         program = spoken.program(programs[k - first])
-                        about = {"images": paths, "asked": asked_answers(program, answers, attributes)}
+                        about["asked"] = asked_answers(program, answers, attributes)
                     yield {
                         "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
@@ -250,7 +258,7 @@ def _image_paths(layout: Layout, reader: QuestionTable, indices: Ints, out: Path
 
 
 def write_answers(
-    replies: Path,
+    replies: Path | Sequence[Path],
     requests: Path,
     out: Path,
     *,
@@ -262,7 +270,8 @@ def write_answers(
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
     Args:
-        replies: a file with one line `{"id": ..., "reply": ...}` for each request.
+        replies: a file, or several, with one line `{"id": ..., "reply": ...}` for each request. If lines have `person`, or
+            there are several files, several people may answer a request, and their majority counts.
         requests: the file that `write_requests` wrote.
         out: the file of predictions to write.
         model: the model's name in reports.
@@ -278,22 +287,14 @@ def write_answers(
     """
     dataset = None if folder is None else Folder.open(folder, finished=False)
     digest = dataset and dataset.manifest.digest
-    by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST)}
-    texts: dict[str, str] = {}
-    for row in _lines(replies, _REPLY):
-        name = str(row["id"])
-        if name not in by_id:
-            raise PredictionsError(
-                f"{replies}: {shown(name)} is not a request of {requests}; give --requests the file that "
-                "these replies answer"
-            )
-        if name in texts:
-            raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")
-        texts[name] = "" if row["reply"] is None else str(row["reply"])
+    by_id = {str(row["id"]): row for row in read_requests(requests)}
+    replies = [replies] if isinstance(replies, Path) else replies
+    by_person = _replies(replies, requests, by_id)
+    texts, agreed = majorities(by_person)
     missing = [name for name in by_id if name not in texts]
     if missing and not (partial and texts):
         raise PredictionsError(
-            f"{replies}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
+            f"{replies[0]}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
             "give an empty reply where there was none, or --partial to leave these out"
         )
     unreadable: list[str] = []
@@ -323,10 +324,41 @@ def write_answers(
             place: dict[str, Any] = {key: row[key] for key in columns if key in row}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
-    n = write_predictions(out, rows(), inputs=(replies, requests))
+    n = write_predictions(out, rows(), inputs=(*replies, requests))
     counts = {"replies": n, "unreadable": len(unreadable), "missing": len(missing)}
     counts |= {"yes_no": len(of_yes_no), "unreadable_yes_no": of_yes_no.count(False)}
-    return ReplyCounts(counts, unreadable, missing)
+    return ReplyCounts(counts, unreadable, missing, agreed)
+
+
+def read_requests(path: Path) -> Iterator[dict[str, Any]]:
+    """The requests of a file that `write_requests` wrote; raises PredictionsError if a line is not one."""
+    return _lines(path, _REQUEST)
+
+
+def _replies(
+    paths: Sequence[Path], requests: Path, by_id: Mapping[str, Any]
+) -> Mapping[str, Mapping[str, str]]:
+    """Each person's replies by request; "" is the person if only one file names none.
+
+    Raises:
+        PredictionsError: a line is malformed, a reply is repeated, or is not to a request.
+    """
+    by_person: dict[str, dict[str, str]] = {}
+    for path in paths:
+        for row in _lines(path, _REPLY):
+            name = str(row["id"])
+            if name not in by_id:
+                raise PredictionsError(
+                    f"{path}: {shown(name)} is not a request of {requests}; give --requests the file that "
+                    "these replies answer"
+                )
+            person = row.get("person", path.stem if len(paths) > 1 else "")
+            texts = by_person.setdefault(person, {})
+            if name in texts:
+                of = f" by {shown(person)}" if person else ""
+                raise PredictionsError(f"{path}: there are two replies{of} to {shown(name)}; keep one")
+            texts[name] = "" if row["reply"] is None else str(row["reply"])
+    return by_person
 
 
 def _reader(

@@ -4,7 +4,7 @@ Shares are in per cent, gaps, other differences and deviations in percentage poi
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -239,16 +239,18 @@ class PredicateScores(Model):
         filtered: number of covr_train questions that have the property.
         n_questions: number of questions of the test set that have the property.
         accuracies: of the model trained without the property ("held_out"), of a text-only model trained on
-            the same questions ("text"), of the model on as many questions drawn with the property
-            ("iid_size"), and of the model on all questions ("iid"); only those with such runs.
-        generalisation: the measures of `measures.GENERALISATION`; None unless the first three have runs.
+            all questions ("text") and on the same ones ("held_out_text"), of the model on as many questions
+            drawn with the property ("iid_size"), and of the model on all questions ("iid"); only those with
+            such runs.
+        generalisation: name of `measures.GENERALISATION_SCORES` -> the measures of `GENERALISATION`, for each
+            score whose three models have runs.
     """
 
     split: str
     filtered: int
     n_questions: int
     accuracies: Mapping[str, Scores]
-    generalisation: Scores | None
+    generalisation: Mapping[str, Scores]
 
     @property
     def part(self) -> Part:
@@ -340,8 +342,9 @@ class Results:
                         yield from _rows(condition, run, split, part, scores)
                     yield from _rows(condition, None, split, part, scored.mean, is_mean=True)
         for row in self.predicates:
-            if row.generalisation is not None:
-                yield from _rows(row, None, row.split, row.part, row.generalisation, is_mean=True)
+            for name, scores in row.generalisation.items():
+                named = replace(scores, measures={name: scores["score"]})
+                yield from _rows(row, None, row.split, row.part, named, is_mean=True)
 
 
 def _rows(

@@ -9,6 +9,7 @@ from clevrhope.metrics.suite_tables import suite_lines
 from clevrhope.metrics.text_tables import (
     NO_SCORE,
     ROW_HEADS,
+    SCORES,
     WHY_NO_SCORE,
     Line,
     described,
@@ -143,8 +144,9 @@ def _predicates(results: Results) -> Iterator[str]:
         of, shots = row.training.predicate, row.training.shots
         rows.append(f"{row.hop} {row.split}, {row.model}, {shots:,} shots: {of}")
         rows.append(["", *row_cells(row)])
-        if row.generalisation and (interval := interval_text(row.generalisation["generalisation_score"])):
-            rows.append(f"  95% interval of the score: {interval}")
+        for name, scores in row.generalisation.items():
+            if interval := interval_text(scores["score"]):
+                rows.append(f"  95% interval of the {SCORES[name]}: {interval}")
     yield from table_lines(rows)
     if any(map(is_undefined, results.predicates)):
         yield f"{NO_SCORE}: {WHY_NO_SCORE}"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.metrics.measures import MINIMAL_GROUPS
+from clevrhope.metrics.measures import GENERALISATION_SCORES, MINIMAL_GROUPS
 from clevrhope.metrics.results import (
     Condition,
     Interval,
@@ -116,16 +116,15 @@ def _predicate(row: PredicateScores) -> dict[str, Any]:
         **_fields(row.training, "shots"),
         **_fields(row, "filtered", "n_questions"),
         **{name: scores and _accuracy(scores) for name, scores in models.items()},
-        "generalisation": None,
     }
-    if row.generalisation:
-        score = row.generalisation["generalisation_score"]
-        accuracies = {"model": "held_out", "text": "text", "iid_size": "iid_size"}
-        content["generalisation"] = {
-            "score": score.value,
-            **_fields(score, "interval"),
-            **{name: row.generalisation[measure].value for name, measure in accuracies.items()},
-            **row.generalisation.counts,
+    names = {"model": "held_out", "text": "text", "iid_size": "iid_size"}
+    for name in GENERALISATION_SCORES:
+        scores = row.generalisation.get(name)
+        content[name] = scores and {
+            "score": scores["score"].value,
+            **_fields(scores["score"], "interval"),
+            **{key: scores[measure].value for key, measure in names.items()},
+            **scores.counts,
         }
     return content
 

@@ -13,6 +13,7 @@ from clevrhope.describe.suites import n_right_by_words
 from clevrhope.metrics.collector import NOT_GIVEN
 from clevrhope.metrics.measures import CROSSINGS, GROUPS
 from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
+from clevrhope.metrics.published import papers_tests
 from clevrhope.metrics.results import Constant, Part, Scored
 from clevrhope.metrics.shares import Flags
 from clevrhope.splits.kinds import SPLITS
@@ -34,6 +35,9 @@ _STEP_TESTS = ("ontology", "extension_")
 _OFFERS = "offer_"
 _N_CELLS = 4
 
+CAPABILITY = "paper's test"
+"""The breakdown by the tests that a suite's paper reports, such as CARETS's six."""
+
 Grouping = tuple[Numbers, Callable[[int], Part | None]]
 """(K,) the number of each pair's group, and what gives the group with a number; None for no group."""
 
@@ -54,10 +58,16 @@ def groupings(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
         return Part("test", pairs.tests[number // _N_CELLS], f"{number % _N_CELLS:02b}")
 
     tests = pairs.test[::2]
+    of_paper = papers_tests(pairs.suite)
+    capabilities = list(dict.fromkeys(of_paper.values()))
+    capability_of_test = np.asarray(
+        [capabilities.index(of_paper[name]) if name in of_paper else -1 for name in pairs.tests]
+    )
     types = list(dict.fromkeys(pairs.types))
     type_of_test = np.asarray([types.index(kind) for kind in pairs.types])
     found = {
         "test": named("test", pairs.tests, tests),
+        CAPABILITY: named(CAPABILITY, capabilities, capability_of_test[tests]),
         "type": named("type", [kind or "no type" for kind in types], type_of_test[tests]),
         "tier": named("tier", TIERS, pairs.tier[::2]),
         "asks": named("asks", ASKS, asked_for(pairs, answers, functions)),

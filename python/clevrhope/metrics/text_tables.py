@@ -1,8 +1,8 @@
 """Tables of scores as lines of text, and the texts in their cells."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from clevrhope.metrics.results import Constant, Measure, PredicateScores, Training
+from clevrhope.metrics.results import Constant, Measure, PredicateScores, Scores, Training
 
 Line = Sequence[str] | str
 """The cells of a row, or a heading between rows."""
@@ -58,11 +58,23 @@ def constant_text(constants: Iterable[Constant | None]) -> str:
 
 # Questions about sets of images
 
-ROW_HEADS = ("filtered", "questions", "text", "model", "iid-size", "iid", "generalisation score")
-"""Columns of the table of splits: those of COVR's tables 7 and 8, and the generalisation score."""
+MODELS: Mapping[str, str] = {
+    "text": "text",
+    "held_out_text": "text, held out",
+    "held_out": "model",
+    "iid_size": "iid-size",
+    "iid": "iid",
+}
+"""The models whose accuracies the table of splits has -> their columns, as in COVR's tables 7 and 8."""
 
-MODELS = ("text", "held_out", "iid_size", "iid")
-"""The models whose accuracies that table has."""
+SCORES: Mapping[str, str] = {
+    "generalisation_score": "generalisation score",
+    "score_over_held_out_text": "over held-out text",
+}
+"""The generalisation scores -> their columns."""
+
+ROW_HEADS = ("filtered", "questions", *MODELS.values(), *SCORES.values())
+"""Columns of the table of splits by predicates."""
 
 NO_SCORE = "-"
 """Printed in place of an undefined generalisation score."""
@@ -85,15 +97,19 @@ def described(training: Training) -> str:
 
 def row_cells(row: PredicateScores) -> list[str]:
     """The cells of a row of the table of splits, in the order of `ROW_HEADS`."""
-    score = row.generalisation["generalisation_score"].value if row.generalisation else None
     return [
         f"{row.filtered:,}",
         f"{row.n_questions:,}",
         *(value_text(row.accuracies[name]["accuracy"]) if name in row.accuracies else "" for name in MODELS),
-        NO_SCORE if is_undefined(row) else "" if score is None else f"{score:.0f}",
+        *(_score_text(row.generalisation[name]) if name in row.generalisation else "" for name in SCORES),
     ]
 
 
+def _score_text(scores: Scores) -> str:
+    value = scores["score"].value
+    return NO_SCORE if value is None else f"{value:.0f}"
+
+
 def is_undefined(row: PredicateScores) -> bool:
-    """Whether a row has all three accuracies, but its generalisation score is undefined."""
-    return row.generalisation is not None and row.generalisation["generalisation_score"].value is None
+    """Whether a row has all three accuracies for a generalisation score that is undefined nevertheless."""
+    return any(scores["score"].value is None for scores in row.generalisation.values())

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from clevrhope.models.protocol import Model
 
 MODELS: Mapping[str, str] = {
+    "cnn_lstm": "clevrhope.models.cnn_lstm:CnnLstm",
+    "cnn_lstm_sa": "clevrhope.models.cnn_lstm:CnnLstmSa",
     "film": "clevrhope.models.film:Film",
     "lxmert_p": "clevrhope.models.lxmert.model:LxmertPretrained",
     "lxmert_s": "clevrhope.models.lxmert.model:LxmertScratch",
@@ -21,10 +23,11 @@ MODELS: Mapping[str, str] = {
     "question_only": "clevrhope.models.question_only:QuestionOnly",
     "tensor_nmn": "clevrhope.models.tensor_nmn.model:TensorNmn",
     "vector_nmn": "clevrhope.models.vector_nmn:VectorNmn",
+    "visualbert": "clevrhope.models.visualbert:VisualBert",
 }
 """Name -> module and class."""
 
-SET_MODELS = ("lxmert_p", "lxmert_s", "object_transformer", "question_only")
+SET_MODELS = ("lxmert_p", "lxmert_s", "object_transformer", "question_only", "visualbert")
 """Models that can be trained on questions about sets of images."""
 
 METHODS = ("build", "loss", "predict")

@@ -80,9 +80,11 @@ class AttributeTokens(nn.Module):
     place_feature = "places"
     coordinates = _COORDINATES
 
-    def __init__(self, hidden: int, most_values: int) -> None:
+    def __init__(self, hidden: int, vocab: Vocab) -> None:
         super().__init__()
-        self.most_values = most_values
+        self.most_values = most_values = max(
+            sum(name.startswith(f"filter_{kind}[") for name in vocab.programs()) for kind in ATTRIBUTE_TYPES
+        )
         self.values = nn.Embedding(len(ATTRIBUTE_TYPES) * most_values, hidden)
         self.place = nn.Linear(self.coordinates, hidden)
 
@@ -195,11 +197,7 @@ class ObjectTransformer(ImageSetModel):
         self.config = config
         self.feature_kind = config.features
         if config.features == "attributes":
-            names = vocab.programs()
-            most_values = max(
-                sum(name.startswith(f"filter_{kind}[") for name in names) for kind in ATTRIBUTE_TYPES
-            )
-            self.objects: AttributeTokens | BoxTokens = AttributeTokens(config.hidden, most_values)
+            self.objects: AttributeTokens | BoxTokens = AttributeTokens(config.hidden, vocab)
         else:
             self.objects = BoxTokens(config.hidden)
         self.words = nn.Embedding(len(vocab.questions()), config.hidden)

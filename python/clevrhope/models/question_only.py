@@ -31,10 +31,10 @@ class QuestionOnlyConfig:
 class QuestionReader(nn.Module):
     """An LSTM over embedded words."""
 
-    def __init__(self, n_words: int, word_size: int, hidden: int) -> None:
+    def __init__(self, n_words: int, word_size: int, hidden: int, *, layers: int = 1) -> None:
         super().__init__()
         self.embedding = nn.Embedding(n_words, word_size)
-        self.lstm = Lstm(word_size, hidden, batch_first=True)
+        self.lstm = Lstm(word_size, hidden, layers, batch_first=True)
 
     def forward(self, questions: Tensor, lengths: Tensor) -> Tensor:
         """(B, D) states after all words of (B, Q) tokens, whose `lengths` (B,) are on the CPU."""

@@ -6,10 +6,13 @@ from typing import Any
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.covr import score_covr
+from clevrhope.metrics.published import COVR_SPLITS, covr_results
 from clevrhope.metrics.results import Condition, Results, SplitScores
 from clevrhope.metrics.text_tables import (
+    MODELS,
     NO_SCORE,
     ROW_HEADS,
+    SCORES,
     WHY_NO_SCORE,
     described,
     is_undefined,
@@ -27,7 +30,7 @@ SEED = 0
 
 
 def measure_covr(
-    sources: Sequence[Source], *, progress: Progress, keys: Keys
+    sources: Sequence[Source], *, hops: Sequence[str] | None = None, progress: Progress, keys: Keys
 ) -> tuple[tuple[Results, ...], tuple[str, ...]]:
     """The scores of runs by dataset, and a sentence for each file or dataset that cannot be scored."""
     skipped: list[str] = []
@@ -44,7 +47,7 @@ def measure_covr(
         paths, names = [each.path for each in own], [each.name for each in own]
         try:
             scores = score_covr(
-                own[0].dataset, paths, names=names, seed=SEED, partial=True, progress=progress
+                own[0].dataset, paths, hops=hops, names=names, seed=SEED, partial=True, progress=progress
             )
             found.append(scores)
         except ClevrhopeError as error:
@@ -58,6 +61,7 @@ def covr_tables(scores: Results) -> dict[str, Any]:
     return {
         "predicates": _predicates_table(scores),
         "why_no_score": f"{NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else "",
+        "published": published_table() if scores.predicates else Table([], []),
         "test_sets": _sets_table(scores.conditions),
         "parts": [
             {"split": split, "name": by, "table": _parts_table(scores.conditions, by, split)}
@@ -71,11 +75,26 @@ def _predicates_table(scores: Results) -> Table:
     rows = []
     for row in scores.predicates:
         cells = row_cells(row)
-        if row.generalisation and (interval := row.generalisation["generalisation_score"].interval):
-            cells[-1] += f" ({interval.low:.0f} to {interval.high:.0f})"
+        for column, name in enumerate(SCORES, len(cells) - len(SCORES)):
+            if name in row.generalisation and (interval := row.generalisation[name]["score"].interval):
+                cells[column] += f" ({interval.low:.0f} to {interval.high:.0f})"
         split_by, shots = row.training.predicate, f"{row.training.shots:,}"
         rows.append([split_by, row.hop, row.split, row.model, shots, *cells])
     return Table(["split", "HOP", "test set", "model", "shots", *ROW_HEADS], rows)
+
+
+def published_table() -> Table:
+    """COVR's tables 7 and 8, with the score that follows from them; its model saw 250 questions or none."""
+    rows = []
+    for name, of in {**covr_results()[7], **covr_results()[8]}.items():
+        shots = "250" if "VB_250" in of else "0"
+        model = of[f"VB_{shots}"]
+        gained = float(of["VB_iid-size"]) - float(of["VB_TEXT"])
+        score = f"{100 * (float(model) - float(of['VB_TEXT'])) / gained:.0f}"
+        cells = [of["VB_TEXT"], model, of["VB_iid-size"], of["VB_iid"], score]
+        rows.append([name, COVR_SPLITS[name], shots, of["Filtered"], *cells])
+    heads = ["COVR's split", "here", "shots", "filtered", *(MODELS[each] for each in ("text", "held_out"))]
+    return Table([*heads, MODELS["iid_size"], MODELS["iid"], SCORES["generalisation_score"]], rows)
 
 
 def _sets_table(conditions: Sequence[Condition]) -> Table:

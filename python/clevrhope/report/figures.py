@@ -5,22 +5,21 @@ matplotlib.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, cycle
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate, mean_of
+from clevrhope.report.accuracy_figures import accuracy_boxes, mean_gaps, type_triangles
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.report.summary import Group
-from clevrhope.report.tables import paper_gap, paper_sizes, with_sign
-from clevrhope.splits.hops import NAME_ORDER
+from clevrhope.report.tables import paper_gap, paper_sizes
 from clevrhope.splits.kinds import IID, OOD, PAIR_TEST_SPLITS
 
 Look = dict[str, Any]
@@ -95,7 +94,7 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
 
 
 def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
-    """Accuracy on the four test sets over train size, with a line for each held-out pair."""
+    """Accuracy over train size by test set: a line for each pair, shaded by one deviation over runs."""
     splits = [split for split in PAIR_TEST_SPLITS if any(split in each.accuracies for each in own)]
     sizes = sorted({each.train_size or 0 for each in own})
     if len({(each.hop, each.train_size) for each in own}) < _FEWEST_POINTS:
@@ -108,9 +107,13 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
                 values = [
                     (e.train_size or 0, e.accuracies[split].value) for e in runs if split in e.accuracies
                 ]
-                of_size = grouped(values, lambda each: each[0])
-                means = [mean_of([value for _, value in of_size[size]]).value for size in sorted(of_size)]
-                axes.plot(sorted(of_size), means, markersize=5, linewidth=1.3, alpha=0.85, **look)
+                of_size = sorted(grouped(values, lambda each: each[0]).items())
+                places = [size for size, _ in of_size]
+                means = [mean_of([value for _, value in of], ddof=0) for _, of in of_size]
+                line = [mean.value for mean in means]
+                axes.plot(places, line, markersize=5, linewidth=1.3, alpha=0.85, **look)
+                low, high = ([m.value + sign * m.deviation for m in means] for sign in (-1, 1))
+                axes.fill_between(places, low, high, color=look["color"], alpha=0.12, linewidth=0)
             axes.set_title(split)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
             _size_axis(axes, sizes)
@@ -155,49 +158,6 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
         return Figure(
             f"boxes_{file_name(model)}",
             f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
-            png(drawn),
-        )
-
-
-def type_triangle(own: Sequence[Result], model: str) -> Figure | None:
-    """Mean gap by the pair's two attribute types, at the largest train size."""
-    own, largest = _at_largest(each for each in own if len(each.types) == 2)
-    if len({each.types for each in own}) < _FEWEST_POINTS:
-        return None
-    kinds = _kinds(own)
-    known = dict.fromkeys((*NAME_ORDER, *(kind for each in own for kind in each.types)))
-    types = [kind for kind in known if any(kind in each.types for each in own)]
-    down, across = types[1:], types[:-1]
-    tables = {}
-    for kind in kinds:
-        cells = np.full((len(down), len(across)), np.nan)
-        for a, b in combinations(types, 2):
-            gaps = [g.value for e in own if {*e.types} == {a, b} and (g := e.gap(kind))]
-            if gaps:
-                cells[down.index(b), across.index(a)] = mean_of(gaps).value
-        tables[kind] = cells
-    most = max(1.0, *(float(np.nanmax(np.abs(cells))) for cells in tables.values()))
-    width = 1.4 + (1.3 * len(across) + 1.2) * len(kinds)
-    size = {"width_in": max(width, 6), "height_in": 1.7 + 0.85 * len(down)}
-    with figure(f"{model}: gap by attribute types, {_questions(largest)}", **size) as drawn:
-        panels = drawn.subplots(1, len(kinds), squeeze=False)[0]
-        for axes, (kind, cells) in zip(panels, tables.items(), strict=True):
-            image = axes.imshow(cells, cmap="PuOr", norm=TwoSlopeNorm(0, -most, most))
-            for row, column in np.argwhere(~np.isnan(cells)).tolist():
-                value = cells[row, column]
-                colour = "white" if abs(value) > 0.6 * most else INK
-                axes.text(column, row, with_sign(value), ha="center", va="center", color=colour)
-            axes.set_xticks(range(len(across)), across)
-            axes.set_yticks(range(len(down)), down)
-            axes.tick_params(length=0)
-            axes.set_title(kind)
-            for spine in axes.spines.values():
-                spine.set_visible(False)
-        bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
-        bar.set_label("gap, percentage points")
-        return Figure(
-            f"types_{file_name(model)}",
-            f"Gap of {model} by attribute types, trained on {_questions(largest)}",
             png(drawn),
         )
 
@@ -289,10 +249,12 @@ def _plot_estimates(axes: Axes, points: Iterable[tuple[float, Estimate | None]],
 def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
     """All figures of a model on plain pairs."""
     own = [each for each in results if each.model == model and each.diversity and _kinds([each])]
-    for draw in (gap_curves, hop_curves, box_plots, type_triangle):
+    for draw in (gap_curves, hop_curves, accuracy_boxes, box_plots):
         found = draw(own, model)
         if found is not None:
             yield found
+    yield from type_triangles(own, model)
+    yield from mean_gaps(own)
 
 
 def _kinds(own: Sequence[Result]) -> list[str]:

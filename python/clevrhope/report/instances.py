@@ -18,7 +18,7 @@ from clevrhope.metrics.bootstrap import Floats
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
 from clevrhope.metrics.estimates import mean_of
 from clevrhope.metrics.pairs import Booleans
-from clevrhope.metrics.published import SAME_KIND, reference_results
+from clevrhope.metrics.published import reference_results, same_kinds
 from clevrhope.metrics.regression import least_squares
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.suites import answers_to_pairs
@@ -27,9 +27,6 @@ from clevrhope.report.results import Keys, Result, grouped
 from clevrhope.report.setups import dropped
 from clevrhope.report.tables import MINUS
 from clevrhope.splits.kinds import IID, OOD
-
-KINDS = {test: kind for test, places in SAME_KIND.items() for paper, kind in places if paper == "rad"}
-"""Test -> RAD's name of the questions that it changes, such as Y/N<-C."""
 
 HALVES = _FROM, _ON = (0, 1)
 """Features are measured on the images with even numbers, and what they predict on those with odd ones: noise
@@ -71,6 +68,11 @@ class Rights(NamedTuple):
         return cls(questions, answered, answered & (given == questions.answers))
 
 
+def _augmentation(test: str) -> str | None:
+    """RAD's name of the questions that a test changes, such as Y/N<-C; None for other papers' tests."""
+    return next((kind for paper, kind in same_kinds().get(test, ()) if paper == "rad"), None)
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A run, the questions that it has right, and the pairs of which it has either question right."""
@@ -106,7 +108,7 @@ class Instance:
         original, partner = [np.zeros(0, dtype=bool)], [np.zeros(0, dtype=bool)]
         for rows in self.pairs:
             pairs = rows.questions
-            tests = [number for number, test in enumerate(pairs.tests) if KINDS.get(test) in kinds]
+            tests = [number for number, test in enumerate(pairs.tests) if _augmentation(test) in kinds]
             chosen = rows.answered & (pairs.tier == TIERS.index("in"))
             chosen &= (pairs.image_idxs % 2 == half) & np.isin(pairs.test, tests)
             original.append(rows.right[::2][chosen[::2]])
@@ -221,7 +223,7 @@ def _kinds(group: Sequence[Instance]) -> list[str]:
     """The sets of pairs that all instances have in both halves, by RAD's names."""
     return [
         kind
-        for kind in sorted({*KINDS.values()})
+        for kind in sorted(kind for kind in {*map(_augmentation, same_kinds())} if kind)
         if all(len(each.pairs_of([kind], half=half)[0]) for each in group for half in HALVES)
     ]
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clevrhope.errors import printable
+from clevrhope.metrics.published import size_name
 from clevrhope.metrics.results import Model, Part, Results
 from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
+from clevrhope.report.all_pairs import ALL_HOPS, all_pairs, mean_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.suites import SuiteResult
@@ -24,6 +26,7 @@ _OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part
 def results_csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[Results]) -> bytes:
     """The rows of all results, of those on paired tests and of those on sets of images, as a file."""
     rows = [row for result in results for row in _of_result(result)]
+    rows += _of_all_pairs(results)
     rows += [row for result in paired for row in _of_pairs(result)]
     rows += [row for scores in covr for row in _of_sets(scores)]
     if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
@@ -90,6 +93,19 @@ def _of_result(result: Result) -> Iterator[Row]:
             yield {**_row(result, measure, kind, gap.value), "n": n}
 
 
+def _of_all_pairs(results: Sequence[Result]) -> Iterator[Row]:
+    """A row for each mean gap over all pairs."""
+    last = [each for each in results if each.source.checkpoint == LAST and not each.is_elsewhere]
+    for of in all_pairs(last):
+        for kind in KINDS:
+            if (mean := mean_gap(of, kind)) is not None:
+                yield {
+                    **{"model": of.model, "metric": "gap", "split": kind, "hop": ALL_HOPS},
+                    **{"train_size": size_name(of.size or None), "checkpoint": LAST},
+                    **{"mean_percent": f"{mean.value:.4f}", "n": mean.n},
+                }
+
+
 def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
     """A row for each part and measure that is defined, by the names of `score --suite --json`.
 
@@ -120,11 +136,10 @@ def _of_sets(scores: Results) -> Iterator[Row]:
                 percent, n = scored.mean["accuracy"].value, scored.mean.counts["n_questions"]
                 yield {**_of_model(condition, "accuracy", split, part, percent, n), **runs, "note": note}
     for row in scores.predicates:
-        if row.generalisation is not None:
-            score = row.generalisation["generalisation_score"].value
-            note = WHY_NO_SCORE if score is None else ""
-            of_row = _of_model(row, "generalisation_score", row.split, row.part, score, row.n_questions)
-            yield {**of_row, "note": note}
+        for name, of_score in row.generalisation.items():
+            score = of_score["score"].value
+            of_row = _of_model(row, name, row.split, row.part, score, row.n_questions)
+            yield {**of_row, "note": WHY_NO_SCORE if score is None else ""}
 
 
 def _of_model(model: Model, metric: str, split: str, part: Part, value: float | None, n: int) -> Row:

@@ -10,9 +10,10 @@ from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import Collector
 from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES
-from clevrhope.metrics.published import SAME_KIND, reference_results
+from clevrhope.metrics.published import reference_results, same_kinds
 from clevrhope.metrics.results import Part, Scores, SplitScores
 from clevrhope.metrics.shares import Measures
+from clevrhope.metrics.suite_groups import CAPABILITY
 from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, ROBUSTNESS
 from clevrhope.metrics.suites import YES_NO, score_suite
 from clevrhope.metrics.text_tables import constant_text
@@ -186,7 +187,7 @@ def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
     """The tables of a suite on a split."""
     tests = _parts(own, "test")
     with_cells = list(_rows(own, _tests_and_cells(own)))
-    others = list(_rows(own, _parts(own, "", "type", "tier", "asks", "step")))
+    others = list(_rows(own, _parts(own, "", CAPABILITY, "type", "tier", "asks", "step")))
     unread = _UNREAD if any(row.n_unread for row in (*with_cells, *others)) else ()
     cell: Columns[_Row] = (("cell", lambda row: row.part.cell or ALL_CELLS),)
     kind: Columns[_Row] = (
@@ -261,7 +262,7 @@ def _published(tests: Iterable[str]) -> dict[str, Any]:
     """What the papers printed for tests of the same kinds as these, and the papers."""
     here: dict[tuple[str, str], list[str]] = {}
     for test in sorted(tests):
-        for place in SAME_KIND.get(test, ()):
+        for place in same_kinds().get(test, ()):
             here.setdefault(place, []).append(test)
     printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
     for row in reference_results():

@@ -14,6 +14,7 @@ from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
 from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
 from clevrhope.pages import render_page
+from clevrhope.report.all_pairs import all_pairs_table
 from clevrhope.report.covr import covr_tables, measure_covr
 from clevrhope.report.failures import failure_blocks
 from clevrhope.report.instances import Instance, measure_instances, regressions
@@ -74,6 +75,7 @@ def report(
     title: str | None = None,
     question: str | None = None,
     ways: Sequence[str] = (),
+    hops: Sequence[str] = (),
     failures: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
@@ -87,6 +89,7 @@ def report(
         title: None for one that fits the results.
         question: What was asked; None for the paper's question.
         ways: Ways of answering to report, for models that have several; empty for all.
+        hops: Sub-datasets to report, such as those that several models share; empty for all.
         failures: Sentences on runs that failed, which the report lists.
         progress: Shows the stages; None shows nothing.
 
@@ -108,11 +111,13 @@ def report(
     of_sets = [each for each in sources if is_about_sets(each.path)]
     keys = cache(AnswerKey)
     results, unread = measure([e for e in sources if e not in of_sets], progress=progress, keys=keys)
-    covr, uncounted = measure_covr(of_sets, progress=progress, keys=keys)
+    results = [each for each in results if not hops or each.hop in hops]
+    covr, uncounted = measure_covr(of_sets, hops=hops or None, progress=progress, keys=keys)
     paired, unscored = measure_suites(results, progress=progress, keys=keys)
     skipped = [*skipped, *unread, *uncounted, *unscored]
     if not (results or covr):
-        raise PredictionsError([*skipped, "no predictions were found; there is nothing to report"][0])
+        of = f" of {', '.join(hops)}" if hops else ""
+        raise PredictionsError([*skipped, f"no predictions{of} were found; there is nothing to report"][0])
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = _page(
             results,
@@ -192,6 +197,7 @@ def _page(
         },
         tables={
             **of_groups,
+            "all_pairs": all_pairs_table(last, tests=draws),
             "setups": setup_tables(results),
             "datasets": datasets_table(sources),
             "files": files_table(sources),

@@ -1,0 +1,75 @@
+"""The page on which people answer requests: one file, which needs no server and sends nothing anywhere."""
+
+import base64
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import ConfigError
+from clevrhope.metrics.request_files import read_requests
+from clevrhope.pages import render_page
+from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.reading import open_text, read_bytes, reading
+
+INSTRUCTIONS = (
+    "You will see images of simple objects, and a question about each. Please answer from the image alone, "
+    "as well as you can.",
+    "Objects are cubes, spheres and cylinders, large or small, in eight colors. Shiny things are metal, dull "
+    "things are rubber. Left, right, in front and behind are as you see them: in front is nearer to you.",
+    'If a question has several answers, or none, choose "ambiguous or cannot be answered".',
+)
+"""What people are told if nobody tells them otherwise; a paragraph each."""
+
+
+def read_instructions(path: Path) -> list[str]:
+    """The paragraphs of a text file, which blank lines separate; raises ConfigError if it has none."""
+    with reading(path, "instructions", error=ConfigError), open_text(path, error=ConfigError) as file:
+        text = file.read()
+    paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip()]
+    if not paragraphs:
+        raise ConfigError(f"{path}: the file is empty; write what people should know, in paragraphs")
+    return paragraphs
+
+
+def write_survey(requests: Path, out: Path, *, title: str, instructions: Sequence[str] = INSTRUCTIONS) -> int:
+    """Writes the page for the requests of a file that have `asked`; returns the number of questions.
+
+    Args:
+        requests: the file, whose images are put into the page, each once.
+        out: the page.
+        title: its heading.
+        instructions: paragraphs that come first.
+
+    Raises:
+        ConfigError: a request does not say among which answers it asks.
+        PredictionsError: the file is not one of requests.
+    """
+    questions: list[dict[str, Any]] = []
+    images: dict[str, int] = {}
+    for row in read_requests(requests):
+        if "asked" not in row:
+            raise ConfigError(
+                f"{requests}: the requests have no answers to choose from; write them for people"
+            )
+        paths = row["images"] if "images" in row else [row["image"]]
+        numbers = [images.setdefault(path, len(images)) for path in paths]
+        questions.append(
+            {"id": row["id"], "question": row["question"], "asked": row["asked"], "images": numbers}
+        )
+    encoded = [
+        "data:image/png;base64,"
+        + base64.b64encode(read_bytes(Path(path), "an image", error=ConfigError)).decode()
+        for path in images
+    ]
+    key = sha256(requests.read_bytes()).hexdigest()[:16]
+    page = render_page(
+        "survey.html",
+        title=title,
+        instructions=instructions,
+        n_questions=len(questions),
+        data={"questions": questions, "images": encoded, "key": f"clevrhope/{key}"},
+    )
+    write_whole(out, page.encode())
+    return len(questions)
