@@ -11,6 +11,11 @@ SIDE = "What number of metal things are left of the green cube?"
 MATERIAL = "Does the red cube have the same material as the small sphere?"
 LIKE = "What material does the brown thing of the same size as the cyan ball have?"
 EITHER = "How many red cubes or blue spheres are there?"
+YELLOW = "How many yellow objects or large blue balls are visible?"
+OTHERS = "What is the number of other things of the same material as the small cylinder?"
+FEWER = "Are there fewer red cubes than large spheres?"
+LEFT_MORE = "Is the number of cubes left of the ball greater than that of small green cylinders?"
+SIZE_OF = "There is a red thing; does anything else have its size?"
 RED, SMALL, SAME = "How many red things are there?", "How many small things?", "Are the two the same size?"
 
 REPLIES: dict[str, list[tuple[str, str, str | None]]] = {
@@ -68,6 +73,49 @@ REPLIES: dict[str, list[tuple[str, str, str | None]]] = {
         (RED, "All 4 things save one are red.", "3"),
         (EITHER, "I count 3 objects:\n- Red cubes (2): at the back\n- Blue spheres (1): in front", "3"),
         (EITHER, "There are 7 objects. 3 of these objects match that description.", "3"),
+    ],
+    "a number with an exception or with the object itself": [
+        (COUNT, "All three of them except the red one.", None),
+        (COUNT, "All four but the blue one.", None),
+        (OTHERS, "5 things are rubber, including the cylinder itself.", None),
+        (OTHERS, "With the small cylinder there are 5.", None),
+        (OTHERS, "5 things, not including the cylinder.", "5"),
+        (OTHERS, "There are 2 other rubber things, including a red cube.", "2"),
+    ],
+    "parts of two kinds": [
+        (EITHER, "two red cubes, one blue sphere", "3"),
+        (YELLOW, "two yellow, one large blue ball", "3"),
+        (YELLOW, "two yellow and one blue", None),
+        (YELLOW, "Yellow: 2. Blue balls: 1.", None),
+        (YELLOW, "Yellow: 2. Blue balls: 1. So 3 in total.", "3"),
+    ],
+    "what the object compared with is said to have": [
+        (MORE, "The spheres are more.", "no"),
+        (MORE, "The latter number is greater.", "no"),
+        (MORE, "The former outnumber the latter.", "yes"),
+        (FEWER, "The spheres are fewer.", "no"),
+        (FEWER, "The latter are fewer than the former.", "no"),
+        (FEWER, "The cubes are fewer.", "yes"),
+        (LEFT_MORE, "Green cylinders are more common.", "no"),
+        (SAME, "One is twice as big as the other.", "no"),
+        (SAME, "They are the same in every way except size.", None),
+        (SIZE_OF, "Everything else is small; the red thing is large.", None),
+    ],
+    "a yes or no that is taken back": [
+        (CUBE, "Yes. There is no red cube.", None),
+        (CUBE, "Yes, there isn't one.", None),
+        (CUBE, "No, there is a red cube.", None),
+        (CUBE, "No. There is a blue cube.", "no"),
+        (CUBE, "Yes. There is no other cube.", "yes"),
+        (CUBE, "No. 1 in the back, no. 2 in front: two red cubes.", "yes"),
+        (CUBE, "There is one, no?", "yes"),
+    ],
+    "a yes or no that is not the reply's own": [
+        (CUBE, "I would say yes, if it weren't for the material.", None),
+        (CUBE, "I would say yes, if I had to guess.", "yes"),
+        (CUBE, "Were it red, yes.", None),
+        (CUBE, "Almost yes, but the cube is blue.", None),
+        (CUBE, "Some might say yes, but there isn't one.", "no"),
     ],
     "what is said of another object": [
         (COLOR, "It's blue: the red one is small.", "blue"),

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
-from clevrhope.metrics.replies.counts import given_numbers
+from clevrhope.metrics.replies.counts import given_numbers, only_parts
 from clevrhope.metrics.replies.denials import without_doubt
 from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, names_two, without_others
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
-from clevrhope.metrics.replies.yes_no import given_yes_no
+from clevrhope.metrics.replies.yes_no import contradicts, given_yes_no
 
 _SHORT = 3
 """Maximum number of words in a statement that counts as short."""
@@ -58,6 +58,11 @@ class ReplyReader:
             tokens = self._words.tokens(" , ".join(each.text for each in statements))
             if not any(each.mark for each in statements) and names_two(tokens, read, self._words):
                 return None
+            if read.kind == YES_NO and self._is_contradicted(statements, given, read):
+                return None
+            counted = [each for each in map(self._tokens, statements) if any(map(self._words.count, each))]
+            if read.kind == COUNT and only_parts(counted, read, self._words):
+                return None
             answer = _decided(statements, given, read.kind)
             if answer is None and not any(given) and not any(each.is_refusal for each in statements):
                 answer = self._compared(statements, read) or self._listed(statements, read)
@@ -70,6 +75,9 @@ class ReplyReader:
     def _question(self, question: str, asked: Collection[str]) -> Question:
         return read_question(reworded(plain(question)), self._words, asked=asked)
 
+    def _tokens(self, statement: Statement) -> list[str]:
+        return self._words.tokens(statement.text)
+
     def _given(self, statement: Statement, question: Question) -> Given:
         """The answers that a statement gives, of the kind the question asks for."""
         tokens: Sequence[str] = self._words.tokens(statement.text)
@@ -77,6 +85,15 @@ class ReplyReader:
             tokens = without_others(without_doubt(tokens), question, self._words)
         given = _GIVEN.get(question.kind, given_values)
         return given(tokens, question, self._words)
+
+    def _is_contradicted(
+        self, statements: Sequence[Statement], given: Sequence[Given], question: Question
+    ) -> bool:
+        """Whether a reply begins with a plain yes or no, and its next statement says the opposite."""
+        if len(statements) < 2 or len(statements[0].text.split()) != 1 or len(given[0]) != 1:
+            return False
+        tokens = self._words.tokens(statements[1].text)
+        return not statements[1].mark and contradicts(next(iter(given[0])), tokens, question, self._words)
 
     def _compared(self, statements: Sequence[Statement], question: Question) -> str | None:
         """Yes or no if only all statements together compare what is asked, as in "3 cubes. 2 balls."."""

@@ -7,12 +7,17 @@ from clevrhope.metrics.replies.denials import denies
 from clevrhope.metrics.replies.given import is_landmark
 from clevrhope.metrics.replies.words import Phrase, Question, Words
 
+_FIRST, _SECOND = ("former", "first"), ("latter", "second")
+"""Words for what a question names first and second."""
 _OPPOSITES = {"more": "fewer", "fewer": "more", "same": "different"}
 
 
 def compared(tokens: Sequence[str], question: Question, words: Words) -> str | None:
     """The answer that "they differ in size" or "there are more spheres" gives to a comparing question."""
     asked = question.comparison
+    exceptions = {token for k, token in enumerate(tokens) if "except" in tokens[max(0, k - 3) : k]}
+    if exceptions & {*question.kinds}:
+        return None  # "they are the same except for their size"
     k = next((k for k in range(1, len(tokens)) if [*tokens[k : k + 2]] == [",", "not"]), len(tokens))
     if not question.comparisons.keys().isdisjoint(tokens[:k]):
         tokens = tokens[:k]  # "different, not the same"
@@ -30,7 +35,7 @@ def compared(tokens: Sequence[str], question: Question, words: Words) -> str | N
     last = tokens[-1].endswith("n't") or [*tokens[-2:]] in (["is", "not"], ["does", "not"])
     if asked == "same" and last and phrases and len(tokens) - phrases[-1].end <= 2:
         return "no"  # "the red cube is metal, the sphere is not"
-    said = None if is_of_others else _said(tokens, phrases, question)
+    said = None if is_of_others else _said(tokens, phrases, question, words)
     if said is None:
         said = (
             _by_values(tokens, phrases, question)
@@ -43,7 +48,7 @@ def compared(tokens: Sequence[str], question: Question, words: Words) -> str | N
     return "yes" if said == asked else "no" if is_no else None
 
 
-def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:
+def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question, words: Words) -> str | None:
     """How a statement compares the question's first objects with its second: "same", "more" and so on."""
     meaning = question.comparisons
     is_of_size = not question.kinds and phrases and {"than", *lexicon.OF_NUMBER[:6]}.isdisjoint(tokens)
@@ -53,7 +58,7 @@ def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) 
         return None
     is_verb = tokens[k] in lexicon.OUTNUMBERING
     j = k if is_verb else next((j for j in range(k, len(tokens)) if tokens[j] in ("than", "by")), len(tokens))
-    second = [question.landmarks[0].values] if question.landmarks else []
+    second = _second(question, words)
     reference = next((each.values for each in phrases if each.begin > j), None)
     following = next((j for j in range(k + 1, len(tokens)) if tokens[j] not in lexicon.OF_NUMBER), None)
     after = [each.values for each in phrases if each.begin == following]
@@ -61,9 +66,34 @@ def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) 
     if meaning[tokens[k]] == "different" and any(each.begin == k + 1 and not each.values for each in phrases):
         return None  # "different objects are shown"
     subject = next(iter(before if is_verb else after or before), None)
-    is_flipped = reference == question.target.values or subject in second
     said = meaning[tokens[k]]
-    return _OPPOSITES[said] if is_flipped and said in ("more", "fewer") else said
+    if said not in ("more", "fewer"):
+        return said
+    places = [place for place, token in enumerate(tokens) if token in (*_FIRST, *_SECOND)]
+    if places and {*_FIRST, *_SECOND}.isdisjoint(question.tokens):
+        if len({tokens[place] in _SECOND for place in places}) < len(places):
+            return None  # "the second is more than the second"
+        is_flipped = (tokens[places[0]] in _SECOND) != (j < places[0])
+    else:
+        is_flipped = reference == question.target.values or _is_second(subject, second, question)
+    return _OPPOSITES[said] if is_flipped else said
+
+
+def _second(question: Question, words: Words) -> frozenset[tuple[str, str]] | None:
+    """The values of the objects that the question names after "than", or else of its first landmark."""
+    tokens = question.clause_tokens
+    than = tokens.index("than") if "than" in tokens else len(tokens)
+    after = (each.values for each in words.phrases(tokens) if each.begin > than and each.noun)
+    return next(after, question.landmarks[0].values if question.landmarks else None)
+
+
+def _is_second(
+    subject: frozenset[tuple[str, str]] | None, second: frozenset[tuple[str, str]] | None, question: Question
+) -> bool:
+    """Whether a subject names the second objects that a question compares, fully or more than the first."""
+    if subject is None or second is None:
+        return False
+    return subject == second or (subject <= second and not subject <= question.target.values)
 
 
 def _by_values(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question) -> str | None:

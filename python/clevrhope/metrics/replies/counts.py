@@ -1,7 +1,7 @@
 """The numbers that one statement of a reply gives for what a question counts."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, takewhile
 
@@ -14,6 +14,8 @@ _CONTEXT = 12
 """Number of words before and after a number that are searched for its meaning."""
 _NUMBER = lexicon.NUMBER
 _WHOLE = ("which", "them", "these", "those")
+_INCLUDING = ("including", "counting", "minus")
+"""Words before an object that a count has counted too."""
 _NAMES = re.compile(
     rf"\b(?:images?|pictures?|step|figure|option|object|item)(?: {_NUMBER}(?: ,| and| maybe)*)* $"
     r"|(?<!\btotal )\bof(?: the| these| those| all)* $"  # "3 of the 5"
@@ -45,6 +47,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     tokens = without_elsewhere(tokens, question)
     if "=" in tokens:
         tokens = tokens[len(tokens) - tokens[::-1].index("=") :]  # the result of an equation
+    if _includes_own(tokens, question, words):
+        return {OTHER: EXACT}
     tokens = _explicit(with_denial(tokens), question, words)
     exception = _exception(tokens, question, words)
     if exception is not None:
@@ -65,7 +69,8 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
     is_negated = any(map(denies, question.tokens))
-    next_number, counts = len(tokens), list[tuple[str, Phrase, int]]()
+    next_number = len(tokens)
+    counts, kinds = list[tuple[str, Phrase, int]](), list[tuple[str, Phrase, int]]()
     for k in reversed(range(len(tokens))):
         number = words.count(tokens[k])
         begin = next(
@@ -83,19 +88,60 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         elif number and k not in denied and (k in parts or _is_count(before, tokens[k], after, words)):
             is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
             fit = _count_fit(tokens[k:next_number], counted, question, words)
-            if counted and fit < EXACT and _is_alternative(counted, question):
-                number = OTHER
             is_range = _RANGE.match(after) and "more" not in question.tokens
             is_unlike = not is_negated and _is_denied(tokens[k + 1 : next_number])
             if is_second or is_range or is_unlike or _BOUND.search(before):
                 fit, number = EXACT, OTHER
+            kind = counted or _said_of_one(tokens, k, begins)
+            kinds += [(number, kind, fit if counted else PART)] if kind else []
+            if counted and fit < EXACT and _is_alternative(counted, question):
+                number = OTHER
             if counted is None or _may_be(counted, fit, k, tokens, question):
                 given[number] = max(given.get(number, PART), fit)
                 counts += [(number, counted, fit)] if counted else []
         next_number = k if number else next_number
     further = [("1", each, PART) for each in phrases if _is_further(each, tokens)]
     counts += further if counts else []
-    return _total(counts, question) or given
+    return _total(counts, question) or _total_of_kinds(kinds, question) or given
+
+
+def _includes_own(tokens: Sequence[str], question: Question, words: Words) -> bool:
+    """Whether a count includes the object whose others are asked for: "5, including the cube itself"."""
+    if {"other", "else", "another"}.isdisjoint(question.tokens) or any(map(denies, tokens)):
+        return False
+    landmarks = [each.values for each in question.landmarks]
+    for phrase in words.phrases(tokens):
+        before = tokens[max(0, phrase.begin - 2) : phrase.begin]
+        is_own = phrase.values and any(phrase.values <= each for each in landmarks)
+        is_first = before == ["with", "the"] and phrase.begin == 2
+        is_named = is_first or (before[-1:] == ["the"] and before[0] in _INCLUDING)
+        is_itself = tokens[phrase.end : phrase.end + 1] == ["itself"] and before[:1] != ["except"]
+        if is_own and (is_named or is_itself):
+            return True
+    return False
+
+
+def _said_of_one(tokens: Sequence[str], k: int, begins: Mapping[int, tuple[Phrase, Phrase]]) -> Phrase | None:
+    """What is said of a number without a noun, as a red ball in "one is a red ball"."""
+    is_said = [*tokens[k + 1 : k + 3]] in (["is", "a"], ["is", "an"])
+    return begins[k + 3][0] if is_said and k + 3 in begins else None
+
+
+def only_parts(statements: Sequence[Sequence[str]], question: Question, words: Words) -> bool:
+    """Whether all numbers are those of single kinds, as in "Cubes: 2. Red balls: 1." for cubes or red balls.
+
+    `statements` are the tokens of those statements that have numbers.
+    """
+    if "or" not in question.clause_tokens:
+        return False
+    named: set[frozenset[tuple[str, str]]] = set()
+    for tokens in statements:
+        phrases = list(words.phrases(tokens))
+        if len(phrases) != 1 or len(tokens) > phrases[0].end - phrases[0].begin + 2:
+            return False
+        named.add(phrases[0].values)
+    kinds = [each.values for each in (question.target, *question.landmarks)]
+    return len(named) > 1 and all(any(each and each <= kind for kind in kinds) for each in named)
 
 
 def _is_further(phrase: Phrase, tokens: Sequence[str]) -> bool:
@@ -121,6 +167,23 @@ def _total(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Giv
     numbers = [number for number, _, _ in parts]
     is_sum = is_apart and all(map(str.isdecimal, numbers))
     return {str(sum(map(int, numbers))) if is_sum else OTHER: fits}
+
+
+def _total_of_kinds(counts: Sequence[tuple[str, Phrase, int]], question: Question) -> Given:
+    """The sum of "two cubes, one red ball" if cubes or red balls are asked for; `OTHER` if it is unclear."""
+    if "or" not in question.clause_tokens or len(counts) != 2 or counts[0][1].values == counts[1][1].values:
+        return {}
+    if max(fit for _, _, fit in counts) >= EXACT:
+        return {}
+    kinds = [question.target, *question.landmarks[:1]]
+    is_apart = len(kinds) == len(question.landmarks) + 1 == 2 and kinds[0].contradicts(kinds[1], None)
+    is_each = is_apart and all(
+        any(kind.values <= phrase.values and not phrase.is_contradictory for _, phrase, _ in counts)
+        for kind in kinds
+    )
+    numbers = [number for number, _, _ in counts]
+    is_sum = is_each and all(map(str.isdecimal, numbers))
+    return {str(sum(map(int, numbers))): FITS} if is_sum else {OTHER: PART}
 
 
 def _explicit(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
@@ -201,6 +264,9 @@ def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given
     if k is not None and tokens[k] == "except" and any(map(denies, tokens)):
         return {}  # "nothing except the cube"
     left = words.count(tokens[k + 1]) if k is not None and k + 1 < len(tokens) else None
+    is_of_one = k is not None and tokens[:1] == ["all"] and tokens[k + 1 : k + 2] in (["the"], ["that"])
+    if is_of_one and any(map(words.count, tokens[:k])):
+        return {}  # "all three except the red one"
     if k is None or left is None:
         return None
     phrases = list(words.phrases(tokens))

@@ -7,7 +7,7 @@ from clevrhope.metrics.replies.colors import BASIC, SHADES
 
 _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"
-_UNREAL = r"\b(?:if|had) (?:\w+ ){0,3}(?:were|was|been|had(?! to\b))\b"
+_UNREAL = r"\b(?:if|had) (?:\w+ ){0,3}(?:were|was|been|had(?! to\b))(?:n't)?\b"
 _WRONG = r"(?:(?:the |an? )?(?:wrong|incorrect|false)|not (?:the )?(?:right|correct))"
 _VALUE = rf"(?:{_COLOR}|large|big|small|tiny|metal|rubber|cube|sphere|cylinder)"
 _SHADE = rf"(?:light|pale|bright|dark|deep|sky|bluish|greenish) (?:shade of |kind of )?{_COLOR}"
@@ -49,7 +49,12 @@ _REWORDED = {
     r"(?= (?:it|there|they|is|are|in fact|actually|really)\b)": "",
     r"\bwhat (?:looks|seems|appears) (?:like |to be )?[\w ]{1,40}? (?:is|are)\b(?: in fact)?": "it is",
     rf"{_UNREAL}[^.;\n]{{0,80}}\b(?:would|'d)\b[^.;\n]*?(?=,? (?:but|so)\b|[.;\n]|$)"
-    rf"|(?<![^.;,\n])[^.;,\n]*\b(?:would|'d)\b[^.,;\n]*{_UNREAL}[^.,;\n]*": " ",
+    rf"|(?<![^.;,\n])[^.;,\n]*\b(?:would|'d)\b[^.,;\n]*,? {_UNREAL}[^.,;\n]*"
+    r"|\b(?:were|had) (?:it|they|there)\b[^.,;\n]{1,40}, (?:yes|no)\b"
+    r"|\b(?:some|people|many|others|you|one) (?:might|may|could|would) (?:\w+ )?(?:yes|no)\b"
+    r"|\b(?:almost|nearly) (?:a )?(?:yes|no)\b": " ",
+    r"(?<=\w), (?:no|right)(?=\?\s*$)": "",
+    r"\bno\. ?(?=1\b)([^\n]{1,60}?)\bno\. ?(?=2\b)": r"number \1number ",
     r"(?:\bthe (?:claim|statement|idea|assertion) |(?:^|(?<=[.\n] )))that ([^.,;\n]{1,80}?) is"
     r" (?:false|untrue|wrong|incorrect|not true)\b": r"it is untrue that \1",
     # Openings
@@ -113,7 +118,10 @@ _REWORDED = {
     rf"\b(?:(?:exactly |just )?(?:as|equally) many(?! as {_N}\b)|on (?:a )?par|evenly matched)\b": "same",
     r"\bshar(?:e|es|ing|ed) (?:(?:the|an?|its|their|one|that|this|same|common|identical) )*"
     rf"(?={_KIND}\b)": "same ",
+    rf"\b(?:twice|double|half|{_N} times) as (?:big|large|tall|huge) as\b": "larger than",
+    rf"\b(?:twice|double|half|{_N} times) as (?:small|tiny) as\b": "smaller than",
     r"\b(?:just |exactly |quite )*as (?:big|large|small|tall|huge|tiny) as\b": "same size as",
+    rf"\b(has|have) its ({_KIND})\b": r"\1 the same \2",
     r"\band so (is|are|does|do)\b": r"as \1",
     rf"\b(?:vs?\.?|against|compared (?:to|with)|as opposed to)(?= (?:just |only |the )*{_N}\b)": "versus",
     rf"\b(?:of|in|with|has|have) (?:that|this)(?: very| same)* ({_KIND})\b": r"of the same \1",
@@ -137,6 +145,7 @@ _REWORDED = {
     r"(?: by (?:the )?[\w ]+?)?(?=[.,;!\n]|$)": "",
     r"\b(?:along|together) with\b": "and",
     r"\bno ([\w ]{1,30}?),? but (?=the\b)": r"no \1 except ",
+    rf"\b(all (?:of )?(?:the )?{_N}(?: of (?:them|these))?),? (?:but|save) (?=the\b)": r"\1 except ",
     rf",? (?:al)?though (?=(?:only )?{_N}\b(?! of\b))": ", but ",
     rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|save|except(?: for)?) ({_N})"
     r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",

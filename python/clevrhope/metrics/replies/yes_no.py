@@ -24,6 +24,7 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
         return {"no": EXACT}
     given: dict[str, int] = {}
     tokens = with_one_denial(tokens)
+    said: list[int] = []
     for k, (token, after) in enumerate(zip(tokens, [*tokens[1:], ","], strict=False)):
         is_alone = token in lexicon.ALWAYS_ALONE or not after[0].isalnum() or after in lexicon.BEFORE_CLAUSE
         if token in (*lexicon.YES, *lexicon.NO) and is_alone:
@@ -31,6 +32,11 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
                 return {}  # "it would be wrong to say yes"
             is_denied = any(each != "no" and denies(each) for each in tokens[max(0, k - 2) : k])
             given["yes" if (token in lexicon.YES) != is_denied else "no"] = EXACT
+            said.append(k)
+    if len(said) == 1 and tokens[said[0]] in ("no", *lexicon.ALWAYS_ALONE):
+        rests = (tokens[: said[0]], tokens[said[0] + 1 :])
+        if any(contradicts(next(iter(given)), each, question, words) for each in rests):
+            return dict.fromkeys(("yes", "no"), EXACT)
     if not tokens or (given and not (tokens[0] in lexicon.AGREEING and len(tokens) > 1)):
         return given
     answer = _by_meaning(tokens, question, words)
@@ -38,6 +44,18 @@ def given_yes_no(tokens: Sequence[str], question: Question, words: Words) -> Giv
     if answer is None and rest.startswith(("it ", "it's ", "they ", "one ")):
         answer = lexicon.ALONE.get(opening)  # "sure, it is the one on the left"
     return {answer: FITS} if answer else given
+
+
+def contradicts(answer: str, tokens: Sequence[str], question: Question, words: Words) -> bool:
+    """Whether a statement after a plain yes or no says the opposite, as in "Yes. There is no red cube."."""
+    while tokens and not tokens[0][0].isalnum():
+        tokens = tokens[1:]
+    while tokens and not tokens[-1][0].isalnum():
+        tokens = tokens[:-1]
+    is_of_existence = question.asks_for_existence and not {"there", "there's"}.isdisjoint(tokens[:4])
+    if not is_of_existence or any(map(denies, question.tokens)):
+        return False
+    return _by_meaning(tokens, question, words) == ("no" if answer == "yes" else "yes")
 
 
 def _by_meaning(tokens: Sequence[str], question: Question, words: Words) -> str | None:
@@ -83,7 +101,8 @@ def _without_opening(tokens: Sequence[str], words: Words) -> Sequence[str]:
     """A statement without "well," or "from what I can see,"."""
     comma = list(tokens).index(",") if "," in tokens[1:-1] else 0
     opening = tokens[:comma]
-    is_empty = not any(denies(each) or words.single(each) or each in lexicon.COMPARISONS for each in opening)
+    is_empty = "except" not in opening
+    is_empty &= not any(denies(each) or words.single(each) or each in lexicon.COMPARISONS for each in opening)
     if comma == 1 or (comma and is_empty and opening[-1] not in (*lexicon.VERBS, "it")):
         return tokens[comma + 1 :]
     return tokens[1:] if tokens[:1] == ["indeed"] else tokens
