@@ -270,8 +270,8 @@ def write_answers(
     """Reads free-text replies and writes predictions; a reply that cannot be read counts as wrong.
 
     Args:
-        replies: a file, or several, with one line `{"id": ..., "reply": ...}` for each request. If lines have `person`, or
-            there are several files, several people may answer a request, and their majority counts.
+        replies: a file, or several, with one line `{"id": ..., "reply": ...}` for each request. If lines have
+            `person`, or there are several files, several people may answer, and their majority counts.
         requests: the file that `write_requests` wrote.
         out: the file of predictions to write.
         model: the model's name in reports.
