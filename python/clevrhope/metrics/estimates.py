@@ -77,14 +77,21 @@ class Estimate:
         return Estimate(value, drawn, n_units, signed=True, n=self.n)
 
     @classmethod
-    def of_share(cls, value: float, drawn: Floats, n_units: float) -> "Estimate":
-        """An accuracy in per cent, whose draws show Wilson's spread where all of them are equal."""
-        return cls(value, _with_wilson(value, drawn, n_units, signed=False), n_units)
+    def of_share(
+        cls, value: float, drawn: Floats, n_units: float, *, seed: Sequence[int] = (0,)
+    ) -> "Estimate":
+        """An accuracy in per cent, whose draws show Wilson's spread where all of them are equal.
+
+        Accuracies on different images need different seeds: their difference varies as both of them do.
+        """
+        return cls(value, _with_wilson(value, drawn, n_units, signed=False, seed=seed), n_units)
 
 
-def _with_wilson(percent: float, drawn: Floats, n_units: float, *, signed: bool) -> Floats:
+def _with_wilson(
+    percent: float, drawn: Floats, n_units: float, *, signed: bool, seed: Sequence[int] = (0,)
+) -> Floats:
     share, units = np.array(percent / 100), np.array(n_units)
-    return 100 * with_wilson(share, drawn / 100, units, signed=signed, seed=(0,))
+    return 100 * with_wilson(share, drawn / 100, units, signed=signed, seed=tuple(seed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def _sums(questions: Questions, at: Ints, n_cells: int) -> tuple[Floats, Floats]
 def _estimate(shares: Floats, questions: Questions, has_match: Flags) -> Estimate:
     """The share and its draws, over the images of those questions that have a match."""
     n_images = len(np.unique(questions.images[questions.counts][has_match]))
-    return Estimate.of_share(100 * float(shares[0]), 100 * shares[1:], n_images)
+    return Estimate.of_share(100 * float(shares[0]), 100 * shares[1:], n_images, seed=questions.seed)
 
 
 class Matcher:
