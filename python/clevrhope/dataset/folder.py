@@ -127,4 +127,6 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dic
         "rendering": manifest.rendering if images else None,
         "vocab": vocab_digest(vocab),
     }
+    if manifest.source:  # imports have no seed by which they differ
+        found["train_sha256"] = manifest.source["splits"].get(f"{hop}/{TRAIN.name}")
     return dict(as_json_values(found))
