@@ -48,7 +48,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     if (there := existing.raster_px) != (here := wanted.raster_px):
         raise BindingError(
             f"{root}: its scenes were sampled for images of another shape ({there[0]} : {there[1]}, not "
-            f"{here[0]} : {here[1]}); choose another --out, or a width and height of its shape for [rendering]"
+            f"{here[0]} : {here[1]}); choose another --out, or [rendering] width and height of its shape"
         )
     for key, name in _BOUND.items():
         check_equal(name, getattr(existing, key), getattr(wanted, key))

@@ -13,11 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.errors import ConfigError
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
 from clevrhope.models.base import ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
-from clevrhope.models.lxmert.config import LENGTH_OF_SETS
+from clevrhope.models.lxmert.config import LENGTH_OF_SETS, check_transformer
 from clevrhope.models.lxmert.network import VECTOR_SIZE, draw_weights
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.object_transformer import AttributeTokens
@@ -60,11 +59,7 @@ class VisualBertConfig:
     def __post_init__(self) -> None:
         check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
         check_at_least(1, layers=self.layers)
-        check_at_least(4, length=self.length)
-        if self.hidden % self.heads:
-            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")
+        check_transformer(length=self.length, hidden=self.hidden, heads=self.heads, dropout=self.dropout)
 
 
 class VisualBert(ImageSetModel):

@@ -4,7 +4,7 @@ They are figures 5 to 8 (boxes), 9 and 14 (types) and 15 to 18 (mean gaps) of th
 matplotlib.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any
@@ -26,6 +26,8 @@ from clevrhope.splits.kinds import PAIR_TEST_SPLITS
 Floats = npt.NDArray[np.float64]
 Value = Callable[[Result], float | None]
 """A number of a result, such as a gap; None where it does not have it."""
+
+GAP_LABEL = "gap, percentage points\n(OOD minus IID accuracy)"
 
 _FEWEST = 2
 """Fewest pairs, or types of pairs, for a figure over them."""
@@ -69,8 +71,7 @@ def accuracy_boxes(own: Sequence[Result], model: str) -> Figure | None:
 
 def type_triangles(own: Sequence[Result], model: str) -> Iterator[Figure]:
     """Means by the pair's two attribute types, at the largest train size: gaps, then accuracies."""
-    largest = max((each.train_size or 0 for each in own), default=0)
-    own = [each for each in own if len(each.types) == 2 and (each.train_size or 0) == largest]
+    own, largest = at_largest(each for each in own if len(each.types) == 2)
     if len({each.types for each in own}) < _FEWEST:
         return
     at = f"trained on {largest:,} questions" if largest else "trained on an unknown number of questions"
@@ -162,7 +163,8 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
                         places, means - deviations, means + deviations, color=_COLOURS[kind], alpha=0.15
                     )
                 name = rows[0].paper_name
-                printed = [(size, paper_gaps(name, kind, size)) for size in paper_sizes(name)]
+                sizes = paper_sizes(name) if any(each.size for each in rows) else ()
+                printed = [(size, paper_gaps(name, kind, size)) for size in sizes]
                 papers = [(size, float(np.mean([*gaps.values()]))) for size, gaps in printed if gaps]
                 if papers:
                     ticks |= {size for size, _ in papers}
@@ -176,17 +178,34 @@ def mean_gaps(results: Sequence[Result]) -> Iterator[Figure]:
                     axes.plot(*zip(*papers, strict=True), label=label, color=_COLOURS[kind], **hollow)
             axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
-            if any(ticks):
-                axes.set_xscale("log")
-                axes.set_xticks(sorted(ticks), [_size_text(size) for size in sorted(ticks)])
-                axes.minorticks_off()
-            axes.set_xlabel("questions trained on")
-            axes.set_ylabel("gap, percentage points\n(OOD minus IID accuracy)")
+            size_axis(axes, sorted(ticks))
+            axes.set_ylabel(GAP_LABEL)
             axes.legend()
             title = (
                 f"Gap of {model} averaged over all held-out pairs; shaded: one deviation over pairs and runs"
             )
             yield Figure(f"mean_gap_{file_name(model)}", title, png(drawn))
+
+
+def at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
+    """The results at the largest train size, and that size; 0 if it is unknown."""
+    results = list(results)
+    largest = max((each.train_size or 0 for each in results), default=0)
+    return [each for each in results if (each.train_size or 0) == largest], largest
+
+
+def size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool = False) -> None:
+    """A logarithmic scale with the sizes as ticks."""
+    axes.set_xlabel("questions trained on")
+    if not any(sizes):
+        axes.set_xticks([0], ["unknown"])
+        return
+    axes.set_xscale("log")
+    ticks = sorted({*sizes, *((25_000, 200_000, 560_000) if has_paper else ())} - {0})
+    axes.set_xticks(ticks, [_size_text(size) for size in ticks])
+    axes.minorticks_off()
+    if len(ticks) == 1:
+        axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
 
 
 def _accuracy(split: str, result: Result) -> float | None:

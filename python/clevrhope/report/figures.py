@@ -15,7 +15,14 @@ from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.estimates import Estimate, mean_of
-from clevrhope.report.accuracy_figures import accuracy_boxes, mean_gaps, type_triangles
+from clevrhope.report.accuracy_figures import (
+    GAP_LABEL,
+    accuracy_boxes,
+    at_largest,
+    mean_gaps,
+    size_axis,
+    type_triangles,
+)
 from clevrhope.report.page import Figure, file_name
 from clevrhope.report.results import KINDS, Result, grouped
 from clevrhope.report.summary import Group
@@ -49,8 +56,6 @@ _LEAST_SPAN = 10.0
 
 _FEWEST_IN_A_BOX = 3
 """Fewest pairs for a box, since fewer have no useful quartiles."""
-
-_GAP = "gap, percentage points\n(OOD minus IID accuracy)"
 
 
 def look_of(diversity: int) -> Look:
@@ -86,8 +91,8 @@ def gap_curves(own: Sequence[Result], model: str) -> Figure | None:
                     line = look_of(diversity) | _PAPER
                     axes.plot(*zip(*printed, strict=True), markersize=6, alpha=0.8, linewidth=1.1, **line)
             _gap_axes(axes, kind)
-            _size_axis(axes, sizes, has_paper=has_paper)
-        panels[0].set_ylabel(_GAP)
+            size_axis(axes, sizes, has_paper=has_paper)
+        panels[0].set_ylabel(GAP_LABEL)
         papers = {"the paper's": _PAPER | {"color": FAINT, "marker": "o"}} if has_paper else {}
         legend(drawn, looks_of(diversities) | papers)
         return Figure(f"gap_{file_name(model)}", f"Gap of {model} by diversity and train size", png(drawn))
@@ -116,7 +121,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
                 axes.fill_between(places, low, high, color=look["color"], alpha=0.12, linewidth=0)
             axes.set_title(split)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
-            _size_axis(axes, sizes)
+            size_axis(axes, sizes)
         panels[0].set_ylabel("accuracy, %")
         legend(drawn, looks_of(sorted({each.diversity for each in own}, reverse=True)))
         return Figure(f"pairs_{file_name(model)}", f"Accuracy of {model} on every held-out pair", png(drawn))
@@ -124,7 +129,7 @@ def hop_curves(own: Sequence[Result], model: str) -> Figure | None:
 
 def box_plots(own: Sequence[Result], model: str) -> Figure | None:
     """The gaps of pairs as boxes by diversity, at the largest train size."""
-    own, largest = _at_largest(own)
+    own, largest = at_largest(own)
     if len({each.hop for each in own}) < _FEWEST_POINTS:
         return None
     kinds = _kinds(own)
@@ -154,7 +159,7 @@ def box_plots(own: Sequence[Result], model: str) -> Figure | None:
                 axes.plot(place + spread, sorted(of_hop), markersize=5.5, alpha=0.9, **look, **_NO_LINE)
             _gap_axes(axes, kind)
             _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
-        panels[0].set_ylabel(_GAP)
+        panels[0].set_ylabel(GAP_LABEL)
         return Figure(
             f"boxes_{file_name(model)}",
             f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
@@ -221,7 +226,7 @@ def _diversity_plot(groups: Sequence[Group], size: int | None) -> Figure:
                 _plot_estimates(axes, points, _LINES[k % len(_LINES)])
             _gap_axes(axes, name)
             _level_axis(axes, levels, "combinations, the held-out one included")
-        panels[0].set_ylabel(_GAP)
+        panels[0].set_ylabel(GAP_LABEL)
         of_gaps = [axes for axes, name in zip(panels, shown, strict=True) if "gap" in name]
         limits = [limit for axes in of_gaps for limit in axes.get_ylim()]
         for axes in of_gaps:
@@ -262,13 +267,6 @@ def _kinds(own: Sequence[Result]) -> list[str]:
     return [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
 
 
-def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
-    """The results at the largest train size, and that size; 0 if it is unknown."""
-    results = list(results)
-    largest = max((each.train_size or 0 for each in results), default=0)
-    return [each for each in results if (each.train_size or 0) == largest], largest
-
-
 def legend(drawn: Drawn, looks: Mapping[str, Look], n_columns: int = 6) -> None:
     """Adds a legend below the figure: label -> look."""
     handles = [Line2D([], [], label=label, **look) for label, look in looks.items()]
@@ -288,20 +286,6 @@ def _gap_axes(axes: Axes, title: str) -> None:
         axes.set_ylim(middle - _LEAST_SPAN / 2, middle + _LEAST_SPAN / 2)
     axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
     axes.grid(axis="y", color=GRID, linewidth=0.8)
-
-
-def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool = False) -> None:
-    """A logarithmic scale with the sizes as ticks."""
-    axes.set_xlabel("questions trained on")
-    if not any(sizes):
-        axes.set_xticks([0], ["unknown"])
-        return
-    axes.set_xscale("log")
-    ticks = sorted({*sizes, *((25_000, 200_000, 560_000) if has_paper else ())} - {0})
-    axes.set_xticks(ticks, [f"{size / 1000:g}k" if size >= 1000 else str(size) for size in ticks])
-    axes.minorticks_off()
-    if len(ticks) == 1:
-        axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
 
 
 def _level_axis(axes: Axes, levels: Sequence[int], label: str) -> None:

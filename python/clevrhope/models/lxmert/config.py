@@ -44,11 +44,16 @@ class LxmertConfig:
         check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
         check_at_least(0, language_layers=self.language_layers, object_layers=self.object_layers)
         check_at_least(1, cross_layers=self.cross_layers)
-        check_at_least(4, length=self.length)
-        if self.hidden % self.heads:
-            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
-        if not 0.0 <= self.dropout < 1.0:
-            raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")
+        check_transformer(length=self.length, hidden=self.hidden, heads=self.heads, dropout=self.dropout)
+
+
+def check_transformer(*, length: int, hidden: int, heads: int, dropout: float) -> None:
+    """Checks what transformers over WordPieces share; raises ConfigError if a value is out of range."""
+    check_at_least(4, length=length)
+    if hidden % heads:
+        raise ConfigError(f"hidden is {hidden}; expected a multiple of heads, {heads}")
+    if not 0.0 <= dropout < 1.0:
+        raise ConfigError(f"dropout is {dropout}; expected 0 or more, below 1")
 
 
 def _recipe(*, rate: float, updates: int) -> Recipe:
