@@ -136,7 +136,7 @@ def test_a_missing_shard_is_named(dataset: Path, tmp_path: Path) -> None:
         import_source(tmp_path / "export", tmp_path / "out")
     export(dataset, tmp_path / "tars", format="webdataset", hops=["rubber_cylinder"], splits=["train"])
     listed = json.loads((tmp_path / "tars" / "shards.json").read_text())
-    listed["rubber_cylinder"]["train"]["questions"] += 9
+    listed["rubber_cylinder"]["train"]["clevrhope"]["questions"] += 9
     (tmp_path / "tars" / "shards.json").write_text(json.dumps(listed))
     with refused(DatasetError):
         import_source(tmp_path / "tars", tmp_path / "out_of_tars")

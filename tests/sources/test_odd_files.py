@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from building import Cli
-from official_files import write_hdf5, write_json
+from official_files import write_hdf5, write_json, write_parquet
 
 import clevrhope
 from clevrhope.errors import DatasetError, WrongFolderError
 from clevrhope.export import export
 from clevrhope.images.png import encode_png
 from clevrhope.pipeline.importing import import_source
+from clevrhope.sources.official import names
 from wording import check_words, refused
 
 HOP, ROWS = "rubber_cylinder", 20
@@ -75,18 +76,18 @@ def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "names",
+    "there",
     [("test_complex_ood-00001-of-00003.parquet",), (NAME, "test_complex_ood.parquet")],
     ids=["missing", "twice"],
 )
 def test_a_part_of_a_split_that_is_missing_or_there_twice_is_named(
-    names: tuple[str, ...], tmp_path: Path
+    there: tuple[str, ...], tmp_path: Path
 ) -> None:
-    for name in names:
+    for name in there:
         source = official(tmp_path, name=name)
     with refused(DatasetError):
         import_source(source, tmp_path / "out")
-    one = import_source(source / "HOP00" / names[0], tmp_path / "out")
+    one = import_source(source / "HOP00" / there[0], tmp_path / "out")
     assert one.n_questions == {(HOP, "complex_ood"): ROWS}
 
 
@@ -115,6 +116,27 @@ def test_names_with_a_digest_are_read_and_other_names_are_told(tmp_path: Path) -
     check_words("; ".join(made.manifest.source["notes"]) if made.manifest.source else "")
 
 
+def test_rows_are_read_in_the_order_of_their_numbers(dataset: Path, tmp_path: Path) -> None:
+    """In an image of their own each, and also where names say which images rows share."""
+    for named in (False, True):
+        source = write_parquet(dataset, tmp_path / f"named {named}", named=named, shards=2)
+        for path in source.glob("HOP00/*.parquet"):
+            rows = pq.read_table(path)
+            pq.write_table(rows.take([*range(len(rows))][::-1]), path)
+        import_source(source / "HOP00", tmp_path / f"out of named {named}")
+        for split in ("train", "complex_ood", "minimal_ood"):
+            ours = clevrhope.load(dataset, HOP, split, text=True)
+            theirs = clevrhope.load(tmp_path / f"out of named {named}", HOP, split, text=True)
+            for k in range(len(ours)):
+                assert theirs[k]["question_text"] == ours[k]["question_text"]
+                assert (theirs[k]["image"] == ours[k]["image"]).all()
+
+
+def test_numbers_that_lack_some_are_told(tmp_path: Path) -> None:
+    source = official(tmp_path, lambda columns: columns.update(idx=[*range(1, ROWS), 50]))
+    check_words(import_source(source, tmp_path / "out").source.splits[0].note)
+
+
 def test_images_may_be_bytes_alone(tmp_path: Path) -> None:
     source = official(tmp_path, lambda columns: columns.update(image=[PNG] * ROWS))
     import_source(source, tmp_path / "out")
@@ -126,6 +148,16 @@ def test_a_folder_of_something_else_says_what_is_looked_for(tmp_path: Path) -> N
     (source / "HOP00").rename(source / "data")
     with refused(WrongFolderError):
         import_source(source, tmp_path / "out")
+
+
+def test_a_layout_in_deeper_folders_says_what_is_looked_for_also_in_place(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    source = official(tmp_path) / "HOP00"
+    (source / "train").mkdir()
+    (source / NAME).rename(source / "train" / "0000.parquet")
+    assert "no published questions were found there" in cli("audit", source.parent, code=2).err
 
 
 # Files with programs
@@ -174,6 +206,67 @@ def test_a_wrong_scene_is_named_by_its_image(dataset: Path, tmp_path: Path) -> N
     path.write_text(json.dumps(content))
     with refused(DatasetError):
         import_source(source, tmp_path / "out")
+
+
+def set_at(name: str, row: int, *values: int) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        file[name][row] = values if len(file[name].shape) == 1 else [*values, *file[name][row][len(values) :]]
+
+    return change
+
+
+WRONG_ROWS: dict[str, Callable[[h5py.File], None]] = {
+    "an answer that is a special token": set_at("answers", 3, 1),
+    "a program that is cut": set_at("programs_len", 4, 2),
+    "a question that is too long": set_at("questions_len", 5, 1_000),
+    "a program without its last function": lambda file: file["programs"].write_direct(cut(file, 6)),
+    "an image behind the last": set_at("image_idxs", 7, 9_999),
+}
+
+
+def cut(file: h5py.File, row: int) -> Any:
+    """The programs of a file, one of which has lost its last function; its length says so."""
+    programs, n = file["programs"][:], int(file["programs_len"][row])
+    programs[row, n - 2 : n] = programs[row, n - 1], 0
+    file["programs_len"][row] = n - 1
+    return programs
+
+
+@pytest.mark.parametrize("fault", WRONG_ROWS)
+def test_wrong_rows_of_hdf5_are_named(fault: str, dataset: Path, tmp_path: Path) -> None:
+    source = write_hdf5(dataset, tmp_path / "hdf5", splits=["complex_ood"])
+    with h5py.File(next(source.rglob("test_CLEVR_ho_questions.h5")), "r+") as file:
+        WRONG_ROWS[fault](file)
+    with refused(DatasetError):
+        import_source(source, tmp_path / "out")
+
+
+@pytest.mark.parametrize("by_number", [True, False])
+@pytest.mark.parametrize("form", ["hdf5", "json"])
+def test_the_first_pairs_lose_their_paired_questions(
+    form: str, by_number: bool, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the number of questions if it is the published one, else where images begin again."""
+    ours = {hop: clevrhope.load(dataset, hop, "train") for hop in (HOP, "metal_cylinder")}
+    n = len(ours[HOP])
+    falls = np.flatnonzero(np.diff(ours[HOP].table.image_idxs) < 0)
+    wanted = n - 9 if by_number else int(falls[0]) + 1
+    monkeypatch.setitem(names.PLAIN, "train", (n - 9, n + 16) if by_number else (n, 0))
+    if form == "hdf5":
+        source = write_hdf5(dataset, tmp_path / "source", paired=16)
+    else:
+        source = write_json(dataset, tmp_path / "source")
+        path = next(source.rglob("CLEVR_ho_train_*rubber*.json"))
+        content = json.loads(path.read_text())
+        content["questions"] += content["questions"][:16]
+        path.write_text(json.dumps(content))
+    made = import_source(source, tmp_path / "out", splits=["train"])
+    assert {hop: of for (hop, _), of in made.n_questions.items()} == {
+        HOP: wanted,
+        "metal_cylinder": len(ours["metal_cylinder"]),
+    }
+    assert len(clevrhope.load(tmp_path / "out", HOP, "train")) == wanted
+    check_words("\n".join(split.note for split in made.source.splits if split.hop == HOP))
 
 
 # Exports
@@ -237,3 +330,41 @@ def test_missing_shards_of_a_whole_split_are_told(dataset: Path, tmp_path: Path,
         path.unlink()
     said = cli("import", tmp_path / "tars", "--out", tmp_path / "out").out
     assert f"listed in shards.json, but not there: {HOP}/complex_iid" in said
+
+
+@pytest.mark.parametrize("has_metadata", [True, False])
+@pytest.mark.parametrize("kept", [slice(1, None), slice(None, -1)], ids=["first", "last"])
+def test_an_export_that_lost_a_question_is_refused(
+    kept: slice, has_metadata: bool, table: Path, tmp_path: Path
+) -> None:
+    """Its predictions would be those of the questions after it."""
+    content = pq.read_table(table)
+    if not has_metadata:
+        content = content.replace_schema_metadata({})
+    pq.write_table(content.take([*range(len(content))][kept]), table)
+    if not has_metadata and kept.stop:  # nothing tells it
+        assert import_source(table, tmp_path / "out").n_questions == {(HOP, "complex_ood"): len(content) - 1}
+        return
+    with refused(DatasetError):
+        import_source(table, tmp_path / "out")
+
+
+def test_a_file_of_several_is_read_and_told_to_be_a_part(table: Path, dataset: Path, tmp_path: Path) -> None:
+    content = pq.read_table(table)
+    table = table.rename(table.with_name("complex_ood-00001-of-00002.parquet"))
+    pq.write_table(content.slice(4), table)
+    out = tmp_path / "tars"
+    export(dataset, out, format="webdataset", hops=[HOP], splits=["complex_iid"], shard_size=1)
+    for path in (table, max(out.glob(f"{HOP}/*.tar"))):
+        made = import_source(path, tmp_path / "out" / path.suffix[1:])
+        check_words(made.source.splits[0].note)
+    assert not import_source(out, tmp_path / "out" / "whole").source.splits[0].note
+
+
+def test_tar_shards_that_lost_a_question_are_refused(dataset: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tars"
+    export(dataset, out, format="webdataset", hops=[HOP], splits=["complex_iid"], shard_size=1)
+    (out / "shards.json").unlink()
+    min(out.glob(f"{HOP}/*.tar")).unlink()
+    with refused(DatasetError):
+        import_source(out, tmp_path / "out")

@@ -11,6 +11,8 @@ from building import Cli
 from official_files import HOPS, PARQUET
 
 import clevrhope
+from clevrhope.audit import audit
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import PredictionsError
 from clevrhope.export import export
 from clevrhope.metrics import score
@@ -144,3 +146,16 @@ def test_the_same_predictions_give_the_same_accuracies(
     assert {name: gap.parts for name, gap in theirs.gaps.items()} == {
         name: gap.parts for name, gap in ours.gaps.items()
     }
+
+
+def test_the_audit_of_an_export_knows_how_its_questions_were_chosen(exported: Path, tmp_path: Path) -> None:
+    """By descriptions, some of which name the pair in no chain."""
+    import_source(exported, tmp_path / "out")
+    checks = {check.name: check for check in audit(tmp_path / "out").checks}
+    assert not checks["pair by chains"].n_faults
+    settings = existing_manifest(tmp_path / "out" / "manifest.json").settings
+    assert settings.strictness == "description"
+    (exported / "source.json").rename(tmp_path / "source.json")
+    import_source(exported, tmp_path / "without")
+    (tmp_path / "source.json").rename(exported / "source.json")
+    assert existing_manifest(tmp_path / "without" / "manifest.json").settings.strictness == "chain"

@@ -12,7 +12,7 @@ MAX_NAMED = 6
 """The most folders that a message names."""
 
 _PUBLISHED = (
-    *("*.parquet", "*/*.parquet", "shards.json", "*-000000.tar"),
+    *("*.parquet", "*/*.parquet", "*/*/*.parquet", "shards.json", "*-000000.tar"),
     *("held_out_CLEVR*/", "hdf5_held_out_CLEVR/", "hdf5_atom_ho_exist*/", "no_text_no_vis_*/"),
     *("CLEVR_ho_*.json", "val_atom_ho_exist_*"),
 )
@@ -23,7 +23,7 @@ def is_published(path: Path) -> bool:
     """Whether a path is a published file, or a folder that seems to hold some."""
     if path.is_file():
         return path.suffix in (".parquet", ".tar")
-    return any(next(path.glob(pattern), None) for pattern in _PUBLISHED)
+    return not is_dataset(path) and any(next(path.glob(pattern), None) for pattern in _PUBLISHED)
 
 
 def is_dataset(folder: Path) -> bool:

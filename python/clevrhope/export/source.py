@@ -349,6 +349,7 @@ def source_json(source: ExportSource, format_name: str) -> bytes:
         "seed": manifest.public_seed,
         "world": manifest.world["fingerprint"],
         "templates": manifest.templates["fingerprint"],
+        "strictness": manifest.settings.strictness,
         "images": source.rendered,
         "splits": {
             hop: {each.split: {"questions": len(each.reader), "scenes": len(each.indices)} for each in splits}

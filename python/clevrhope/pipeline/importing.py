@@ -206,7 +206,8 @@ def _numbering(
     numbering = Numbering(read_vocab(place) if is_known else split.vocab or plain, make_reader)
     if split.vocab is not None and not numbering.has_numbers_of(split.vocab):
         raise ConfigError(
-            f"{layout.root}: holds questions of another vocabulary than {split.file}; choose another --out"
+            f"{layout.root}: holds questions of another vocabulary than {split.file}; clevrhope import each "
+            "of them, by --hop, into an --out of its own"
         )
     return numbering
 
@@ -310,7 +311,7 @@ def _described(
         "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
-        "is_placed": bool(source.about),
+        "is_placed": "dataset" in source.about,
         "dataset": source.about.get("dataset", ""),
         "root": str(first if root.is_relative_to(first) else root),
     }

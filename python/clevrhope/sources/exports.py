@@ -11,11 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.question_kinds import ABSENT, KINDS, SINGLE, QuestionKind
@@ -26,7 +27,7 @@ from clevrhope.errors import listed as listing
 from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts
+from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
 from clevrhope.sources.source import (
     SCENE,
     Columns,
@@ -44,6 +45,9 @@ METADATA = "clevrhope"
 
 _LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)})))
 """The form of shards.json."""
+
+PART = "a part of the split, whose questions are numbered from 0 anew: predictions of the whole do not fit"
+"""What is told of a file that is read alone."""
 
 ROWS_AT_ONCE = 16_384
 
@@ -66,7 +70,8 @@ def _about_form(kind: QuestionKind) -> Fields:
             "vocab": VOCAB,
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
-        }
+        },
+        {"questions": INDEX},
     )
 
 
@@ -84,6 +89,8 @@ class _ExportedSplit(ABC):
     form: ClassVar[str]
     """The form of their images, as in `ImageRecord`."""
     n_questions: int
+    is_part: bool
+    """Whether the split has more files than these."""
     n_rows: tuple[int, ...] = ()
     """Number of rows of each file, if places of images are rows."""
 
@@ -101,10 +108,27 @@ class _ExportedSplit(ABC):
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         """The cells of these columns for all questions, in the order of the split."""
 
+    def check_whole(self, numbers: npt.NDArray[np.int64]) -> None:
+        """Checks that no question is missing; if the last ones are, only what the files say can tell it.
+
+        Args:
+            numbers: (N,) the `question_index` of the questions that are there.
+
+        Raises:
+            DatasetError: one is missing, or there twice.
+        """
+        n, split = self.about.get("questions", len(numbers)), self.attributes["split"]
+        if not self.is_part and not np.array_equal(np.sort(numbers), np.arange(n)):
+            raise DatasetError(
+                f"{self.files[0].parent}: the {len(numbers):,} questions of {split} are not numbers 0 to "
+                f"{n - 1:,}; some are missing, or of other files, so predictions would be of other questions"
+            )
+
     def source_split(self) -> SourceSplit:
         """The split as a source."""
         hop, split = self.attributes["hop"], self.attributes["split"]
         said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
+        said["note"] = PART if self.is_part else ""
         if self.about:
             said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
             said["vocab"] = vocab_from_json(self.about["vocab"])
@@ -205,6 +229,7 @@ class _Table(_ExportedSplit):
         raw = table.metadata.get(METADATA.encode())
         super().__init__(paths, split, parse_json(raw, paths[0]) if raw else {})
         self.table, self.n_rows, self.n_questions = table, table.n_rows, len(table)
+        self.is_part = len(paths) < int(paths[0].stem.rpartition("-")[2])
         wanted = {"question": "string", "answer": "string", "program": _SEVERAL.format("string")}
         wanted["question_index"] = "int32"
         wanted[self.index] = _SEVERAL.format("int32") if self.kind.of_sets else "int32"
@@ -216,7 +241,9 @@ class _Table(_ExportedSplit):
 
     @cached_property
     def _order(self) -> Order | None:
-        return self.table.order("question_index", ROWS_AT_ONCE)
+        numbers = self.table.numbers("question_index", ROWS_AT_ONCE)
+        self.check_whole(numbers)
+        return order_of(numbers)
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         there = [name for name in names if name in self.table.types]
@@ -262,9 +289,9 @@ class _Shards(_ExportedSplit):
 
     form = "tar"
 
-    def __init__(self, files: Sequence[Path], split: str, listed: Mapping[str, Any]) -> None:
-        super().__init__(files, split, listed.get(METADATA, {}))
-        self._n_listed: int | None = listed.get("questions")
+    def __init__(self, files: Sequence[Path], split: str, about: Mapping[str, Any], *, alone: bool) -> None:
+        super().__init__(files, split, about)
+        self.is_part = alone
         question = Fields(
             {
                 **dict.fromkeys(_TEXTS, TEXT),
@@ -276,7 +303,9 @@ class _Shards(_ExportedSplit):
         if self.kind.of_sets:
             fields = {**question.needed, "image_indices": ListOf(INDEX)}
             self._sample = Fields(fields, {"scenes": ListOf(ANY)})
-        self.n_questions = self._n_listed or sum(len(rows.places) for rows in self.rows(()))
+        n_said = self.about.get("questions", 0)
+        self.n_questions = (0 if alone else n_said) or sum(len(rows.places) for rows in self.rows(()))
+        self.is_part = alone and self.n_questions != n_said
 
     def rows(self, names: Sequence[str]) -> Iterator[_Rows]:
         rows: list[tuple[int, dict[str, Any], list[list[int]]]] = []
@@ -295,15 +324,8 @@ class _Shards(_ExportedSplit):
                     for question in sample.get("questions", (sample,)):
                         cells = {name: question.get(name, sample.get(name)) for name in names}
                         rows.append((question["question_index"], cells, places.get(key, [])))
-        if len(rows) != (self._n_listed or len(rows)):
-            raise DatasetError(
-                f"{self.files[0].parent}: the shards of {self.attributes['split']} have {len(rows):,} "
-                f"questions, where shards.json says {self._n_listed:,}; a shard is missing"
-            )
         rows.sort(key=lambda row: row[0])
-        for one, other in pairwise(number for number, *_ in rows):
-            if one == other:
-                raise DatasetError(f"{self.files[0].parent}: question_index {one} is there twice")
+        self.check_whole(np.asarray([number for number, *_ in rows], dtype=np.int64))
         folder, split = self.files[0].parent, self.attributes["split"]
         columns = {name: [cells[name] for _, cells, _ in rows] for name in names}
         yield _Rows(columns, [of for *_, of in rows], lambda k: f"{folder}: question {k} of {split}")
@@ -324,9 +346,7 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     def opened(files: list[Path], split: str) -> _ExportedSplit:
         there.add((files[0].parent.name, split))
         entry = shards.get(files[0].parent.name, {}).get(split, {})
-        if root.is_file():
-            entry = {name: value for name, value in entry.items() if name != "questions"}
-        return _Shards(files, split, entry)
+        return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 
     source = _found("webdataset", root, _SHARD, opened)
     if source is None or root.is_file() or listed != root:

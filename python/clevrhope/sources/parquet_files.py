@@ -15,6 +15,7 @@ from clevrhope.runtime.reading import check_regular, reading
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 _PART = re.compile(r".+-(\d+)-of-(\d+)(?:-[0-9a-f]+)?")
 """The name of a file that is one of several."""
@@ -30,9 +31,10 @@ class ParquetFiles:
         n_rows: number of rows of each.
         types: the types of the columns of the first file, by name.
         metadata: what the first file says beside its columns.
+        range: the least and the largest number in the column `numbered`; empty if footers do not say them.
     """
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], numbered: str = "") -> None:
         """Reads the footers.
 
         Raises:
@@ -44,6 +46,7 @@ class ParquetFiles:
         self.paths = tuple(paths)
         self.metadata: Mapping[bytes, bytes] = {}
         self._columns: list[list[tuple[str, str]]] = []
+        self.range: list[int] = []
         sizes = []
         for path in paths:
             with reading(path, "a Parquet file"):
@@ -54,6 +57,8 @@ class ParquetFiles:
                 )
             self.metadata = self.metadata or footer.metadata or {}
             sizes.append(footer.num_rows)
+            numbers = [*self.range, *_numbers_said(footer, numbered)]
+            self.range = [min(numbers), max(numbers)] if numbers else []
             # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
             del footer
             gc.collect(0)
@@ -98,7 +103,7 @@ class ParquetFiles:
 
         if order is not None:
             with reading(self.paths[0].parent, "a folder of Parquet files that can be read to their ends"):
-                table = pa.concat_tables([pq.read_table(path, columns=[*names]) for path in self.paths])
+                table = pa.concat_tables([pq.ParquetFile(path).read(columns=[*names]) for path in self.paths])
                 batches = table.take(order).to_batches(n_rows)
             yield from zip(np.cumsum([0, *map(len, batches)]).tolist(), batches, strict=False)
             return
@@ -127,6 +132,14 @@ class ParquetFiles:
         """The rows by the numbers in a column; None if that is their order.
 
         Raises:
+            DatasetError: a number is missing, or there twice.
+        """
+        return order_of(self.numbers(name, n_rows))
+
+    def numbers(self, name: str, n_rows: int) -> npt.NDArray[np.int64]:
+        """(rows,) the numbers of a column, which is read `n_rows` rows at a time.
+
+        Raises:
             DatasetError: a number is missing, or there twice, as in files that were joined.
         """
         parts = []
@@ -135,13 +148,16 @@ class ParquetFiles:
                 row = batch.column(name).to_pylist().index(None)
                 raise DatasetError(f"{self.where(first + row)}: {name} is empty")
             parts.append(batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64))
-        numbers = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        if (np.diff(numbers) > 0).all():
-            return None
+        numbers: npt.NDArray[np.int64] = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
         order = np.argsort(numbers, kind="stable")
         for row in order[1:][np.diff(numbers[order]) == 0].tolist():
             raise DatasetError(f"{self.where(row)}: {name} {numbers[row]} is that of an earlier row, too")
-        return order
+        return numbers
+
+
+def order_of(numbers: npt.NDArray[np.int64]) -> Order | None:
+    """The places of different numbers (N,), the least first; None if that is their order."""
+    return None if (np.diff(numbers) > 0).all() else np.argsort(numbers)
 
 
 def check_parts(paths: Sequence[Path]) -> None:
@@ -163,6 +179,16 @@ def check_parts(paths: Sequence[Path]) -> None:
             raise DatasetError(
                 f"{paths[0].parent}: file {number} of {most} is missing beside {paths[0].name}"
             )
+
+
+def _numbers_said(footer: "pq.FileMetaData", name: str) -> Iterator[int]:
+    """The least and largest numbers of a column in each row group, as far as a footer says them."""
+    for k in range(footer.num_row_groups if name else 0):
+        group = footer.row_group(k)
+        for column in map(group.column, range(group.num_columns)):
+            if column.path_in_schema == name and column.is_stats_set and column.statistics.has_min_max:
+                least, most = column.statistics.min, column.statistics.max
+                yield from (each for each in (least, most) if isinstance(each, int))
 
 
 def _plain(kind: str) -> str:

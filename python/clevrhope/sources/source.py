@@ -19,7 +19,7 @@ from clevrhope.runtime.forms import ANY, INDEX, Fields, ListOf
 Columns = dict[str, Ints]
 """Columns of consecutive questions by name, as in `question_kinds`; rows of tokens may be narrower there."""
 
-_NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
+_NULL, START, END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
 NO_FAMILY = -1
 """The family of a question that does not say it."""
@@ -91,7 +91,7 @@ class Numbering:
         self.words += new
         columns = {"questions": rows, "question_lengths": lengths}
         if self._make_reader is None:  # as from files without programs
-            columns["programs"] = np.tile(np.asarray([_START, _END], dtype=np.int32), (len(rows), 1))
+            columns["programs"] = np.tile(np.asarray([START, END], dtype=np.int32), (len(rows), 1))
             columns["program_lengths"] = np.full(len(rows), 2, dtype=np.int32)
             return columns | {"question_families": np.full(len(rows), NO_FAMILY, dtype=np.int32)}
         if self._reader is None or self._reader[0] != len(self.words):
@@ -115,7 +115,7 @@ class Numbering:
                     f"{where(k)}: its program has {shown(unknown[0])}, which is not a function of CLEVR's "
                     "questions with a value of this dataset"
                 )
-            rows[k, : lengths[k]] = [_START, *(self._programs[name] for name in program), _END]
+            rows[k, : lengths[k]] = [START, *(self._programs[name] for name in program), END]
         return {"programs": rows, "program_lengths": lengths}
 
     def answers(self, answers: Sequence[Any], where: Callable[[int], str]) -> Ints:

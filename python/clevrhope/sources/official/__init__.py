@@ -16,12 +16,16 @@ loads them. `<values>` is a Python tuple of size, color, shape and material.
 
 from itertools import groupby
 from pathlib import Path
+from typing import Any, get_args
 
 from clevrhope._core import Vocabulary
+from clevrhope.config.question_settings import Strictness
 from clevrhope.dataset.hdf5 import reading_hdf5
 from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError, listed
+from clevrhope.runtime.forms import Fields, check_form, one_of
+from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.sources.official.names import BEGINS, OfficialFile, about, official_file
 from clevrhope.sources.official.readers import hdf5_split, json_split, parquet_split, scenes_of
@@ -50,7 +54,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     of_scenes = [path for path in paths if path.suffix == ".json" and "scenes" in path.name]
     of_features = [path for path in paths if path.name.endswith("_vg_frcnn.h5")]
     of_images = []
-    notes = ["rotations in published scenes are radians; they are imported as degrees"]
+    notes = []
     read = {file.path for file in files}
     beside = {path.parent for path in read}
     others = [p.name for p in paths if p.suffix == ".parquet" and p not in read and p.parent in beside]
@@ -87,8 +91,22 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
         place = about(file, of_scenes, one_run=one_run)
         if place is not None and split.file.suffix != ".parquet":  # whose rows do not name their scenes
             scenes[split.pool] = scenes_of(place)
+    if scenes:
+        notes.insert(0, "rotations in published scenes are radians; they are imported as degrees")
     has_programs = not any(split.file.suffix == ".parquet" for split in splits)
-    return Source("official", root, tuple(splits), scenes, tuple(notes), has_programs=has_programs)
+    said = (root, tuple(splits), scenes, tuple(notes))
+    return Source("official", *said, has_programs=has_programs, about=_settings(root))
+
+
+def _settings(root: Path) -> dict[str, Any]:
+    """The settings of questions that an export of this program says in source.json; none if it says none."""
+    paths = [folder / "source.json" for folder in (root, *root.parents)[:3]]
+    path = next((path for path in paths if path.is_file()), None)
+    said = read_object(path, "what an export is of") if path else {}
+    if path is None or said.get("format") != "official" or "strictness" not in said:
+        return {}
+    check_form(said, Fields({"strictness": one_of(get_args(Strictness))}), path)
+    return {"settings": {"strictness": said["strictness"]}}
 
 
 def _vocab_of(path: Path, root: Path) -> Path:

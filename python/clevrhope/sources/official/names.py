@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.errors import DatasetError
 from clevrhope.sources.source import Columns, Numbering, SourceSplit
@@ -110,6 +112,23 @@ class OfficialFile:
     def run(self) -> str:
         """What tells the pools of the two runs apart."""
         return "official_00" if self.number in FIRST_RUN else "official_06"
+
+    def plain(self, n: int, images: Callable[[], Any]) -> tuple[int, str]:
+        """How many of the file's n questions belong to the published set, and a note if not all do.
+
+        Args:
+            n: number of questions.
+            images: returns (n,) the indices of their images.
+        """
+        most, all_of_them = PLAIN.get(self.split, (n, n))
+        if self.number not in FIRST_RUN or n <= most:
+            return n, ""
+        how = ""
+        if n != all_of_them:
+            # Paired questions begin again with the first images.
+            falls = np.flatnonzero(np.diff(np.asarray(images(), dtype=np.int64)) < 0)
+            most, how = min(int(falls[0]) + 1 if len(falls) else n, most), ", by the order of images"
+        return most, f"the first {most:,} of {n:,} questions{how}; paired ones follow"
 
     def split_source(
         self,

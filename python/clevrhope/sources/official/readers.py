@@ -15,28 +15,31 @@ that the question names. Scenes may have lost all but index, file name, directio
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope._core import Programs, ProgramTokens, Vocabulary
+from clevrhope._core import Programs, ProgramTokens, Vocabulary, program_arities
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.question_table import check_numbers
 from clevrhope.dataset.source_images import CHANNELS_FIRST, ImageRecord
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
-from clevrhope.sources.official.names import FIRST_RUN, PLAIN, POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import ParquetFiles
+from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
+from clevrhope.sources.parquet_files import Order, ParquetFiles
 from clevrhope.sources.source import (
+    END,
     MAX_IMAGES,
     MOST_PROGRAM_TOKENS,
     NO_FAMILY,
     SCENE,
+    START,
     Columns,
     Numbering,
     SourceSplit,
@@ -82,7 +85,7 @@ def parquet_split(file: OfficialFile, paths: Sequence[Path]) -> SourceSplit:
         rows.blocks,
         rows.images,
         pool=f"{POOLS.get(file.split, file.split)}_{file.hop}",
-        note="" if rows.has_names else "no column says which rows share an image: one each",
+        note="; ".join(rows.notes()),
         unit=0 if rows.n_places is None else len(rows.files) // rows.n_places,
     )
 
@@ -98,7 +101,7 @@ class _Rows:
     """
 
     def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
-        self.files = ParquetFiles(paths)
+        self.files = ParquetFiles(paths, "idx")
         self.files.check(NEEDED, OPTIONAL)
         self.has_names = "path" in self.files.types.get("image", "") and self._first_name() is not None
         self.n_places: int | None = None
@@ -107,20 +110,35 @@ class _Rows:
         self._first_rows: dict[str, int] = {}
         """Name of an image -> the first row that shows it, in the order in which names occur."""
 
+    def notes(self) -> Iterator[str]:
+        """What a reader should know about numbers of rows and images."""
+        if not self.has_names:
+            yield "no column says which rows share an image: one each"
+        n, said = len(self.files), self.files.range
+        if said and said != [0, n - 1]:
+            yield (
+                f"idx runs from {said[0]:,} to {said[1]:,} for {n:,} rows: some are missing; questions are "
+                "numbered from 0, in the order of idx"
+            )
+
+    @cached_property
+    def _order(self) -> Order | None:
+        """The rows in the order of `idx`, none of which may be there twice; None if that is their order."""
+        return self.files.order("idx", ROWS_AT_ONCE) if "idx" in self.files.types else None
+
     def _first_name(self) -> str | None:
         first = next(self.files.batches([NAMES], 1), None)
         return None if first is None else first[1].column("image").field("path")[0].as_py()
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
-        if "idx" in self.files.types:
-            self.files.order("idx", ROWS_AT_ONCE)  # no number may be there twice
         numbers: dict[str, int] = {}
-        for first, batch in self.files.batches([*NEEDED, *([NAMES] * self.has_names)], ROWS_AT_ONCE):
+        names = [*NEEDED, *([NAMES] * self.has_names)]
+        for first, batch in self.files.batches(names, ROWS_AT_ONCE, self._order):
             cells = {name: batch.column(name).to_pylist() for name in NEEDED}
             if self.has_names:
                 cells[NAMES] = batch.column("image").field("path").to_pylist()
-            where = self.files.where_from(first)
+            where = self.files.where_from(first, self._order)
             check_filled(cells, where)
             images = self._by_place(np.arange(first, first + len(batch)))
             if self.has_names:
@@ -150,8 +168,9 @@ class _Rows:
         first = np.asarray([*self._first_rows.values()], dtype=np.int64)
         if not self.has_names:
             first = np.argsort(self._by_place(np.arange(len(self.files))))
-            if (np.diff(first) == 1).all():
+            if self._order is None and (np.diff(first) == 1).all():
                 return ImageRecord("parquet", paths, self.files.n_rows)
+        first = first if self._order is None else self._order[first]
         return ImageRecord("parquet", paths, self.files.n_rows, self.files.places(first).tolist(), names)
 
 
@@ -194,42 +213,63 @@ def hdf5_split(
         DatasetError: the file is not one of the official data; says what was found and expected.
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
-        n, note = _published(file, opened)
-    found = None
+        n, note = file.plain(len(opened["answers"]), lambda: opened["image_idxs"][:])
+    found, n_images = None, MAX_IMAGES
     if of_images is not None:
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
-            found = ImageRecord("features", (of_images.absolute(),), (len(opened["features"]),))
+            n_images = len(opened["features"])
+        found = ImageRecord("features", (of_images.absolute(),), (n_images,))
 
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
+    steps = program_arities(vocab.programs()).astype(np.int64) - 1
+    steps[: len(SPECIAL_TOKENS)] = 0
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         with reading_hdf5(file.path, QUESTIONS) as opened:
             widths = {f"{name}_len": opened[name].shape[1] + 1 for name in ("questions", "programs")}
-            limits = {**tokens, **widths, "image_idxs": MAX_IMAGES}
+            limits = {**tokens, **widths, "image_idxs": n_images}
+            least = {"answers": len(SPECIAL_TOKENS)}
             for first in range(0, n, ROWS_AT_ONCE):
                 stop = min(first + ROWS_AT_ONCE, n)
                 columns = {"question_families": np.full(stop - first, NO_FAMILY, dtype=np.int32)}
                 for name, (column, _) in ARRAYS.items():
                     numbers = opened[name][first:stop]
-                    check_numbers(file.path, name, numbers, limits[name], first=first, remedy=REMEDY)
+                    bounds = {"least": least.get(name, 0), "first": first}
+                    check_numbers(file.path, name, numbers, limits[name], **bounds, remedy=REMEDY)
                     columns[column] = numbers.astype(np.int32)
+                for name, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
+                    _check_lengths(file, name, columns[name], columns[lengths], first)
+                _check_trees(file, columns["programs"], steps, first)
                 yield columns
 
     return file.split_source(n, blocks, lambda: found, note=note, features=features, vocab=vocab)
 
 
-def _published(file: OfficialFile, opened: Any) -> tuple[int, str]:
-    """How many questions of a file belong to the published set, and how that was found out."""
-    n = int(opened["answers"].shape[0])
-    plain, all_of_them = PLAIN.get(file.split, (n, n)) if file.number in FIRST_RUN else (n, n)
-    if n <= plain:
-        return n, ""
-    how = ""
-    if n != all_of_them:
-        images = opened["image_idxs"][:].astype(np.int64)
-        falls = np.flatnonzero(np.diff(images) < 0)  # paired questions begin again with the first images
-        plain, how = min(int(falls[0]) + 1 if len(falls) else n, plain), ", by the order of images"
-    return plain, f"the first {plain:,} of {n:,} questions{how}; paired ones follow"
+def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first: int) -> None:
+    """Checks that the lengths (N,) of rows of tokens (N, W) are the numbers of tokens there."""
+    is_token = np.arange(rows.shape[1]) < lengths[:, None]
+    for row in np.flatnonzero(((rows != 0) != is_token).any(axis=1)).tolist()[:1]:
+        raise DatasetError(
+            f"{file.path}: {name}_len[{first + row}] is {lengths[row]}, which is not the number of tokens in "
+            f"its row of {name}; {REMEDY}"
+        )
+
+
+def _check_trees(file: OfficialFile, programs: Any, steps: Any, first: int) -> None:
+    """Checks that programs (N, W) are START, functions with all of their inputs or none at all, and END.
+
+    `steps` is how many more inputs are to come after each token than before it.
+    """
+    is_function, lengths = programs >= len(SPECIAL_TOKENS), (programs != 0).sum(axis=1)
+    n_open = 1 + np.cumsum(steps[programs], axis=1)  # inputs that are still to come after each token
+    has_any = is_function.any(axis=1)
+    is_tree = ((is_function & (n_open <= 0)).sum(axis=1) == has_any) & (n_open[:, -1] == 1 - has_any)
+    ends = np.take_along_axis(programs, np.maximum(lengths - 1, 0)[:, None], axis=1)[:, 0]
+    is_tree &= (programs[:, 0] == START) & (ends == END) & (is_function.sum(axis=1) + 2 == lengths)
+    for row in np.flatnonzero(~is_tree).tolist()[:1]:
+        raise DatasetError(
+            f"{file.path}: programs[{first + row}] is not a tree of functions in prefix order; {REMEDY}"
+        )
 
 
 # JSON
@@ -260,10 +300,13 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         DatasetError: the file is not a question file.
     """
     names: dict[int, str] = {}
-    n = sum(1 for _ in read_list(file.path, "questions"))
+    n, note = file.plain(
+        sum(1 for _ in read_list(file.path, "questions")),
+        lambda: [row.get("image_index", 0) for row in read_list(file.path, "questions")],
+    )
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
-        rows, at = read_list(file.path, "questions"), 0
+        rows, at = islice(read_list(file.path, "questions"), n), 0
         functions = ProgramTokens(vocabulary, numbering.vocab().programs())
         while block := list(islice(rows, JSON_ROWS_AT_ONCE)):
 
@@ -313,7 +356,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
             "image_idxs": image_numbers([row["image_index"] for row in block], where),
         }
 
-    return file.split_source(n, blocks, record)
+    return file.split_source(n, blocks, record, note=note)
 
 
 def _plain(program: list[Any]) -> list[Any]:
