@@ -11,7 +11,7 @@ from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import write_measured
-from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
+from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, SINGLE, STRUCTURES, kind_of
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.scene_files import Pools
@@ -124,7 +124,7 @@ def measured_hop(
     that use each scene, by index; `known` the other arguments of `hop_json`.
     """
     vocab, splits, shared = read_vocab(layout.vocab), {}, {}
-    for split in manifest.splits[hop.name]:
+    for split in [name for name in manifest.splits[hop.name] if kind_of(name) is SINGLE]:
         rows = read_table(layout.questions_h5(hop.name, split)).load()
         splits[split] = measure_split(
             rows.pool, rows, vocab=vocab, scenes=counts[rows.pool], families=families
