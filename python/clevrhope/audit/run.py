@@ -72,6 +72,14 @@ def _n_questions(folder: AuditFolder) -> int:
     return sum(file.n_rows for file in folder.all_files if file.kind is not question_kinds.SETS)
 
 
+def _n_hops(folder: AuditFolder) -> int:
+    return len(folder.hops)
+
+
+def _n_looked_at(folder: AuditFolder) -> int:
+    return MOST_SCENES
+
+
 OF_SCENES = ("twin scenes", "relationships", "train and test")
 OF_QUESTIONS = ("text", "duplicates", "balance", "arrays")
 OF_LEAKS = ("programs", "held-out pair", "palette", "apart", "HDF5 and JSON", "groups")
@@ -95,15 +103,9 @@ STAGES = (
     AuditStage("Comparing scenes", "scenes", check_scenes, OF_SCENES),
     AuditStage("Comparing splits", "splits", check_object_counts, ("numbers of objects",), total=_n_splits),
     AuditStage("Looking at CLEVR's scenes", "scenes", check_clevr_scenes, ("scenes from CLEVR",)),
-    AuditStage(
-        *("Looking at objects", "scenes", check_visibility, ("visible objects",)),
-        total=lambda folder: MOST_SCENES,
-    ),
+    AuditStage("Looking at objects", "scenes", check_visibility, ("visible objects",), total=_n_looked_at),
     AuditStage("Parsing texts into programs", "questions", check_text, OF_QUESTIONS, total=_n_questions),
-    AuditStage(
-        *("Executing programs, looking for leaks", "pairs", check_pairs, OF_LEAKS),
-        total=lambda folder: len(folder.hops),
-    ),
+    AuditStage("Executing programs, looking for leaks", "pairs", check_pairs, OF_LEAKS, total=_n_hops),
     AuditStage("Reading pairs of suites", "files", check_suites, OF_SUITES, PAIRS),
     AuditStage("Reading questions over several images", "splits", check_sets, OF_SETS, SETS),
     AuditStage("Looking at images", "images", check_images, ("images",), (*QUESTIONS, "images"), _n_images),

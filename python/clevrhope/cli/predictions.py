@@ -85,9 +85,10 @@ def ask(
 
     if instructions is not None and form != "html":
         raise click.UsageError("--instructions needs --format html, the page that shows them")
-    told = INSTRUCTIONS if instructions is None else read_instructions(instructions)
-    page, out = out.with_suffix(".html"), out.with_suffix(".jsonl") if form == "html" else out
-
+    paragraphs = INSTRUCTIONS if instructions is None else read_instructions(instructions)
+    page = out.with_suffix(".html")
+    if form == "html":
+        out = out.with_suffix(".jsonl")
     if seed is not None and choices["limit"] is None:
         raise click.UsageError("--seed needs --limit, which draws images")
     drawn = secrets.randbelow(2**32) if seed is None else seed
@@ -97,7 +98,7 @@ def ask(
     if seed is None and choices["limit"] is not None:
         say(f"Seed {drawn} was drawn; to reproduce: --seed {drawn}", err=True)
     if form == "html":
-        write_survey(out, page, title=f"{n:,} questions about images", instructions=told)
+        write_survey(out, page, title=f"{n:,} questions about images", instructions=paragraphs)
         say(f"{page}: a page with {n:,} questions; people open it and save a file each. Then run")
         say(f"clevrhope answers FILES... --requests {out} --out people.jsonl")
         return

@@ -145,6 +145,7 @@ def _requests(
     *,
     with_asked: bool,
 ) -> Iterator[dict[str, Any]]:
+    """The requests of the chosen test sets in the order of the dataset; see `write_requests`."""
     draw = {} if limit is None else {"seed": seed}
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest

@@ -77,7 +77,8 @@ def window_bounds(image_idxs: Ints, group: int) -> Numbers:
         group: number of images that belong together; their questions are consecutive and in one window.
     """
     groups = image_idxs // group
-    number = np.cumsum(np.diff(groups, prepend=groups[:1]) != 0) // (WINDOW // group)
+    is_new = np.diff(groups, prepend=groups[:1]) != 0
+    number = np.cumsum(is_new) // (WINDOW // group)
     return np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(image_idxs)]])
 
 

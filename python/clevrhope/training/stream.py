@@ -314,8 +314,11 @@ class Stream:
         distributed = sys.modules.get("torch.distributed")
         if ranks is None and distributed and distributed.is_available() and distributed.is_initialized():
             ranks = distributed.get_rank(), distributed.get_world_size()
+        rank, n_ranks = ranks or (0, 1)
         worker = data.get_worker_info() if data else None
-        return Share(*(ranks or (0, 1)), *((worker.id, worker.num_workers) if worker else (0, 0)))
+        if worker is None:
+            return Share(rank, n_ranks, 0, 0)
+        return Share(rank, n_ranks, worker.id, worker.num_workers)
 
 
 def check_process() -> None:

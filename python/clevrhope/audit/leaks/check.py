@@ -211,6 +211,7 @@ class _HopCheck:
             self.results[kind].fault(f"scenes/{pool.name}", index, problem, value)
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
+        """Checks a split's questions by its file, and its images by the rows of their scenes."""
         leaks, audited, results, hop, kind = (
             self.leaks,
             self.leaks.audited,
