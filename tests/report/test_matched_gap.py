@@ -130,7 +130,7 @@ def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
 
 
 def test_an_interval_is_that_of_the_questions_with_a_match() -> None:
-    """One matched question says little, however many there are without a match."""
+    """The interval depends on the number of matched questions alone."""
     one, many = cells((0, 3)), cells((0, 3), *[(1, k) for k in range(60)])
     alone = match_cells(asked(flags(1), one), asked(flags(1), one), exactly(50.0)).points
     beside = match_cells(asked(flags(*[1] * 61), many), asked(flags(1), one), exactly(50.0)).points

@@ -1,4 +1,4 @@
-"""Published files of odd kinds: each is read as it is, or refused in a sentence; what is left out is told."""
+"""Unusual published files are read correctly or refused in a sentence; a note names what is left out."""
 
 import json
 import os

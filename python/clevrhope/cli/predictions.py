@@ -61,8 +61,8 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
     {_SUITE}
     --format requests|html = requests -> form: requests: for a program; html: for people, a page beside the
         requests.
-    --instructions FILE: With --format html, what people are told first, in paragraphs.  [default: what
-        CLEVR's objects are]
+    --instructions FILE: With --format html, a text file with the instructions, in paragraphs.  [default:
+        a description of CLEVR's objects]
     {_OUT}
     {_QUIET}
 """)

@@ -20,7 +20,7 @@ INSTRUCTIONS = (
     "things are rubber. Left, right, in front and behind are as you see them: in front is nearer to you.",
     'If a question has several answers, or none, choose "ambiguous or cannot be answered".',
 )
-"""What people are told if nobody tells them otherwise; a paragraph each."""
+"""The default instructions, by paragraph."""
 
 
 def read_instructions(path: Path) -> list[str]:

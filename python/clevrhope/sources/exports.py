@@ -47,7 +47,7 @@ _LISTED = MapOf(MapOf(Fields({"questions": INDEX}, {METADATA: MapOf(ANY)})))
 """The form of shards.json."""
 
 PART = "a part of the split, whose questions are numbered from 0 anew: predictions of the whole do not fit"
-"""What is told of a file that is read alone."""
+"""The note about one file of several that is read by itself."""
 
 ROWS_AT_ONCE = 16_384
 
