@@ -14,11 +14,10 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
-from clevrhope.models.base import ImageSetModel, SetLayers
 from clevrhope.models.batch import Batch
-from clevrhope.models.lxmert.config import LENGTH_OF_SETS, check_transformer
+from clevrhope.models.lxmert.config import check_transformer
 from clevrhope.models.lxmert.network import VECTOR_SIZE, draw_weights
-from clevrhope.models.lxmert.word_pieces import WordPieces
+from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces
 from clevrhope.models.object_transformer import AttributeTokens
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
 from clevrhope.runtime.settings import check_at_least
@@ -62,7 +61,7 @@ class VisualBertConfig:
         check_transformer(length=self.length, hidden=self.hidden, heads=self.heads, dropout=self.dropout)
 
 
-class VisualBert(ImageSetModel):
+class VisualBert(WordPieceModel):
     """VisualBERT with a linear head over the state of [CLS]."""
 
     name = "visualbert"
@@ -104,14 +103,6 @@ class VisualBert(ImageSetModel):
     def vocab_rows(vocab: Vocab) -> dict[str, list[str]]:
         """As in `protocol.Model`."""
         return {"classifier.weight": vocab.answers(), "classifier.bias": vocab.answers()}
-
-    def add_set_layers(self) -> None:
-        """As in `ImageSetModel`, with VisualBERT's layer sizes; the model then accepts longer questions."""
-        config = self.config
-        self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
-        self.set_layers = SetLayers(
-            config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
-        )
 
     def check_begin(self) -> None:
         """Checks that the file of weights exists if one is named; raises ConfigError if not."""

@@ -16,11 +16,11 @@ from torch import Tensor
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.weights import check_file_exists, load_into, read_weights
-from clevrhope.models.base import SET_LAYERS, ImageSetModel, SetLayers
+from clevrhope.models.base import SET_LAYERS
 from clevrhope.models.batch import Batch
-from clevrhope.models.lxmert.config import LENGTH_OF_SETS, PRETRAINED, SCRATCH, LxmertConfig
+from clevrhope.models.lxmert.config import PRETRAINED, SCRATCH, LxmertConfig
 from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
-from clevrhope.models.lxmert.word_pieces import WordPieces
+from clevrhope.models.lxmert.word_pieces import WordPieceModel, WordPieces
 from clevrhope.models.recipe import Recipe
 
 ANSWERS: Mapping[str, int] = {
@@ -42,7 +42,7 @@ _WHAT = (
 )
 
 
-class LxmertScratch(ImageSetModel):
+class LxmertScratch(WordPieceModel):
     """LXMERT-s, trained from scratch. Weights are named as in transformers' `LxmertForQuestionAnswering`."""
 
     recipe: Recipe = SCRATCH
@@ -72,14 +72,6 @@ class LxmertScratch(ImageSetModel):
         """As in `protocol.Model`."""
         answers = vocab.answers()[len(SPECIAL_TOKENS) :]
         return {"answer_head.logit_fc.3.weight": answers, "answer_head.logit_fc.3.bias": answers}
-
-    def add_set_layers(self) -> None:
-        """As in `ImageSetModel`, with LXMERT's layer sizes; the model then accepts longer questions."""
-        config = self.config
-        self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
-        self.set_layers = SetLayers(
-            config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
-        )
 
     def forward(self, batch: Batch) -> Tensor:
         """(B, answers) scores, without special tokens."""

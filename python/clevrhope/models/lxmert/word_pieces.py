@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
+from clevrhope.models.base import ImageSetModel, SetLayers
+from clevrhope.models.lxmert.config import LENGTH_OF_SETS
 from clevrhope.runtime.settings import suggestion
 
 VOCABULARY_SIZE = 30_522
@@ -70,6 +73,22 @@ class WordPieces(nn.Module):
         positions = torch.where(is_last, (n_pieces - 1).clamp(max=self.length - 1), positions)
         rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, positions, flat)[:, : self.length]
         return rows, torch.arange(self.length, device=rows.device) < n_pieces
+
+
+class WordPieceModel(ImageSetModel):
+    """A transformer over WordPieces and boxes, of one image or several."""
+
+    config: Any
+    words: Sequence[str]
+    pieces: WordPieces
+
+    def add_set_layers(self) -> None:
+        """As in `ImageSetModel`, with the model's own sizes; the model then accepts longer questions."""
+        config = self.config
+        self.pieces = WordPieces(self.words, max(config.length, LENGTH_OF_SETS))
+        self.set_layers = SetLayers(
+            config.hidden, heads=config.heads, intermediate=config.intermediate, dropout=config.dropout
+        )
 
 
 def _pieces_of(word: str) -> tuple[int, ...]:
