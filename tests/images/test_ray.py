@@ -126,7 +126,7 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
     actor = RenderActor(opens, software_version())
     assert actor.hello() == Answer()
     settings = BlenderSettings(device=name)
-    assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2, "gpu_share": 0.5}]
+    assert opened == [{"look": look, "settings": settings, "workers": 1, "cores": 2}]
 
 
 @pytest.mark.usefixtures("cluster")
