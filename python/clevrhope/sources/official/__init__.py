@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from clevrhope._core import Vocabulary
-from clevrhope.config.question_settings import Strictness
+from clevrhope.config.question_settings import QuestionSettings, Strictness
 from clevrhope.dataset.hdf5 import reading_hdf5
 from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import read_vocab
@@ -106,7 +106,7 @@ def _settings(root: Path) -> dict[str, Any]:
     if path is None or said.get("format") != "official" or "strictness" not in said:
         return {}
     check_form(said, Fields({"strictness": one_of(get_args(Strictness))}), path)
-    return {"settings": {"strictness": said["strictness"]}}
+    return {"settings": QuestionSettings.from_json(said).changed_settings()}
 
 
 def _vocab_of(path: Path, root: Path) -> Path:
