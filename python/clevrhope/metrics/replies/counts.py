@@ -83,7 +83,9 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])
         after = " ".join(tokens[k + 1 : k + _CONTEXT])
         if _is_none(before + tokens[k], after, counted):
-            if is_of_all or _covers(counted, short, question, is_restated=is_all):
+            if counted and not is_of_all and _is_one_kind(counted, question):
+                kinds.append(("0", counted, PART))  # one of two kinds
+            elif is_of_all or _covers(counted, short, question, is_restated=is_all):
                 given = {"0": FITS} if k < 3 else {**given, "0": FITS}
         elif number and k not in denied and (k in parts or _is_count(before, tokens[k], after, words)):
             is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
@@ -127,21 +129,31 @@ def _said_of_one(tokens: Sequence[str], k: int, begins: Mapping[int, tuple[Phras
     return begins[k + 3][0] if is_said and k + 3 in begins else None
 
 
-def only_parts(statements: Sequence[Sequence[str]], question: Question, words: Words) -> bool:
-    """Whether all numbers are those of single kinds, as in "Cubes: 2. Red balls: 1." for cubes or red balls.
+def _kinds(question: Question) -> list[frozenset[tuple[str, str]]]:
+    """The kinds of objects that are counted together, such as red cubes and blue balls."""
+    others = question.landmarks if "or" in question.clause_tokens else ()
+    return [each.values for each in (question.target, *others)]
 
-    `statements` are the tokens of those statements that have numbers.
+
+def _is_one_kind(phrase: Phrase, question: Question) -> bool:
+    """Whether a phrase describes only some of several kinds that are counted together."""
+    kinds = _kinds(question)
+    return len(kinds) > 1 and not all(phrase.values <= kind for kind in kinds)
+
+
+def joined_kinds(statements: Sequence[Sequence[str]], question: Question, words: Words) -> list[str]:
+    """The words of statements that each count one of several kinds that are asked for, as a single statement.
+
+    "No cubes, but 2 red balls" is split into such statements. There are no words if one says something else.
     """
-    if "or" not in question.clause_tokens:
-        return False
-    named: set[frozenset[tuple[str, str]]] = set()
-    for tokens in statements:
-        phrases = list(words.phrases(tokens))
-        if len(phrases) != 1 or len(tokens) > phrases[0].end - phrases[0].begin + 2:
-            return False
+    counting = [each for each in statements if "no" in each or any(map(words.count, each))]
+    named = set()
+    for tokens in counting:
+        phrases = [each for each in words.phrases(tokens) if each.values]
+        if len(phrases) != 1 or not any(phrases[0].values <= kind for kind in _kinds(question)):
+            return []
         named.add(phrases[0].values)
-    kinds = [each.values for each in (question.target, *question.landmarks)]
-    return len(named) > 1 and all(any(each and each <= kind for kind in kinds) for each in named)
+    return [token for each in counting for token in (*each, ",")] if len(named) > 1 else []
 
 
 def _is_further(phrase: Phrase, tokens: Sequence[str]) -> bool:
