@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.denials import denies
@@ -13,11 +14,14 @@ _PART = re.compile(
     r"\b(?P<part>half|quarter|third|most|some|many|several|few|majority|minority|not all"
     rf"|allbut {lexicon.NUMBER}"
     r"|(?:only|just) the (?:first|second|third|fourth|fifth|last)(?: one)?"
-    rf"|(?<!\bof the ){lexicon.NUMBER}(?= {_WHOLE})|(?<=\bof which ){lexicon.NUMBER})"
+    rf"|none(?= {_WHOLE})|(?<=\bof which ){lexicon.NUMBER}"
+    rf"|(?<!\bof the ){lexicon.NUMBER}(?= {_WHOLE}| of the\b))"
     rf"(?P<whole> {_WHOLE}| of (?:the|all)\b[^,]{{1,30}}?(?= (?:is|are)\b))?"
     r"(?P<verb> (?:is|are|being|has|have)\b)?(?P<said>[^,]*?)(?= ,| and\b| but\b|$)"
 )
 """A part of what was counted, and what is said of it."""
+_MOST_PARTS = 20
+"""Number of parts of a reply that are looked at, so that a long one takes no quadratic time."""
 
 
 def restricted(number: str | None, tokens: Sequence[str], question: Question, words: Words) -> str | None:
@@ -30,7 +34,7 @@ def restricted(number: str | None, tokens: Sequence[str], question: Question, wo
     asked = question.target.values | question.excluded
     kinds, sides = {kind for kind, _ in asked}, lexicon.SIDES.intersection(question.tokens)
     text = " ".join(tokens)
-    for match in _PART.finditer(text):
+    for match in islice(_PART.finditer(text), _MOST_PARTS):
         before = text[: match.start("part")].split()
         said = match["said"].split()
         values = {value for value in map(words.value, said) if value and value[0] in kinds}
@@ -45,9 +49,11 @@ def restricted(number: str | None, tokens: Sequence[str], question: Question, wo
         if number is not None and number not in named:
             continue
         part = _count(match["part"].split(), named, words)
+        is_of_rest = bool(values & question.excluded) != any(map(denies, said))
+        if str(part) == number and not is_of_rest:
+            continue
         if part is None or match["bound"] or not (is_of_side or values & asked):
             return None
-        is_of_rest = bool(values & question.excluded) != any(map(denies, said))
         if not is_of_rest:
             return str(part)
         return str(int(*named) - part) if len(named) == 1 else None
@@ -60,6 +66,8 @@ def _count(part: Sequence[str], named: set[str], words: Words) -> int | None:
         return 1
     if number := words.count(part[0]):
         return int(number) if number.isdecimal() else None
+    if part[0] == "none":
+        return 0
     whole = int(*named) if len(named) == 1 else 1
     if part[0] == "half":
         return None if whole % 2 else whole // 2
