@@ -1,4 +1,4 @@
-"""Writes HDF5 files of questions of any kind, which `question_table` reads; `question_kinds` has the columns."""
+"""Writes HDF5 files of questions of any kind, read by `question_table`; `question_kinds` has the columns."""
 
 import io
 from collections.abc import Mapping, Sequence

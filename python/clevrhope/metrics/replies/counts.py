@@ -30,7 +30,8 @@ _RANGE = re.compile(
     r"|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
 )
 _OBJECT = re.compile(
-    r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
+    r"(?<!just )(?<!only )\b(?:(?:the|this|that|an?)(?: (?:left|right|front|back|middle|leftmost|rightmost))?"
+    r"|another|each|every|other|which|by|any|no) $"
 )
 """The text before "one" if it stands for an object."""
 _ONLY = re.compile(r"(?<!\bthe )\b(?:just|only|exactly)(?: the)? $")
