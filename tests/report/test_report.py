@@ -1,13 +1,25 @@
 """Reports of simulated runs: their numbers, the paper's beside them, figures, and what bad runs come to."""
 
 import csv
+import json
 import re
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from building import Cli
-from simulated import HOP, LIMITED, check_part, made_result, text_of, write_predictions, write_run
+from simulated import (
+    HOP,
+    LIMITED,
+    check_part,
+    made_result,
+    rows_of_file,
+    table_below,
+    text_of,
+    write_predictions,
+    write_rows,
+    write_run,
+)
 
 import clevrhope
 from clevrhope.errors import DatasetError, printable
@@ -172,6 +184,30 @@ def test_minimal_sets_stand_beside_a_constant_answer(dataset: Path, tmp_path: Pa
     write_run(tmp_path / "runs", dataset, **plain, wrong={"minimal_ood": 0.5})
     text = text_of(report([tmp_path / "runs"], tmp_path / "out"))
     check_part(text, "**Minimal sets, per cent**", "\n\n![")  # three images in four do not show the pair
+
+
+def test_minimal_figures_have_intervals_though_some_draws_have_none_of_their_places(
+    cli: Cli, dataset: Path, tmp_path: Path
+) -> None:
+    """Eight questions at two places were answered, five rightly; score, page and CSV have one interval."""
+    wrong = {"minimal_ood": 0.2, "complex_ood": 0.3}
+    path = write_predictions(tmp_path / "some.jsonl", dataset, HOP, wrong, model="film", train_size=200)
+    rows = [row for row in rows_of_file(path) if row["split"] != "minimal_ood" or row["question_index"] < 8]
+    write_rows(path, rows)
+    made = report([path], tmp_path / "out", dataset=dataset)
+    cells = table_below(text_of(made), "Minimal sets, per cent")
+    gap = dict(zip(*cells, strict=True))["minimal gap, points"]
+    of_csv = {(row["metric"], row["split"]): row for row in csv.DictReader(made.csv.read_text().splitlines())}
+    scores = cli(
+        "score", dataset, path, "--hop", HOP, "--partial", "--seed", 0, "--bootstrap", 1000, "--json"
+    )
+    of_score = json.loads(scores.out)["conditions"][0]["mean"]["gaps"]["minimal"]
+    low, high = (of_score["interval"][end] for end in ("low", "high"))
+    assert low < of_score["points"] < high
+    assert [float(of_csv["gap", "minimal"][end]) for end in ("low", "high")] == pytest.approx(
+        [low, high], 1e-4
+    )
+    assert gap == f"{of_score['points']:+.1f} [{low:+.1f}, {high:+.1f}]"
 
 
 def test_wrong_answers_are_as_many_of_each_run_and_none_is_no_word(dataset: Path, tmp_path: Path) -> None:

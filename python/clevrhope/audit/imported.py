@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,10 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, SplitKind
 
 CHECKS = (
-    *("pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers"),
-    *("images of one kind", "equal texts", "answers of sets"),
-    *("objects an image", "order of objects", "CLEVR's images", "suites and sets"),
-)
+    "pair by chains", "pair by descriptions", "pair in words", "pair in images", "answers",
+    "images of one kind", "equal texts", "answers of sets",
+    "objects an image", "order of objects", "CLEVR's images", "suites and sets",
+)  # fmt: skip
 
 NO_SCENES = "scenes are not published"
 NO_PROGRAMS = "programs are not published; with --templates, they are read from the texts"
@@ -171,12 +171,12 @@ def _compare_answers(splits: Sequence[_Split], check: CheckResult) -> None:
     counts = {split.name: Counter(split.table.answers.tolist()) for split in splits}
     for split in splits:
         mine, train = counts[split.name], counts.get(f"{split.hop.name} {TRAIN.name}")
-        (answer, n), total = mine.most_common(1)[0], mine.total()
-        note = f"{split.name}: {split.table.answer_names[answer]} {n / total:.1%}"
+        ((answer, n),) = mine.most_common(1)
+        note = f"{split.name}: {split.table.answer_names[answer]} {n / mine.total():.1%}"
         if train is not None and split.kind is not TRAIN:
             note += f", {total_variation(mine, train):.3f} from train"
         check.notes.append(note)
-        check.n_checked += total
+        check.n_checked += mine.total()
 
 
 def _check_images(split: _Split, pools: Pools, results: Results) -> None:
@@ -207,12 +207,14 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
     """Notes how many scenes of each pool list objects sorted, and CLEVR's share of train sets' images."""
     of_clevr: dict[str, list[int]] = {}
     for pool in dict.fromkeys(split.table.pool for split in splits):
-        n_sorted, n, of_clevr[pool] = 0, 0, []
+        n_sorted = n = 0
+        of_clevr[pool] = []
         for path in folder.layout.scene_files(pool):
             for line, row in read_numbered_rows(path):
                 scene = parse_row(row, path, line)
                 keys = [tuple(str(thing.get(kind)) for kind in _TYPES) for thing in scene["objects"]]
-                n, n_sorted = n + 1, n_sorted + all(a <= b for a, b in pairwise(keys))
+                n += 1
+                n_sorted += keys == sorted(keys)
                 if scene.get("reuse_dataset") or scene.get("reuse_filename"):
                     of_clevr[pool].append(scene["image_index"])
         results["order of objects"].n_checked += n
@@ -222,7 +224,8 @@ def _check_scene_rows(folder: Folder, splits: Sequence[_Split], results: Results
         table, check = split.table, results["CLEVR's images"]
         if split.kind.role == "train" and of_clevr[table.pool]:
             shares = []
-            for size in (*(size for size in PREFIXES if size < len(table)), len(table)):
+            prefixes = [size for size in PREFIXES if size < len(table)]
+            for size in (*prefixes, len(table)):
                 share = np.isin(np.unique(table.image_idxs[:size]), of_clevr[table.pool]).mean()
                 shares.append(f"{share:.1%} of the first {size:,} questions' images")
             check.n_checked += len(table.scenes)
@@ -238,9 +241,10 @@ def _check_apart(
     def marks_of(pool: str) -> Mapping[int, Any]:
         """Index of each image -> what no image of another split may have; an unreadable one is a fault."""
         images = source_images(folder.layout, pool)
-        if images is None or not pixels:
-            names = (images and images.record.names) or ()
-            return {index: name for index, name in enumerate(names) if name}
+        if images is None:
+            return {}
+        if not pixels:
+            return {index: name for index, name in enumerate(images.record.names or ()) if name}
         indices, found = images.record.indices.tolist(), {}
         with progress.stage(f"Reading images of {pool}", total=len(indices), unit="images") as advance:
             for index in indices:

@@ -84,9 +84,9 @@ OF_SCENES = ("twin scenes", "relationships", "train and test")
 OF_QUESTIONS = ("text", "duplicates", "balance", "arrays")
 OF_LEAKS = ("programs", "held-out pair", "palette", "apart", "HDF5 and JSON", "groups")
 OF_SUITES = (
-    *("pairs", "pair programs", "pair answers", "pair mentions", "pair texts", "pair balance"),
-    *("pair foils", "pair files", "added questions", "pair images"),
-)
+    "pairs", "pair programs", "pair answers", "pair mentions", "pair texts", "pair balance",
+    "pair foils", "pair files", "added questions", "pair images",
+)  # fmt: skip
 OF_SETS = tuple(
     f"several images: {name}" for name in ("files", "programs", "distractors", "pair", "texts", "balance")
 )

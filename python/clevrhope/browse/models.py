@@ -1,6 +1,6 @@
 """Predictions of models about a dataset's questions, read once and compared with the right answers."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import NamedTuple
@@ -38,7 +38,8 @@ class Answers:
 
     def right(self, answers: npt.NDArray[np.int32], vocab: Vocab) -> tuple[Flags, Flags]:
         """(N,) whether each question's answer is right, and whether it was answered."""
-        known = np.asarray([vocab.answer_token_to_idx.get(text, -1) for text in self.texts] + [-1])
+        numbers = [vocab.answer_token_to_idx.get(text, -1) for text in self.texts]
+        known = np.asarray([*numbers, -1])  # NOT_GIVEN is the last place
         given = np.full(len(answers), NOT_GIVEN, np.int32)
         n = min(len(answers), len(self.numbers))
         given[:n] = self.numbers[:n]
@@ -104,12 +105,20 @@ def read_models(paths: Sequence[str], folder: SiteFolder) -> Models:
         if collector.n_left_out:
             made.notes.append(f"{source.path}: {collector.left_out()}")
         for name, answers in collector.found.items():
-            names = chain([name, f"{name} ({source.path.name})"], (f"{name} ({k})" for k in count(2)))
-            models = (by_name.setdefault(each, Model(each)) for each in names)
-            model = next(model for model in models if not model.answers.keys() & answers.keys())
+            model = _model_without(answers, [name, f"{name} ({source.path.name})"], by_name)
             model.answers |= answers
     made.models = [*by_name.values()]
     return made
+
+
+def _model_without(places: Collection[SplitKey], names: Sequence[str], by_name: dict[str, Model]) -> Model:
+    """The first model of these names, then of numbered ones, that has no answers about the places yet."""
+    numbered = (f"{names[0]} ({number})" for number in count(2))
+    for name in chain(names, numbered):
+        model = by_name.setdefault(name, Model(name))
+        if model.answers.keys().isdisjoint(places):
+            break
+    return model
 
 
 class _Collector:
@@ -201,29 +210,34 @@ def chosen_rows(
 
     Questions that a model did not answer have no outcome; those that A did not answer come last.
     """
-    results = [each.right(answers, vocab) for each in models]
-    (a, a_given), (b, b_given) = (*results, *results)[:2]
-    kept: Flags = {
+    first, second = models[0], models[-1]
+    a, a_given = first.right(answers, vocab)
+    b, b_given = second.right(answers, vocab)
+    rows_of_outcome: dict[str, Flags] = {
         "a-wrong": a_given & ~a,
         "a-right": a_given & a,
         "a-only": a & ~b & b_given,
         "b-only": b & ~a & a_given,
         "both-wrong": a_given & b_given & ~a & ~b,
         "both-right": a & b,
-        "differ": _differ(models) if len(models) > 1 else np.zeros(len(answers), bool),
-    }.get(outcome, np.ones(len(answers), bool))
-    rows = rows[kept[rows]]
+        "differ": _differ(first, second),
+    }
+    if outcome in rows_of_outcome:
+        rows = rows[rows_of_outcome[outcome][rows]]
     if not errors_first:
         return rows
-    rank = np.where(~a_given, 2, a.astype(int))[rows]
+    rank = np.where(a_given, a.astype(int), 2)[rows]
     return rows[np.argsort(rank, kind="stable")]
 
 
-def _differ(models: Iterable[Answers]) -> Flags:
-    a, b = models
-    numbers = {text: k for k, text in enumerate(dict.fromkeys([*a.texts, *b.texts]))}
-    mine, theirs = (
-        np.asarray([*(numbers[text] for text in each.texts), NOT_GIVEN])[each.numbers] for each in (a, b)
-    )
-    differ: Flags = (mine != theirs) & (mine != NOT_GIVEN) & (theirs != NOT_GIVEN)
+def _differ(first: Answers, second: Answers) -> Flags:
+    """(N,) whether two models gave different answers."""
+    numbers = {text: number for number, text in enumerate(dict.fromkeys([*first.texts, *second.texts]))}
+
+    def given(answers: Answers) -> npt.NDArray[np.int64]:
+        number_of = np.asarray([*(numbers[text] for text in answers.texts), NOT_GIVEN])
+        return number_of[answers.numbers]  # NOT_GIVEN is the last place
+
+    a, b = given(first), given(second)
+    differ: Flags = (a != b) & (a != NOT_GIVEN) & (b != NOT_GIVEN)
     return differ

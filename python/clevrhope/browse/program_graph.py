@@ -117,10 +117,14 @@ def _words(step: TracedStep) -> str:
         return f"object {number}" if isinstance(output, int) else f"object {number} of image {image + 1}"
     if step.type == "Images" and output is not None:
         return _counted(len(output), "image")
-    if step.type in ("ObjectSet", "Groups") and output is not None:
-        return f"{'groups of ' * (step.type == 'Groups')}{_counted(len(output), 'object')}"
+    if step.type == "ObjectSet" and output is not None:
+        return _counted(len(output), "object")
+    if step.type == "Groups" and output is not None:
+        return f"groups of {_counted(len(output), 'object')}"
     return step.result
 
 
 def _counted(n: int, what: str) -> str:
-    return f"no {what}" if not n else f"{n} {what}" if n == 1 else f"{n} {what}s"
+    if n == 1:
+        return f"1 {what}"
+    return f"{n} {what}s" if n else f"no {what}"

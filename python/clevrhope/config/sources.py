@@ -106,8 +106,9 @@ def resolve_config(
         **dict.fromkeys((SPLITS[name].size for name in VALUE_SPLITS), prelim_sets),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
-    for option in sorted(_SHARES & given.keys()) if (given.get("clevr") or config.clevr) is None else ():
-        raise ConfigError(f"--{option.replace('_', '-')} is about CLEVR's scenes; give --clevr too")
+    of_clevr = sorted(_SHARES & given.keys())
+    if of_clevr and (given.get("clevr") or config.clevr) is None:
+        raise ConfigError(f"--{of_clevr[0].replace('_', '-')} is about CLEVR's scenes; give --clevr too")
     config = _without_the_other(config, given)
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
@@ -163,8 +164,9 @@ def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """Applies the file's settings to a configuration; paths in it are relative to the file's folder."""
     config = _without_the_other(config, raw)
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
-    for key in sorted(_SHARES & raw.keys()) if "clevr" not in raw else ():
-        raise ConfigError(f"{file}: {key} is about CLEVR's scenes; give their folder, clevr, too")
+    of_clevr = sorted(_SHARES & raw.keys())
+    if of_clevr and "clevr" not in raw:
+        raise ConfigError(f"{file}: {of_clevr[0]} is about CLEVR's scenes; give their folder, clevr, too")
     _check_world(raw.get("world", {}), file)
     package = read_object(blender_assets() / "look.json", "a look", error=ConfigError)
     return replace(config, look=read_changes(raw.get("look", {}), package, where=file))

@@ -1,4 +1,4 @@
-"""The HDF5 file of questions of any kind: its rows, written and read. `question_kinds` has its columns."""
+"""Writes HDF5 files of questions of any kind, read by `question_table`; `question_kinds` has the columns."""
 
 import io
 from collections.abc import Mapping, Sequence

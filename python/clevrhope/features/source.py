@@ -141,11 +141,11 @@ class Batches:
     def _check(self, rows: Any, n: int) -> None:
         """Checks the rows of n images."""
         arrays, place = self._extractor.arrays, f'features "{self._kind}": its method rows returns'
-        if not isinstance(rows, Mapping) or set(rows) != set(arrays):
-            given = (
-                ", ".join(map(str, rows)) or "no array" if isinstance(rows, Mapping) else type(rows).__name__
-            )
-            raise ConfigError(f"{place} {given}; its arrays are {', '.join(arrays)}")
+        wanted = f"its arrays are {', '.join(arrays)}"
+        if not isinstance(rows, Mapping):
+            raise ConfigError(f"{place} {type(rows).__name__}; {wanted}")
+        if set(rows) != set(arrays):
+            raise ConfigError(f"{place} {', '.join(map(str, rows)) or 'no array'}; {wanted}")
         for name, spec in arrays.items():
             array = rows[name]
             if not isinstance(array, np.ndarray):

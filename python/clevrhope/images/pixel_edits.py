@@ -83,11 +83,11 @@ def cropped(image: ImageArray, box: tuple[int, int, int, int], *, rgb: Sequence[
     else:
         size = (max(1, (right - left) * height // (bottom - top)), height)
     resized = Image.fromarray(image).resize(size, Image.Resampling.BICUBIC, box=box)
-    found = np.empty_like(image)
-    found[:] = np.asarray(rgb, dtype=np.uint8)
+    canvas = np.empty_like(image)
+    canvas[:] = np.asarray(rgb, dtype=np.uint8)
     x, y = (width - size[0]) // 2, (height - size[1]) // 2
-    found[y : y + size[1], x : x + size[0]] = np.asarray(resized)
-    return found
+    canvas[y : y + size[1], x : x + size[0]] = np.asarray(resized)
+    return canvas
 
 
 def mask_at(raster: npt.NDArray[np.uint8], objects: Sequence[int], size: tuple[int, int]) -> Mask:
@@ -117,11 +117,11 @@ def _composed(image: ImageArray, background: ImageArray, mask: Mask, others: Mas
 
 def _grown(mask: Mask, n: int) -> Mask:
     """The mask extended by n pixels above and below each of its pixels."""
-    found = mask.copy()
+    grown = mask.copy()
     for step in range(1, n + 1):
-        found[step:] |= mask[:-step]
-        found[:-step] |= mask[step:]
-    return found
+        grown[step:] |= mask[:-step]
+        grown[:-step] |= mask[step:]
+    return grown
 
 
 def _gaussian(values: Numbers, sigma_px: float) -> Numbers:
@@ -153,7 +153,7 @@ def _weighted(values: Numbers, sigma_px: float, *, axis: int) -> Numbers:
 @lru_cache(maxsize=16)
 def _weights(sigma_px: float) -> tuple[int, ...]:
     """A Gaussian's integer weights for neighbours 0, 1, ... up to three deviations; they sum to `ONE`."""
-    found = [exp(-0.5 * (step / sigma_px) ** 2) for step in range(1 + ceil(3 * sigma_px))]
-    total = 2 * sum(found) - found[0]
-    others = [round(ONE * each / total) for each in found[1:]]
+    densities = [exp(-0.5 * (step / sigma_px) ** 2) for step in range(1 + ceil(3 * sigma_px))]
+    total = 2 * sum(densities) - densities[0]
+    others = [round(ONE * density / total) for density in densities[1:]]
     return (ONE - 2 * sum(others), *others)

@@ -67,8 +67,8 @@ class Estimate:
 
     @property
     def interval(self) -> Interval | None:
-        """The 95% interval; None if the figure is undefined in some draw."""
-        return None if np.isnan(self.drawn).any() else interval(self.drawn)
+        """The 95% interval of the draws in which the figure is defined; None if there are none."""
+        return interval(self.drawn)
 
     def minus(self, other: "Estimate") -> "Estimate":
         """The difference, draw by draw."""
@@ -174,12 +174,12 @@ def transfer(ood: Estimate, iid: Estimate, blind_ood: Estimate, blind_iid: Estim
     Source: a choice of this project.
 
     Returns:
-        The transfer; None if IID accuracy is less than `LEAST_DENOMINATOR` points above the question-only
-        model's.
+        The transfer, without an interval if some draw has no higher IID accuracy than the question-only
+        model's; None if it is less than `LEAST_DENOMINATOR` points above that.
     """
     gained, possible = ood.minus(blind_ood), iid.minus(blind_iid)
     if possible.value < LEAST_DENOMINATOR:
         return None
-    is_positive = possible.drawn > 0
-    drawn = np.divide(gained.drawn, possible.drawn, out=np.full(N_DRAWS, np.nan), where=is_positive)
+    is_defined = bool((possible.drawn > 0).all())
+    drawn = gained.drawn / possible.drawn if is_defined else np.full(N_DRAWS, np.nan)
     return Estimate(gained.value / possible.value, drawn, gained.n_units, signed=True)

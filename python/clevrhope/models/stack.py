@@ -132,12 +132,12 @@ def run_gru(gru: Gru, x: Tensor, lengths: Tensor, n_models: int) -> Tensor:
         inputs = x[:, :n_steps].reshape(n_models, -1, x.shape[2])  # (M, B * Q, E)
         inputs = _linear(inputs, *first).view(n_models, -1, n_steps, 3 * gru.hidden_size)
         state = inputs.new_zeros(*inputs.shape[:2], gru.hidden_size)  # (M, B, H)
-        for step, there in zip(inputs.unbind(2), is_token, strict=True):
-            own = _linear(state, *second)
-            gates = torch.sigmoid(step[..., :n_gates] + own[..., :n_gates])
+        for of_input, is_token_here in zip(inputs.unbind(2), is_token, strict=True):
+            of_state = _linear(state, *second)
+            gates = torch.sigmoid(of_input[..., :n_gates] + of_state[..., :n_gates])
             reset, update = gates.chunk(2, dim=2)
-            new = torch.tanh(step[..., n_gates:] + reset * own[..., n_gates:])
-            state = torch.where(there, new + update * (state - new), state)
+            new = torch.tanh(of_input[..., n_gates:] + reset * of_state[..., n_gates:])
+            state = torch.where(is_token_here, new + update * (state - new), state)
     return state.flatten(0, 1)
 
 

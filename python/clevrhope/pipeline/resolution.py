@@ -11,8 +11,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.pipeline.binding import bind, open_engine, with_formats
 from clevrhope.pipeline.engine import Engine
-from clevrhope.pipeline.jobs import Job, QuestionFiles, expand_jobs
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.request import Request, with_diversity
+from clevrhope.pipeline.resumption import QuestionFiles, expand_jobs
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import Hop, parse_hop
 

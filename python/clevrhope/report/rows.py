@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from clevrhope.errors import printable
+from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.published import size_name
-from clevrhope.metrics.results import Model, Part, Results
+from clevrhope.metrics.results import Interval, Measure, Model, Part, Results
 from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
 from clevrhope.report.all_pairs import ALL_HOPS, all_pairs, mean_gap
@@ -19,7 +20,7 @@ Row = dict[str, Any]
 """Column -> value of a row of results.csv."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
-_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n")
+_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n", "low", "high")
 """Columns that are left out if they are empty in all rows."""
 
 
@@ -54,6 +55,10 @@ def _safe(value: Any) -> Any:
     return text
 
 
+def _interval(interval: Interval | None) -> Row:
+    return {} if interval is None else {"low": f"{interval.low:.4f}", "high": f"{interval.high:.4f}"}
+
+
 def _row(result: Result, metric: str, split: str, number: float) -> Row:
     return {
         "model": result.model,
@@ -75,22 +80,27 @@ def _of_result(result: Result) -> Iterator[Row]:
     """A row for each accuracy, then for each gap, with the columns of the paper's results."""
     for split, accuracy in result.accuracies.items():
         yield {
-            **_row(result, "accuracy", split, accuracy.value),
+            **_of_estimate(result, "accuracy", split, accuracy),
             "unanswered": result.n_unanswered.get(split, 0),
-            "n": accuracy.n,
         }
     for measure, of_splits in result.groups.items():
         for split, share in of_splits.items():
-            yield {**_row(result, measure, split, share.value), "n": share.n}
+            yield _of_estimate(result, measure, split, share)
     for measure, kind in (*(("gap", kind) for kind in KINDS), ("matched_gap", "complex")):
         gap = result.figure(measure, kind)
         if gap is not None:
-            n = (
-                result.matched.n_ood - result.matched.n_ood_unmatched
-                if result.matched and measure == "matched_gap"
-                else gap.n
-            )
-            yield {**_row(result, measure, kind, gap.value), "n": n}
+            row = _of_estimate(result, measure, kind, gap)
+            if measure == "matched_gap" and result.matched:
+                row["n"] = result.matched.n_ood - result.matched.n_ood_unmatched
+            yield row
+
+
+def _of_estimate(result: Result, metric: str, split: str, figure: Estimate) -> Row:
+    return {
+        **_row(result, metric, split, figure.value),
+        "n": figure.n,
+        **_interval(figure.interval),
+    }
 
 
 def _of_all_pairs(results: Sequence[Result]) -> Iterator[Row]:
@@ -133,16 +143,17 @@ def _of_sets(scores: Results) -> Iterator[Row]:
         note = f"trained {described(condition.training)}"
         for split, of_split in condition.splits.items():
             for part, scored in of_split.parts.items():
-                percent, n = scored.mean["accuracy"].value, scored.mean.counts["n_questions"]
-                yield {**_of_model(condition, "accuracy", split, part, percent, n), **runs, "note": note}
+                accuracy, n = scored.mean["accuracy"], scored.mean.counts["n_questions"]
+                of_part = _of_model(condition, "accuracy", split, part, accuracy, n)
+                yield {**of_part, **runs, "note": note}
     for row in scores.predicates:
         for name, of_score in row.generalisation.items():
-            score = of_score["score"].value
+            score = of_score["score"]
             of_row = _of_model(row, name, row.split, row.part, score, row.n_questions)
-            yield {**of_row, "note": WHY_NO_SCORE if score is None else ""}
+            yield {**of_row, "note": WHY_NO_SCORE if score.value is None else ""}
 
 
-def _of_model(model: Model, metric: str, split: str, part: Part, value: float | None, n: int) -> Row:
+def _of_model(model: Model, metric: str, split: str, part: Part, measure: Measure, n: int) -> Row:
     return {
         "model": model.model,
         "metric": metric,
@@ -153,5 +164,6 @@ def _of_model(model: Model, metric: str, split: str, part: Part, value: float | 
         "part": part.name,
         "cell": part.cell,
         "n": n,
-        "mean_percent": "" if value is None else f"{value:.4f}",
+        "mean_percent": "" if measure.value is None else f"{measure.value:.4f}",
+        **_interval(measure.interval),
     }

@@ -212,58 +212,68 @@ class _HopCheck:
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
         """Checks a split's questions by its file, and its images by the rows of their scenes."""
-        leaks, audited, results, hop, kind = (
-            self.leaks,
-            self.leaks.audited,
-            self.results,
-            self.hop,
-            SPLITS[name],
-        )
-        path, h5 = self.layout.questions_json(hop.name, name), self.layout.questions_h5(hop.name, name)
+        path, audited = self.layout.questions_json(self.hop.name, name), self.leaks.audited
         has_json = path.exists() and (audited is None or audited.is_readable(path))
-        file = self.layout.relative(path if has_json else h5)
-        pool = leaks.pools[arrays.pool]
-        answers = arrays.columns["answers"]
-        asked: Asked = "anywhere" if kind.asked == "in one" or not hop.target else kind.asked
-        if asked == "never" and leaks.strictness == "implied":
-            asked = "never implied"
+        file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
+        mentions = self._check_questions(name, arrays, file)
+        if has_json:
+            self._check_json(name, arrays, path)
+        self._check_images(name, arrays, used)
+        if SPLITS[name].drawn != "stream":
+            pool, answers = self.leaks.pools[arrays.pool], self.leaks.vocab.answer_names
+            seen = seen_values(self.layout.manifest, self.leaks.palettes, self.hop)
+            check_groups(self.hop, name, arrays, pool, answers, seen, file, self.results[LeakKind.GROUP])
+        return SplitCounts(name, len(arrays), len(arrays.used), *mentions, has_json)
+
+    def _check_questions(self, name: str, arrays: SplitArrays, file: str) -> tuple[int, int, int]:
+        """Reads programs and words; counts questions that mention the pair, imply it or only describe it."""
+        pool, palette = self.leaks.pools[arrays.pool], self.palette.reader(name)
+        asked = self._asked(name)
         n_mentioning = n_implying = n_described = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
-            questions, programs = (
-                arrays.tokens(tokens, first, _ROWS_AT_ONCE) for tokens in ("questions", "programs")
-            )
+            questions = arrays.tokens("questions", first, _ROWS_AT_ONCE)
+            programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
             rows = pool.rows(arrays.columns["image_idxs"][first : first + _ROWS_AT_ONCE])
             findings = self.reader.read(questions, programs, pool.native, rows)
             n_mentioning += int(findings.by_program.sum())
             n_implying += int((findings.implied & ~findings.by_program).sum())
-            if leaks.strictness == "chain":
+            if self.leaks.strictness == "chain":
                 default = self.by_descriptions.read(questions, programs, pool.native, rows)
                 n_described += int((default.by_program & ~findings.by_program).sum())
-            stored = answers[first : first + len(rows)]
+            stored = arrays.columns["answers"][first : first + len(rows)]
             describe = self._describer(findings, stored, questions, first)
-            add_violations(results, file, findings.violations(stored, asked, MAX_LISTED), describe)
-            if palette := self.palette.reader(name):
-                add_violations(results, file, palette.violations(questions, programs, MAX_LISTED), describe)
-        if has_json:
-            keys = row_keys(name, arrays, audited.families) if audited is not None else ()
-            encode = question_encoder(self.reader, path, arrays, pool)
-            compare_json(self.layout, path, arrays, encode, keys, results[LeakKind.DISAGREEMENT])
-            results[LeakKind.DISAGREEMENT].n_checked += len(arrays)
+            add_violations(self.results, file, findings.violations(stored, asked, MAX_LISTED), describe)
+            if palette:
+                outside = palette.violations(questions, programs, MAX_LISTED)
+                add_violations(self.results, file, outside, describe)
+        self.results[LeakKind.PROGRAM].n_checked += len(arrays)
+        self.results[LeakKind.PAIR].n_checked += len(arrays) if self.hop.target else 0
+        return n_mentioning, n_implying, n_described
+
+    def _asked(self, name: str) -> Asked:
+        """Which questions of a split may ask for the pair."""
+        kind = SPLITS[name]
+        if kind.asked == "in one" or not self.hop.target:
+            return "anywhere"
+        return "never implied" if (kind.asked, self.leaks.strictness) == ("never", "implied") else kind.asked
+
+    def _check_json(self, name: str, arrays: SplitArrays, path: Path) -> None:
+        """Compares a split's question file in JSON with its HDF5 file."""
+        audited, check = self.leaks.audited, self.results[LeakKind.DISAGREEMENT]
+        keys = row_keys(name, arrays, audited.families) if audited is not None else ()
+        encode = question_encoder(self.reader, path, arrays, self.leaks.pools[arrays.pool])
+        compare_json(self.layout, path, arrays, encode, keys, check)
+        check.n_checked += len(arrays)
+
+    def _check_images(self, name: str, arrays: SplitArrays, used: Rows) -> None:
+        """Looks in scenes for unseen combinations, and for the pair where it may not be or has to be."""
+        pool, target, shown = self.leaks.pools[arrays.pool], self.hop.target, SPLITS[name].shown
         for index, problem, values in self.palette.unseen_images(name, pool, used):
-            results[LeakKind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
-        if hop.target and kind.shown in ("never", "always"):
-            does = "shows" if kind.shown == "never" else "lacks"
-            wrong = pool.indices[used[pool.holding(hop.target)[used] == (kind.shown == "never")]]
-            self._fault_scenes(LeakKind.PAIR, pool, wrong, f"an image of {name} {does}", hop.words)
-        if kind.drawn != "stream":
-            seen = seen_values(self.layout.manifest, leaks.palettes, hop)
-            check_groups(
-                hop, name, arrays, pool, leaks.vocab.answer_names, seen, file, results[LeakKind.GROUP]
-            )
-        results[LeakKind.PROGRAM].n_checked += len(arrays)
-        results[LeakKind.PAIR].n_checked += len(arrays) if hop.target else 0
-        numbers = (len(arrays), len(arrays.used), n_mentioning, n_implying, n_described)
-        return SplitCounts(name, *numbers, has_json)
+            self.results[LeakKind.PALETTE].fault(f"scenes/{pool.name}", index, problem, values)
+        if target and shown in ("never", "always"):
+            is_wrong = pool.holding(target)[used] == (shown == "never")
+            problem = f"an image of {name} {'shows' if shown == 'never' else 'lacks'}"
+            self._fault_scenes(LeakKind.PAIR, pool, pool.indices[used[is_wrong]], problem, self.hop.words)
 
     def _describer(
         self, findings: AuditFindings, stored: Ints, questions: Ints, first: int

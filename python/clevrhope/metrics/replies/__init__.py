@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from clevrhope.metrics.replies import lexicon
 from clevrhope.metrics.replies.colors import Color
-from clevrhope.metrics.replies.counts import given_numbers, only_parts
+from clevrhope.metrics.replies.counts import given_numbers, joined_kinds
 from clevrhope.metrics.replies.denials import without_doubt
 from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, names_two, without_others
+from clevrhope.metrics.replies.restrictions import restricted
 from clevrhope.metrics.replies.rewordings import reworded
 from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
 from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
@@ -60,12 +61,13 @@ class ReplyReader:
                 return None
             if read.kind == YES_NO and self._is_contradicted(statements, given, read):
                 return None
-            counted = [each for each in map(self._tokens, statements) if any(map(self._words.count, each))]
-            if read.kind == COUNT and only_parts(counted, read, self._words):
-                return None
             answer = _decided(statements, given, read.kind)
             if answer is None and not any(given) and not any(each.is_refusal for each in statements):
                 answer = self._compared(statements, read) or self._listed(statements, read)
+            if read.kind == COUNT and not any(each.mark or each.is_refusal for each in statements):
+                if of_kinds := joined_kinds([*map(self._tokens, statements)], read, self._words):
+                    answer = _only([given_numbers(of_kinds, read, self._words)])
+                answer = restricted(answer, tokens, read, self._words)
         return answer if answer in (asked or self._answers) else None
 
     def asks_for_yes_or_no(self, question: str, *, asked: Collection[str] = ()) -> bool:

@@ -36,16 +36,18 @@ def compared(tokens: Sequence[str], question: Question, words: Words) -> str | N
     if asked == "same" and last and phrases and len(tokens) - phrases[-1].end <= 2:
         return "no"  # "the red cube is metal, the sphere is not"
     said = None if is_of_others else _said(tokens, phrases, question, words)
-    if said is None:
-        said = (
-            _by_values(tokens, phrases, question)
-            if question.kinds
-            else _by_counts(tokens, phrases, question, words)
-        )
-    elif any(map(denies, tokens)):
-        return "no" if said == asked else "yes" if (said, asked) == ("different", "same") else None
+    if said is not None and any(map(denies, tokens)):
+        if said == asked:
+            return "no"
+        return "yes" if (said, asked) == ("different", "same") else None
+    if said is None and question.kinds:
+        said = _by_values(tokens, phrases, question)
+    elif said is None:
+        said = _by_counts(tokens, phrases, question, words)
+    if said == asked:
+        return "yes"
     is_no = said is not None and ("same" in (said, asked) or said == _OPPOSITES.get(asked or ""))
-    return "yes" if said == asked else "no" if is_no else None
+    return "no" if is_no else None
 
 
 def _said(tokens: Sequence[str], phrases: Sequence[Phrase], question: Question, words: Words) -> str | None:
@@ -114,7 +116,10 @@ def _by_values(tokens: Sequence[str], phrases: Sequence[Phrase], question: Quest
         if is_landmark(phrase, tokens) and phrase.values not in [each.values for each in objects]:
             continue
         about = [k for k, each in enumerate(objects) if _is_same(phrase, tokens, each, kind)]
-        subject = about[0] if len(about) == 1 else subject if not phrase.but(kind) else None
+        if len(about) == 1:
+            subject = about[0]
+        elif phrase.but(kind):
+            subject = None
         if subject is not None:
             values_of.setdefault(subject, set()).update(
                 value for name, value in phrase.values if name == kind
@@ -158,29 +163,34 @@ def _by_counts(
             return "more" if first > second else "fewer"
     if not counted or not question.landmarks or not {"or", "either"}.isdisjoint(tokens):
         return None
-
     has_number = any(numbers) or "no" in tokens
 
     def count(k: int) -> str | None:
-        token = tokens[k] if 0 <= k < len(tokens) else ""
-        is_one = has_number and token in ("a", "an")
-        return "0" if token == "no" else "1" if is_one else words.count(token) if token else None
+        """The number that a token names, if there is a token at this place."""
+        if not 0 <= k < len(tokens):
+            return None
+        if tokens[k] == "no":
+            return "0"
+        return "1" if has_number and tokens[k] in ("a", "an") else words.count(tokens[k])
 
     is_before = count(counted[0].begin - 1) is not None
+
+    def count_of(phrase: Phrase) -> str | None:
+        if is_before:
+            return count(phrase.begin - 1)
+        is_of_next = tokens[phrase.end + 1 : phrase.end + 2] == ["no"]  # "cubes, no spheres"
+        return None if is_of_next else count(phrase.end) or count(phrase.end + 1)
+
     said: list[set[int]] = []
     for named in (question.target, question.landmarks[0]):
-        ends = [each for each in counted if each.values == named.values]
-        near = [
-            count(each.begin - 1) if is_before else count(each.end) or count(each.end + 1)
-            for each in ends
-            if is_before or tokens[each.end + 1 : each.end + 2] != ["no"]  # "cubes, no spheres"
-        ]
-        said.append({int(number) for number in near if number is not None and number.isdecimal()})
-    if (said[0] == {0} and question.comparison == "more") or (
-        said[1] == {0} and question.comparison == "fewer"
-    ):
+        counts = [count_of(each) for each in counted if each.values == named.values]
+        said.append({int(number) for number in counts if number is not None and number.isdecimal()})
+    without = {"more": 0, "fewer": 1}.get(question.comparison or "")
+    if without is not None and said[without] == {0}:
         return "same"  # there cannot be more than none, or fewer
     if any(len(each) != 1 for each in said):
         return None
     (first,), (second,) = said
-    return "more" if first > second else "fewer" if first < second else "same"
+    if first == second:
+        return "same"
+    return "more" if first > second else "fewer"

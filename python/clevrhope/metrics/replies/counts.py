@@ -30,7 +30,8 @@ _RANGE = re.compile(
     r"|(?:pairs|couples|groups|rows|columns|sets|stacks|lines)\b"
 )
 _OBJECT = re.compile(
-    r"(?<!just )(?<!only )\b(?:the|this|that|an?|another|each|every|other|which|by|any|no) $"
+    r"(?<!just )(?<!only )\b(?:(?:the|this|that|an?)(?: (?:left|right|front|back|middle|leftmost|rightmost))?"
+    r"|another|each|every|other|which|by|any|no) $"
 )
 """The text before "one" if it stands for an object."""
 _ONLY = re.compile(r"(?<!\bthe )\b(?:just|only|exactly)(?: the)? $")
@@ -53,7 +54,6 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
     exception = _exception(tokens, question, words)
     if exception is not None:
         return exception
-    tokens = _own_part(tokens, question, words)
     given: dict[str, int] = {}
     denied, named = denied_places(tokens, words), list(words.phrases(tokens))
     phrases = list(_with_predicates(tokens, named, question))
@@ -65,7 +65,6 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         is_own = is_of_all and part.noun == "object" and part.values <= question.target.values
         if is_own and (question.excluded & whole.values or whole.contradicts(question.target, None)):
             return {"0": FITS}  # "all cubes are blue" if red ones are asked about
-    parts = _parts(tokens, question, words)
     is_all = question.restatement_end(tokens, words) is not None and not any(map(words.count, tokens))
     is_of_all = is_all and "or" in question.tokens
     is_negated = any(map(denies, question.tokens))
@@ -83,9 +82,11 @@ def given_numbers(tokens: Sequence[str], question: Question, words: Words) -> Gi
         before = " ".join([*tokens[max(0, k - _CONTEXT) : k], ""])
         after = " ".join(tokens[k + 1 : k + _CONTEXT])
         if _is_none(before + tokens[k], after, counted):
-            if is_of_all or _covers(counted, short, question, is_restated=is_all):
+            if counted and not is_of_all and _is_one_kind(counted, question):
+                kinds.append(("0", counted, PART))  # one of two kinds
+            elif is_of_all or _covers(counted, short, question, is_restated=is_all):
                 given = {"0": FITS} if k < 3 else {**given, "0": FITS}
-        elif number and k not in denied and (k in parts or _is_count(before, tokens[k], after, words)):
+        elif number and k not in denied and _is_count(before, tokens[k], after, words):
             is_second = tokens[k - 1] == "or" and any(map(words.count, tokens[max(0, k - _CONTEXT) : k]))
             fit = _count_fit(tokens[k:next_number], counted, question, words)
             is_range = _RANGE.match(after) and "more" not in question.tokens
@@ -127,21 +128,31 @@ def _said_of_one(tokens: Sequence[str], k: int, begins: Mapping[int, tuple[Phras
     return begins[k + 3][0] if is_said and k + 3 in begins else None
 
 
-def only_parts(statements: Sequence[Sequence[str]], question: Question, words: Words) -> bool:
-    """Whether all numbers are those of single kinds, as in "Cubes: 2. Red balls: 1." for cubes or red balls.
+def _kinds(question: Question) -> list[frozenset[tuple[str, str]]]:
+    """The kinds of objects that are counted together, such as red cubes and blue balls."""
+    others = question.landmarks if "or" in question.clause_tokens else ()
+    return [each.values for each in (question.target, *others)]
 
-    `statements` are the tokens of those statements that have numbers.
+
+def _is_one_kind(phrase: Phrase, question: Question) -> bool:
+    """Whether a phrase describes only some of several kinds that are counted together."""
+    kinds = _kinds(question)
+    return len(kinds) > 1 and not all(phrase.values <= kind for kind in kinds)
+
+
+def joined_kinds(statements: Sequence[Sequence[str]], question: Question, words: Words) -> list[str]:
+    """The words of statements that each count one of several kinds that are asked for, as a single statement.
+
+    "No cubes, but 2 red balls" is split into such statements. There are no words if one says something else.
     """
-    if "or" not in question.clause_tokens:
-        return False
-    named: set[frozenset[tuple[str, str]]] = set()
-    for tokens in statements:
-        phrases = list(words.phrases(tokens))
-        if len(phrases) != 1 or len(tokens) > phrases[0].end - phrases[0].begin + 2:
-            return False
+    counting = [each for each in statements if "no" in each or any(map(words.count, each))]
+    named = set()
+    for tokens in counting:
+        phrases = [each for each in words.phrases(tokens) if each.values]
+        if len(phrases) != 1 or not any(phrases[0].values <= kind for kind in _kinds(question)):
+            return []
         named.add(phrases[0].values)
-    kinds = [each.values for each in (question.target, *question.landmarks)]
-    return len(named) > 1 and all(any(each and each <= kind for kind in kinds) for each in named)
+    return [token for each in counting for token in (*each, ",")] if len(named) > 1 else []
 
 
 def _is_further(phrase: Phrase, tokens: Sequence[str]) -> bool:
@@ -235,26 +246,6 @@ def _has_predicate(phrases: tuple[Phrase, Phrase] | None) -> bool:
     return phrases is not None and phrases[0].values != phrases[1].values
 
 
-def _own_part(tokens: Sequence[str], question: Question, words: Words) -> Sequence[str]:
-    """Of "5 cubes, 2 of which are red", the part that counts what is asked about: all cubes or red ones."""
-    places = [k for k in range(2, len(tokens) - 1) if tokens[k] == "of" and tokens[k + 1] in _WHOLE]
-    k = places[0] - 1 if places else None
-    if k is None or tokens[k] in ("all", "each"):
-        return tokens
-    whole = next((each for each in reversed([*words.phrases(tokens)]) if each.end <= k and each.noun), None)
-    if whole is None:
-        return tokens
-    is_said = {"is", "are", *_WHOLE}
-    parts = [each for each in words.phrases(tokens) if each.begin > k]
-    said = [each for each in parts if is_said & {*tokens[max(k, each.begin - 2) : each.begin]}]
-    if said and all(each.contradicts(question.target, None) for each in said):
-        return []  # "3 things, two of which are large" if small ones are asked about
-    is_whole = question.target.values <= whole.values and (
-        not question.landmarks or question.restatement_end(tokens[:k], words) is not None
-    )
-    return tokens[:k] if is_whole else tokens[k:]
-
-
 def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given | None:
     """The number in "of the 4 cubes, all but one are red" if those are asked about; None if it has none.
 
@@ -284,21 +275,6 @@ def _exception(tokens: Sequence[str], question: Question, words: Words) -> Given
     if len(whole) != 1 or not (whole[0] + left).isdecimal():
         return {}
     return {str(int(whole[0]) - int(left)): EXACT}
-
-
-def _parts(tokens: Sequence[str], question: Question, words: Words) -> set[int]:
-    """The places where "one" counts, as in "one of them is red" if red things are asked about."""
-    ones = [
-        k
-        for k, token in enumerate(tokens)
-        if token == "one" and (tokens[k + 1 : k + 2] == ["of"] or (k and tokens[k - 1] in _WHOLE))
-    ]
-    begin = next(iter(ones), len(tokens))
-    verb = next((k for k in range(begin, len(tokens)) if tokens[k] in ("is", "are")), len(tokens))
-    said = {value for each in words.phrases(tokens) if each.begin > verb for value in each.values}
-    if said.isdisjoint(question.target.values):
-        return set()
-    return {k for k in ones if k == 0 or tokens[k - 1] not in ("every", "each")}
 
 
 def _may_be(counted: Phrase, fit: int, k: int, tokens: Sequence[str], question: Question) -> bool:

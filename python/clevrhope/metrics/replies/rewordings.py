@@ -150,6 +150,8 @@ _REWORDED = {
     rf"\ball (?:of )?(?:the )?({_N} )?(?!but|except)([\w ]{{1,60}}?),? (?:but|save|except(?: for)?) ({_N})"
     r"(?= (?:is|are)\b)": r"all but \3 of the \1\2",
     rf"\b((?:minus|plus) [\w ]{{1,40}}?) (?:is|equals|makes|gives|leaves)(?= {_N}\b)": r"\1 =",
+    rf"\ball (?:(?:of )?(?:them|these|things|objects) )?are (\w+),? but ({_N})"
+    r"(?=[.,;\n]|$)": r"allbut \2 are \1",
     r"\b(?:an? )?(?:pair|couple|duo)(?: of)?\b": "two",
     r"\ba trio(?: of)?\b": "three",
     r"\bhalf a dozen\b": "six",
