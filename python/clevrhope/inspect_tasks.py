@@ -129,7 +129,7 @@ def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: str) ->
     answer, image = about
     paths = row["images"] if "images" in row else [row["image"]]
     text = f"{row['question']} {instruction}".strip()
-    content = [*(ContentImage(image=path) for path in paths), ContentText(text=text)]
+    content: list[Any] = [*(ContentImage(image=path) for path in paths), ContentText(text=text)]
     of_row = {key: row[key] for key in ("question", "hop", "split", "answers", "asked") if key in row}
     return Sample(
         id=row["id"],
@@ -145,7 +145,7 @@ def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: str) ->
 
 
 def _gap(scores: Sequence[SampleScore], kind: str) -> float:
-    """OOD minus IID accuracy from 0 to 1, a mean over held-out pairs; not a number if a test set is missing."""
+    """OOD minus IID accuracy, a mean over held-out pairs from -1 to 1; not a number without both test sets."""
     by_group: dict[tuple[str, str], list[float]] = {}
     for each in scores:
         about = each.sample_metadata or {}
@@ -196,9 +196,8 @@ def correct(attributes: Attributes) -> Scorer:
 
     async def score(state: TaskState, target: Target) -> Score:
         answer = _read(state, attributes)
-        return Score(
-            value=float(answer == target.text), answer=answer or "", explanation=state.output.completion
-        )
+        reply = state.output.completion
+        return Score(value=float(answer == target.text), answer=answer or "", explanation=reply)
 
     return score
 

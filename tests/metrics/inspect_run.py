@@ -5,17 +5,8 @@ import random
 import sys
 from typing import Any
 
-REPLIES = (
-    "Yes.",
-    "no",
-    "I think that it is red.",
-    "There are two.",
-    "",
-    "hard to say",
-    "A cube",
-    "metal",
-    "0",
-)
+REPLIES = ("Yes.", "no", "I think that it is red.", "There are two.", "", "hard to say", "A cube", "0")
+INSTRUCTION = " Answer with one word or number."
 
 
 def reply_to(question: str) -> str:
@@ -30,12 +21,10 @@ def made_up(messages: list[Any], tools: Any, tool_choice: Any, config: Any) -> A
     *images, text = messages[0].content
     assert images
     assert all(each.type == "image" and each.image.startswith("data:image/png") for each in images)
-    output = ModelOutput.from_content(
-        "mockllm", reply_to(text.text.removesuffix(" Answer with one word or number."))
-    )
-    output.usage = ModelUsage(
-        input_tokens=1, output_tokens=1, total_tokens=2
-    )  # else a tokenizer is downloaded
+    assert text.text.endswith(INSTRUCTION)
+    output = ModelOutput.from_content("mockllm", reply_to(text.text.removesuffix(INSTRUCTION)))
+    # Without it, tokens are counted by a tokenizer that is downloaded.
+    output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
     return output
 
 
@@ -52,10 +41,9 @@ def main(task: str, dataset: str, logs: str) -> None:
     assert log.results is not None
     found: dict[str, dict[str, float]] = {}
     for scored in log.results.scores:
-        found.setdefault(scored.scorer, {}).update(
-            {name: each.value for name, each in scored.metrics.items()}
-        )
-    print(json.dumps(found))
+        values = {name: each.value for name, each in scored.metrics.items()}
+        found.setdefault(scored.scorer, {}).update(values)
+    sys.stdout.write(json.dumps(found))
 
 
 if __name__ == "__main__":
