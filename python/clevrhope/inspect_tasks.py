@@ -145,7 +145,7 @@ def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: str) ->
 
 
 def _gap(scores: Sequence[SampleScore], kind: str) -> float:
-    """OOD minus IID accuracy, a mean over held-out pairs from -1 to 1; not a number without both test sets."""
+    """OOD minus IID accuracy, from -1 to 1, a mean over held-out pairs; NaN without both test sets."""
     by_group: dict[tuple[str, str], list[float]] = {}
     for each in scores:
         about = each.sample_metadata or {}
