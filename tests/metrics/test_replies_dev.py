@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
+from clevrhope.replies import ReplyReader
 from growth import MOST_GROWTH, growth
 
 ROWS = [

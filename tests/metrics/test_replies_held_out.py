@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
+from clevrhope.replies import ReplyReader
 
 ROWS = [
     json.loads(line)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
+from clevrhope.replies import ReplyReader
 
 CUBE, MORE = "Is there a red cube?", "Are there more cubes than spheres?"
 COLOR, COUNT = "What color is the big cube?", "How many cubes are there?"

@@ -6,10 +6,10 @@ import pytest
 from building import request
 
 import clevrhope
-from clevrhope.metrics.replies import ReplyReader
-from clevrhope.metrics.replies.statements import plain
-from clevrhope.metrics.replies.words import Words, read_question
 from clevrhope.pipeline import build
+from clevrhope.replies import ReplyReader
+from clevrhope.replies.statements import plain
+from clevrhope.replies.words import Words, read_question
 
 VALUES = {
     "size": ["large", "small"],

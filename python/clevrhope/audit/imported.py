@@ -20,11 +20,12 @@ from clevrhope.audit.checks.scenes import excluded
 from clevrhope.audit.report import CheckResult, Report, Results, new_results, where
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.native_reader import CLEVR_WORDS, question_reader, vocabulary_of
+from clevrhope.dataset.native_reader import question_reader, vocabulary_of
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.scene_files import MISSING, Pools
 from clevrhope.dataset.source_images import source_images
 from clevrhope.dataset.split_files import Vocab, read_vocab
+from clevrhope.dataset.vocab import CLEVR_WORDS
 from clevrhope.describe.measured import total_variation
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Progress

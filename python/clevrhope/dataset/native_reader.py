@@ -8,20 +8,9 @@ import numpy.typing as npt
 
 from clevrhope._core import AuditReader, TextReader, Vocabulary
 from clevrhope.dataset.split_files import Value, Vocab
-from clevrhope.dataset.vocab import by_number
+from clevrhope.dataset.vocab import CLEVR_WORDS, by_number
 
 Ints = npt.NDArray[np.int32]
-
-CLEVR_WORDS: Mapping[str, Sequence[str]] = {
-    "thing": ("thing", "object"),
-    "large": ("large", "big"),
-    "small": ("small", "tiny"),
-    "metal": ("metal", "metallic", "shiny"),
-    "rubber": ("rubber", "matte"),
-    "cube": ("cube", "block"),
-    "sphere": ("sphere", "ball"),
-}
-"""CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
 NO_ANSWER, NO_SCENE, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.NO_SCENE, AuditReader.UNANSWERED
 """Codes in place of answers; `UNDETERMINED` fills the needed relations of a program without an answer."""

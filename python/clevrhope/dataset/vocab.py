@@ -7,7 +7,7 @@ a number.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -20,6 +20,17 @@ SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
 
 NO_ANSWER = "<UNK>"
 """Stands in predictions if a model gave no readable answer; it counts as wrong."""
+
+CLEVR_WORDS: Mapping[str, Sequence[str]] = {
+    "thing": ("thing", "object"),
+    "large": ("large", "big"),
+    "small": ("small", "tiny"),
+    "metal": ("metal", "metallic", "shiny"),
+    "rubber": ("rubber", "matte"),
+    "cube": ("cube", "block"),
+    "sphere": ("sphere", "ball"),
+}
+"""CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
 
 @dataclass(frozen=True)

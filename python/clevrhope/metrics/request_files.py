@@ -34,8 +34,8 @@ from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.answer_key import is_trained_on
 from clevrhope.metrics.people import Agreement, majorities
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
-from clevrhope.metrics.replies import ReplyReader
 from clevrhope.programs import default_vocabulary
+from clevrhope.replies import ReplyReader
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json, read_object

@@ -29,9 +29,10 @@ from clevrhope.audit.report import MAX_LISTED, CheckResult, Found, Results
 from clevrhope.config.question_settings import QuestionSettings
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_plainly
-from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Ints, question_reader, vocabulary_of
+from clevrhope.dataset.native_reader import WHY, Ints, question_reader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays, read_vocab
+from clevrhope.dataset.vocab import CLEVR_WORDS
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.hops import Hop

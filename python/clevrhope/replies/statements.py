@@ -6,15 +6,15 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.rewordings import reworded
+from clevrhope.replies import lexicon
+from clevrhope.replies.rewordings import reworded
 
 PLAIN, CONCLUSION, ANSWER = range(3)
 """How a statement is marked: not at all, by a word such as "so", or by a word such as "answer:"."""
 
 _THOUGHT = r"(?:think|thinking|thoughts?|reasoning|analysis|scratchpad|reflection)"
-_OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
-_CLOSED = re.compile(rf"[<\[\u25c1](?:\|?/\|?|\|?end_of_){_THOUGHT}\|?[>\]\u25b7]")
+OPENED = re.compile(rf"[<\[\u25c1]\|?(?:begin_of_)?{_THOUGHT}\|?[>\]\u25b7]")
+CLOSED = re.compile(rf"[<\[\u25c1](?:\|?/\|?|\|?end_of_){_THOUGHT}\|?[>\]\u25b7]")
 _TURN = re.compile(
     r"^ ?(?:(?:next )?question|q|user|human|prompt|assistant|system) ?:|<\|(?:im_end|end\w*|eot\w*)\|>|</s>",
     re.MULTILINE,
@@ -160,11 +160,11 @@ def _single_spaced(text: str) -> str:
 
 def _after_thoughts(text: str) -> tuple[str, bool]:
     """The text after the last block of reasoning, or else before the first; whether the last block ends."""
-    after = _CLOSED.split(text)[-1]
-    is_open = _OPENED.search(after) is not None
+    after = CLOSED.split(text)[-1]
+    is_open = OPENED.search(after) is not None
     if not _has_words(after):
-        after = _OPENED.split(text)[0]
-    return _OPENED.sub("\n", after), not is_open
+        after = OPENED.split(text)[0]
+    return OPENED.sub("\n", after), not is_open
 
 
 def _has_words(text: str) -> bool:

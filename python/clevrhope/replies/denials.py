@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.words import Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.words import Words
 
 
 def denies(token: str) -> bool:

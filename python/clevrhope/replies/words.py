@@ -7,12 +7,15 @@ from difflib import get_close_matches
 from functools import lru_cache
 from itertools import islice, pairwise
 
-from clevrhope.dataset.native_reader import CLEVR_WORDS
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.colors import Color, color_named, meanings
+from clevrhope.dataset.vocab import CLEVR_WORDS
+from clevrhope.replies import lexicon
+from clevrhope.replies.colors import Color, color_named, meanings
 
 OTHER = "?"
 """Stands for a value or number outside the allowed answers, such as orange or eleven."""
+
+CACHED = 4096
+"""Number of words, and of questions, whose meanings are kept: replies repeat theirs."""
 
 _SHORTEST, _LIKENESS = 4, 0.8
 """Least length of a misspelt word, and least similarity to the right one: one letter in five may be wrong."""
@@ -81,10 +84,12 @@ class Words:
         self._abbreviations = {word: each for word, each in shortened.items() if len(word) > 1}
         self._numbers = {answer for answer in allowed if answer.isdecimal()}
         relations = allowed - self._numbers - {"yes", "no", *(value for _, value in self._values.values())}
-        self._meant = lru_cache(4096)(self._correction)
+        cached = lru_cache(CACHED)
+        self._meant = cached(self._correction)
+        self.value, self.count, self.single = cached(self._value), cached(self._count), cached(self._single)
         self.relations = {word: each for each in relations for word in (each, *lexicon.FORMS.get(each, ()))}
 
-    def value(self, token: str) -> tuple[str, str] | None:
+    def _value(self, token: str) -> tuple[str, str] | None:
         """The attribute and value that a word names; the value is `OTHER` if it is not an allowed answer."""
         if token.endswith("ish") and any(word[:3] == token[:3] for word in self._values):
             return ("color", OTHER)  # reddish
@@ -94,23 +99,28 @@ class Words:
         """The values of an attribute."""
         return (value for value in self._values.values() if value[0] == kind)
 
-    def count(self, token: str) -> str | None:
+    def _count(self, token: str) -> str | None:
         """The number that a word or digits name; `OTHER` if it is not an allowed answer."""
         if token[-1].isdigit():
             number = re.sub(r"\.0+$", "", token)
             return number if number in self._numbers else OTHER
         return OTHER if token in lexicon.LARGER else self._counts.get(token)
 
-    def single(self, token: str) -> str | None:
+    def _single(self, token: str) -> str | None:
         """The answer that a word names by itself, of any kind."""
         if token in lexicon.YES or token in lexicon.NO:
             return "yes" if token in lexicon.YES else "no"
         value = self.value(token)
         return value[1] if value else self.count(token) or self.relations.get(token)
 
-    def tokens(self, text: str) -> list[str]:
-        """The words, numbers and punctuation marks of a plain text, with misspelt answers corrected."""
+    def tokens(self, text: str, *, exact: bool = False) -> list[str]:
+        """The words, numbers and punctuation marks of a plain text; misspelt answers are corrected.
+
+        With `exact`, they are not.
+        """
         found = _TOKEN.findall(text)
+        if exact:
+            return found
         if found and (len(found) == 1 or found[1] in (",", ":")):
             found[0] = lexicon.ABROAD.get(found[0], found[0])
         return [token if self.single(token) else self._meant(token) for token in found]
@@ -236,7 +246,7 @@ class Question:
 def read_question(question: str, words: Words, *, asked: Collection[str] = ()) -> Question:
     """Parses a question in plain lower case; `asked` are the answers that it asks for, if known."""
     clause = question.rpartition(";")[2].strip(" ?.")
-    kind = _kind_of_answers(asked, words) if asked else _kind(clause)
+    kind = kind_of_answer(next(iter(asked)), words) if asked else _kind(clause)
     tokens = words.tokens(question)
     asking = _ASKS_FOR.match(clause)
     parts = (clause[asking.end() :] if asking else "", clause, question)
@@ -279,8 +289,8 @@ def _asked_shape(tokens: Sequence[str], words: Words) -> Iterator[Phrase]:
             yield replace(phrase, noun="object")
 
 
-def _kind_of_answers(asked: Collection[str], words: Words) -> str:
-    answer = next(iter(asked))
+def kind_of_answer(answer: str, words: Words) -> str:
+    """The kind of question that has this answer."""
     value = words.value(answer)
     if value or answer in ("yes", "no"):
         return value[0] if value else YES_NO

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.comparisons import compared
-from clevrhope.metrics.replies.denials import denies, is_explained, with_denial, with_one_denial
-from clevrhope.metrics.replies.given import EXACT, FITS, Given, is_landmark
-from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.comparisons import compared
+from clevrhope.replies.denials import denies, is_explained, with_denial, with_one_denial
+from clevrhope.replies.given import EXACT, FITS, Given, is_landmark
+from clevrhope.replies.words import OTHER, Phrase, Question, Words
 
 _ONE_THERE = re.compile(
     r"(?:there is|there's|i (?:can )?see|i found) (?:\w+ly )?one (?:on|in|at|near|behind|next)\b"

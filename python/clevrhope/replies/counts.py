@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise, takewhile
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.denials import denied_places, denies, with_denial
-from clevrhope.metrics.replies.given import EXACT, FITS, PART, Given, is_landmark, without_elsewhere
-from clevrhope.metrics.replies.words import OTHER, Phrase, Question, Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.denials import denied_places, denies, with_denial
+from clevrhope.replies.given import EXACT, FITS, PART, Given, is_landmark, without_elsewhere
+from clevrhope.replies.words import OTHER, Phrase, Question, Words
 
 _CONTEXT = 12
 """Number of words before and after a number that are searched for its meaning."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.denials import denies
-from clevrhope.metrics.replies.given import is_landmark
-from clevrhope.metrics.replies.words import Phrase, Question, Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.denials import denies
+from clevrhope.replies.given import is_landmark
+from clevrhope.replies.words import Phrase, Question, Words
 
 _FIRST, _SECOND = ("former", "first"), ("latter", "second")
 """Words for what a question names first and second."""

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, pairwise
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.denials import denied_places
-from clevrhope.metrics.replies.words import OTHER, RELATION, Phrase, Question, Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.denials import denied_places
+from clevrhope.replies.words import OTHER, RELATION, Phrase, Question, Words
 
 Given = Mapping[str, int]
 """Answer -> how closely a statement fits the question: `PART`, `FITS`, `EXACT` or `RESTATED`."""

@@ -2,8 +2,8 @@
 
 import re
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.colors import BASIC, SHADES
+from clevrhope.replies import lexicon
+from clevrhope.replies.colors import BASIC, SHADES
 
 _N = rf"(?:no|{lexicon.NUMBER})"
 _COLOR = f"(?:{'|'.join((*BASIC, *SHADES))})"

@@ -6,17 +6,19 @@ decide must agree on one answer.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.colors import Color
-from clevrhope.metrics.replies.counts import given_numbers, joined_kinds
-from clevrhope.metrics.replies.denials import without_doubt
-from clevrhope.metrics.replies.given import PART, Given, given_values, given_words, names_two, without_others
-from clevrhope.metrics.replies.restrictions import restricted
-from clevrhope.metrics.replies.rewordings import reworded
-from clevrhope.metrics.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
-from clevrhope.metrics.replies.words import COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
-from clevrhope.metrics.replies.yes_no import contradicts, given_yes_no
+from clevrhope.replies import lexicon
+from clevrhope.replies.colors import Color
+from clevrhope.replies.counts import given_numbers, joined_kinds
+from clevrhope.replies.denials import without_doubt
+from clevrhope.replies.given import PART, Given, given_values, given_words, names_two, without_others
+from clevrhope.replies.marked import read_marked
+from clevrhope.replies.restrictions import restricted
+from clevrhope.replies.rewordings import reworded
+from clevrhope.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
+from clevrhope.replies.words import CACHED, COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
+from clevrhope.replies.yes_no import contradicts, given_yes_no
 
 _SHORT = 3
 """Maximum number of words in a statement that counts as short."""
@@ -44,6 +46,7 @@ class ReplyReader:
         """
         self._answers = set(answers)
         self._words = Words(self._answers, attributes, colors or {})
+        self._parsed = lru_cache(CACHED)(self._parse)
 
     def read(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
         """The answer that a reply to a question gives; None if it gives none or several.
@@ -70,11 +73,22 @@ class ReplyReader:
                 answer = restricted(answer, tokens, read, self._words)
         return answer if answer in (asked or self._answers) else None
 
+    def read_marked(self, question: str, reply: str, *, asked: Collection[str] = ()) -> str | None:
+        """The answer that a reply marks, read strictly; None if it does not mark exactly one.
+
+        Source: the rules in docs/training_vlms.md.
+        """
+        answer = read_marked(reply, self._question(question, asked), self._words)
+        return answer if answer in (asked or self._answers) else None
+
     def asks_for_yes_or_no(self, question: str, *, asked: Collection[str] = ()) -> bool:
         """Whether a question asks for yes or no; `asked` as for `read`."""
         return self._question(question, asked).kind == YES_NO
 
     def _question(self, question: str, asked: Collection[str]) -> Question:
+        return self._parsed(question, tuple(asked))
+
+    def _parse(self, question: str, asked: tuple[str, ...]) -> Question:
         return read_question(reworded(plain(question)), self._words, asked=asked)
 
     def _tokens(self, statement: Statement) -> list[str]:

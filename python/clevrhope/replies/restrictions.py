@@ -4,9 +4,9 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from clevrhope.metrics.replies import lexicon
-from clevrhope.metrics.replies.denials import denies
-from clevrhope.metrics.replies.words import Question, Words
+from clevrhope.replies import lexicon
+from clevrhope.replies.denials import denies
+from clevrhope.replies.words import Question, Words
 
 _N, _WHOLE = lexicon.NUMBER, r"of (?:which|them|these|those)\b"
 _PART = re.compile(
