@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,50 @@ def test_names_with_a_digest_are_read_and_other_names_are_told(tmp_path: Path) -
     made = import_source(source, tmp_path / "out")
     assert made.n_questions == {(HOP, "train"): ROWS}
     check_words("; ".join(made.manifest.source["notes"]) if made.manifest.source else "")
+
+
+def notes(folder: Path, out: Path) -> str:
+    described = import_source(folder, out).manifest.source
+    return "\n".join(described["notes"]) if described else ""
+
+
+def test_forms_that_are_mixed_are_told(dataset: Path, tmp_path: Path) -> None:
+    """Ours beside the official one, two of the official ones, and files of unknown splits of each."""
+    source = official(tmp_path, name="test_complex_iid-00000-of-00001.parquet")
+    for form in ("parquet", "webdataset"):
+        export(dataset, tmp_path / form, format=form, hops=[HOP], splits=["complex_ood"], images=False)
+        shutil.copytree(tmp_path / form, source, dirs_exist_ok=True)
+    write_hdf5(dataset, source, splits=["complex_ood"])
+    (folder,) = source.rglob("no_text_no_vis_*cylinder*rubber*")
+    shutil.copy(next(folder.glob("test_*.h5")), folder / "dev_CLEVR_ho_questions.h5")
+    check_words(notes(source, tmp_path / "out"))
+    table = tmp_path / "parquet" / HOP / "complex_ood-00000-of-00001.parquet"
+    shutil.copy(table, table.with_name("dev-00000-of-00001.parquet"))
+    shutil.copy(next((tmp_path / "webdataset" / HOP).glob("*.tar")), table.with_name("test-000000.tar"))
+    check_words(notes(tmp_path / "parquet", tmp_path / "ours"))
+
+
+def test_a_split_in_several_of_the_official_forms_is_read_from_the_last(
+    dataset: Path, tmp_path: Path
+) -> None:
+    source = write_parquet(dataset, tmp_path / "official") / "HOP00"
+    for path in source.glob("[!t]*"), source.glob("test_minimal_*"), source.glob("train*"):
+        for each in path:
+            each.unlink()
+    write_json(dataset, source.parent)
+    for path in source.parent.rglob("CLEVR_ho_val_iid_*"):
+        path.unlink()
+    check_words(notes(source.parent, tmp_path / "out"))
+    assert clevrhope.load(tmp_path / "out", HOP, "complex_ood", text=True)[0]["program_text"]
+
+
+def test_a_split_that_is_there_twice_is_refused(dataset: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        out = tmp_path / "both" / name
+        out.parent.mkdir(exist_ok=True)
+        export(dataset, out, format="parquet", hops=[HOP], splits=["complex_ood"], images=False)
+    with refused(DatasetError):
+        import_source(tmp_path / "both", tmp_path / "out")
 
 
 def test_rows_are_read_in_the_order_of_their_numbers(dataset: Path, tmp_path: Path) -> None:
@@ -249,16 +294,22 @@ def test_the_first_pairs_lose_their_paired_questions(
     """By the number of questions if it is the published one, else where images begin again."""
     ours = {hop: clevrhope.load(dataset, hop, "train") for hop in (HOP, "metal_cylinder")}
     n = len(ours[HOP])
-    falls = np.flatnonzero(np.diff(ours[HOP].table.image_idxs) < 0)
-    wanted = n - 9 if by_number else int(falls[0]) + 1
-    monkeypatch.setitem(names.PLAIN, "train", (n - 9, n + 16) if by_number else (n, 0))
+    wanted = n - 9 if by_number else n
+    if by_number:
+        monkeypatch.setitem(names.PLAIN, "train", (wanted, n + 16))
+    order = [*np.argsort(ours[HOP].table.image_idxs, kind="stable"), *range(16)]
     if form == "hdf5":
-        source = write_hdf5(dataset, tmp_path / "source", paired=16)
+        source = write_hdf5(dataset, tmp_path / "source")
+        with h5py.File(next(source.rglob("*rubber*_ques/train_*.h5")), "r+") as file:
+            for name in [*file]:
+                values = file[name][:]
+                del file[name]
+                file[name] = values[order]
     else:
         source = write_json(dataset, tmp_path / "source")
         path = next(source.rglob("CLEVR_ho_train_*rubber*.json"))
         content = json.loads(path.read_text())
-        content["questions"] += content["questions"][:16]
+        content["questions"] = [content["questions"][row] for row in order]
         path.write_text(json.dumps(content))
     made = import_source(source, tmp_path / "out", splits=["train"])
     assert {hop: of for (hop, _), of in made.n_questions.items()} == {
