@@ -100,14 +100,14 @@ def test_a_cache_that_cannot_be_written_is_told(
 ) -> None:
     source = write_parquet(dataset, tmp_path / "official")
     (tmp_path / "cache").touch()
-    check_words(cli("info", source, code=2).err)
+    check_words(cli("info", source, code=1).err)
     (tmp_path / "cache").unlink()
 
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no space")
 
     monkeypatch.setattr("clevrhope.runtime.atomic._commit", full)
-    check_words(cli("info", source, code=2).err)
+    check_words(cli("info", source, code=1).err)
 
 
 def test_an_audit_in_place_reads_programs_with_templates(dataset: Path, tmp_path: Path, cli: Cli) -> None:

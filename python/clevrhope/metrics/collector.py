@@ -191,11 +191,11 @@ class Collector:
     def _check_right(self, target: Target, block: Block, rows: Indices, index: Indices) -> None:
         """Notes rows whose right answers, by their file, are not those of the dataset."""
         table = self._key.test_set(target.hop, target.split)
-        pairs = zip(rows.tolist(), table.answers[index].tolist(), strict=True)
-        said = [(k, block.right[k], table.answer_names[number]) for k, number in pairs]
-        wrong = [(k, mine, right) for k, mine, right in said if mine not in (None, right)]
-        examples = (f'{block.place(k)}: "{mine}" where the dataset has "{right}"' for k, mine, right in wrong)
-        self.problems.note("target", len(wrong), examples)
+        for k, number in zip(rows.tolist(), table.answers[index].tolist(), strict=True):
+            said, right = block.right[k], table.answer_names[number]
+            if said not in (None, right):
+                example = f'{block.place(k)}: "{said}" where the dataset has "{right}"'
+                self.problems.note("target", 1, [example])
 
     def _unknown_answer(self, block: Block, k: int) -> str:
         text = block.answers[block.answer[k]]

@@ -55,9 +55,8 @@ PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templat
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote: the folder, its source, and (table, split) -> number of questions."""
+    """What an import wrote: its source and manifest, and (table, split) -> number of questions."""
 
-    folder: Path
     source: Source
     manifest: Manifest
     n_questions: Mapping[tuple[str, str], int]
@@ -175,7 +174,7 @@ def import_source(
         if features:
             import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
-    return Imported(out, source, manifest, n, n_unread)
+    return Imported(source, manifest, n, n_unread)
 
 
 def _check_new(out: Path) -> None:

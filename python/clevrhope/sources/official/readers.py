@@ -1,15 +1,6 @@
 """Readers of the official data in each of their forms, which give a split as a source.
 
-In Parquet there are columns idx, query, answer (string) and image (a struct with bytes), but no programs and
-scenes. Which rows share an image is said only if `image.path` is filled.
-
-In HDF5, as CLOSURE's preprocessing writes it, a question file has the arrays questions, questions_len,
-programs, programs_len (int32, padded with 0), image_idxs, orig_idxs, question_families, answers, types
-(integers). Families are places in a template file that no column names, and types are numbered anew in each
-run, so neither is read.
-
-In CLEVR's JSON, nodes of programs have `_output`, and a question's family is its place in the template file
-that the question names. Scenes may have lost all but index, file name, directions and objects.
+docs/import.md says what the files hold, and what is read differently from what they say.
 """
 
 import json
