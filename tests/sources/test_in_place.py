@@ -90,9 +90,10 @@ def test_what_is_not_known_is_not_said(dataset: Path, tmp_path: Path, cli: Cli) 
 
 def test_a_report_takes_published_files(dataset: Path, tmp_path: Path, cli: Cli) -> None:
     source, coin = write_parquet(dataset, tmp_path / "official"), tmp_path / "coin.jsonl"
-    cli("baseline", source, "--kind", "coin", "--out", coin)
-    cli("report", f"coin={coin}", "--dataset", source, "--out", tmp_path / "report")
-    assert "official" in (tmp_path / "report" / "results.csv").read_text()
+    hop = ("--hop", "rubber_cylinder")
+    cli("baseline", source, "--kind", "coin", "--out", coin, *hop)
+    cli("report", f"coin={coin}", "--dataset", source, "--out", tmp_path / "report", *hop)
+    assert "\ncoin,gap,complex,rubber_cylinder," in (tmp_path / "report" / "results.csv").read_text()
 
 
 def test_a_cache_that_cannot_be_written_is_told(

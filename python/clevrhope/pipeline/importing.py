@@ -158,7 +158,7 @@ def import_source(
         if digests:
             _check_same(layout, manifest, source, chosen, shown)
         make_reader, n_unread = _reader_maker(world, templates), 0
-        for split in chosen:
+        for split in sorted(chosen, key=lambda each: each.vocab is None):  # whose words get the next numbers
             numbering = _numbering(layout, manifest, split, plain, make_reader)
             blocks = _blocks(split, numbering, "Importing", shown)
             manifest, digests[split.key] = write_split(layout, manifest, split, blocks, numbering)
