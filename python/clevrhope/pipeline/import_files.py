@@ -118,7 +118,8 @@ def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary:
             used.setdefault(table.pool, []).append(table.scenes)
     for pool, indices in used.items():
         wanted, rows = np.unique(np.concatenate(indices)), {}
-        missing, scene = set(wanted.tolist()), None
+        missing = set(wanted.tolist())
+        scene: dict[str, Any] | None = None
         for scene in source.scenes[pool]():
             if (index := scene["image_index"]) in missing:
                 missing.remove(index)

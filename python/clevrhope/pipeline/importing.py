@@ -60,8 +60,6 @@ class Imported:
     source: Source
     manifest: Manifest
     n_questions: Mapping[tuple[str, str], int]
-    n_unread: int
-    """Number of texts that no template gives; 0 if no programs were read from texts."""
 
 
 def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
@@ -174,7 +172,7 @@ def import_source(
         if features:
             import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
-    return Imported(source, manifest, n, n_unread)
+    return Imported(source, manifest, n)
 
 
 def _check_new(out: Path) -> None:

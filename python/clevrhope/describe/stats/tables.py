@@ -176,12 +176,7 @@ def _shares_of_pairs(pairs: Iterable[Iterable[Value]]) -> dict[str, Cell]:
 
 def _n_relational(split: Measured) -> int:
     """Number of questions with at least one spatial relation."""
-    return _n_programs(split) - int(split["relations_a_question"].get("0", 0))
-
-
-def _n_programs(split: Measured) -> int:
-    """Number of questions whose programs are known."""
-    return sum(split["functions"].values())
+    return sum(n for relations, n in split["relations_a_question"].items() if relations != "0")
 
 
 def _all_needed(split: Measured) -> float | None:
@@ -207,7 +202,7 @@ OVERVIEW: Mapping[str, Cell] = {
     "functions, maximum": lambda split: _largest(split["functions"]),
     "relations per question, mean": lambda split: decimal(mean(split["relations_a_question"])),
     "questions with a relation": lambda split: percent(
-        _n_relational(split) / _n_programs(split) if split["functions"] else None
+        _n_relational(split) / sum(split["functions"].values()) if split["functions"] else None
     ),
     "- all of them needed": lambda split: percent(_all_needed(split)),
     "families": lambda split: str(len(split["families"]) or "-"),
