@@ -321,6 +321,18 @@ def test_the_first_pairs_lose_their_paired_questions(
     check_words("\n".join(split.note for split in made.source.splits if split.hop == HOP))
 
 
+@pytest.mark.parametrize(
+    ("images", "n"),
+    [([0, 0, 2, 2, 0, 2], 4), ([0, 0, 2, 0, 2, 1, 1], 3), ([2, 2, 0, 0], 4), ([1, 0, 2, 0, 3, 1], 6)],
+    ids=["paired", "with paired images", "in another order", "in no order"],
+)
+def test_paired_questions_begin_with_an_image_that_was_there(images: list[int], n: int) -> None:
+    file = names.OfficialFile(0, "train", "train", Path("train.h5"))
+    assert file.plain(images)[0] == n
+    assert bool(file.plain(images)[1]) == (n < len(images))
+    assert names.OfficialFile(6, "train", "train", Path("train.h5")).plain(images) == (len(images), "")
+
+
 # Exports
 
 

@@ -116,7 +116,8 @@ class OfficialFile:
     def plain(self, images: Sequence[int]) -> tuple[int, str]:
         """How many of the file's questions belong to the published set, and a note if not all do.
 
-        In the first run, paired questions follow the plain ones, and begin again with the first images.
+        In the first run, paired questions follow the plain ones, and begin again with the first images. Files
+        that were made otherwise are not in the order of images, or have each image in one place.
 
         Args:
             images: (n,) the index of each question's image.
@@ -128,7 +129,7 @@ class OfficialFile:
         how, least = "", min(n, most)
         if n != all_of_them:
             falls = np.flatnonzero(np.diff(np.asarray(images, dtype=np.int64)) < 0) + 1
-            if 0 < len(falls) <= 2:  # to paired questions, and to paired images; else rows are not in order
+            if 0 < len(falls) <= 2 and images[falls[0]] in images[: falls[0]]:
                 how, least = ", by the order of images", min(int(falls[0]), most)
         return least, f"the first {least:,} of {n:,} questions{how}; paired ones follow" * (least < n)
 
