@@ -286,7 +286,7 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         DatasetError: the file is not a question file.
     """
     names: dict[int, str] = {}
-    found = (row.get("image_index") for row in read_list(file.path, "questions"))
+    found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
     n, note = file.plain([index if INDEX.test(index) else 0 for index in found])
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
