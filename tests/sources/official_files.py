@@ -60,8 +60,8 @@ def _table(dataset: Path, rows: Any, *, named: bool) -> pa.Table:
     )
 
 
-def write_hdf5(dataset: Path, out: Path, *, splits: Sequence[str] = tuple(NAMES), paired: int = 0) -> Path:
-    """CLOSURE's HDF5 with vocab.json; `paired` questions follow the plain ones in train of the first run."""
+def write_hdf5(dataset: Path, out: Path, *, splits: Sequence[str] = tuple(NAMES)) -> Path:
+    """CLOSURE's HDF5 with vocab.json."""
     for hop, number in HOPS.items():
         run = out / ("held_out_CLEVR" if number < 6 else "held_out_CLEVR_add")
         folder = run / "hdf5_held_out_CLEVR" / f"no_text_no_vis_{TUPLES[hop]}_v1.0_ques"
@@ -70,10 +70,9 @@ def write_hdf5(dataset: Path, out: Path, *, splits: Sequence[str] = tuple(NAMES)
         for split in splits:
             rows = clevrhope.load(dataset, hop, split)
             name = {"val_iid": "val"}.get(NAMES[split], NAMES[split])
-            extra = paired if split == "train" and number < 6 else 0
             with h5py.File(folder / f"{name}_CLEVR_ho_questions.h5", "w") as file:
                 for key, values in _arrays(rows.table).items():
-                    file[key] = np.concatenate([values, values[:extra]])
+                    file[key] = values
             images = run / "hdf5_held_out_CLEVR_ims" / f"{NAMES[split]}_v1.0_img" / f"{NAMES[split]}_ims.h5"
             images.parent.mkdir(parents=True, exist_ok=True)
             _write_features(dataset, rows.pool, images)

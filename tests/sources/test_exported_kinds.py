@@ -24,7 +24,6 @@ from clevrhope.errors import DatasetError
 from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
 from clevrhope.metrics import score
-from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.covr import score_covr
 from clevrhope.metrics.results import Results
 from clevrhope.metrics.suites import score_suite
@@ -173,11 +172,6 @@ def test_the_same_predictions_give_the_same_scores(
     assert theirs == ours
     assert ours[0].predicates
     assert any(row.generalisation for row in ours[0].predicates)
-
-
-def test_answers_to_requests_about_the_dataset_are_about_its_import(imported: Path, folder: Path) -> None:
-    asked_of = existing_manifest(Layout(folder).manifest).digest
-    AnswerKey(imported).check_asked_of(Path("answers.jsonl"), asked_of)
 
 
 def test_an_audit_says_what_it_cannot_check(imported: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,51 @@ def test_names_with_a_digest_are_read_and_other_names_are_told(tmp_path: Path) -
     made = import_source(source, tmp_path / "out")
     assert made.n_questions == {(HOP, "train"): ROWS}
     check_words("; ".join(made.manifest.source["notes"]) if made.manifest.source else "")
+
+
+def notes(folder: Path, out: Path) -> str:
+    described = import_source(folder, out).manifest.source
+    return "\n".join(described["notes"]) if described else ""
+
+
+def test_forms_that_are_mixed_are_told(dataset: Path, tmp_path: Path) -> None:
+    """Ours beside the official one, two of the official ones, and files of unknown splits of each."""
+    source = official(tmp_path, name="test_complex_iid-00000-of-00001.parquet")
+    for form in ("parquet", "webdataset"):
+        export(dataset, tmp_path / form, format=form, hops=[HOP], splits=["complex_ood"], images=False)
+        shutil.copytree(tmp_path / form, source, dirs_exist_ok=True)
+    write_hdf5(dataset, source, splits=["complex_ood"])
+    (folder,) = source.rglob("no_text_no_vis_*cylinder*rubber*")
+    shutil.copy(next(folder.glob("test_*.h5")), folder / "dev_CLEVR_ho_questions.h5")
+    check_words(notes(source, tmp_path / "out"))
+    table = tmp_path / "parquet" / HOP / "complex_ood-00000-of-00001.parquet"
+    other = pq.read_table(table).replace_schema_metadata({})
+    pq.write_table(other, table.with_name("dev-00000-of-00001.parquet"))
+    shutil.copy(next((tmp_path / "webdataset" / HOP).glob("*.tar")), table.with_name("test-000000.tar"))
+    check_words(notes(tmp_path / "parquet", tmp_path / "ours"))
+
+
+def test_a_split_in_several_of_the_official_forms_is_read_from_the_last(
+    dataset: Path, tmp_path: Path
+) -> None:
+    source = write_parquet(dataset, tmp_path / "official") / "HOP00"
+    for path in source.glob("[!t]*"), source.glob("test_minimal_*"), source.glob("train*"):
+        for each in path:
+            each.unlink()
+    write_json(dataset, source.parent)
+    for path in source.parent.rglob("CLEVR_ho_val_iid_*"):
+        path.unlink()
+    check_words(notes(source.parent, tmp_path / "out"))
+    assert clevrhope.load(tmp_path / "out", HOP, "complex_ood", text=True)[0]["program_text"]
+
+
+def test_a_split_that_is_there_twice_is_refused(dataset: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        out = tmp_path / "both" / name
+        out.parent.mkdir(exist_ok=True)
+        export(dataset, out, format="parquet", hops=[HOP], splits=["complex_ood"], images=False)
+    with refused(DatasetError):
+        import_source(tmp_path / "both", tmp_path / "out")
 
 
 def test_rows_are_read_in_the_order_of_their_numbers(dataset: Path, tmp_path: Path) -> None:
@@ -249,16 +295,22 @@ def test_the_first_pairs_lose_their_paired_questions(
     """By the number of questions if it is the published one, else where images begin again."""
     ours = {hop: clevrhope.load(dataset, hop, "train") for hop in (HOP, "metal_cylinder")}
     n = len(ours[HOP])
-    falls = np.flatnonzero(np.diff(ours[HOP].table.image_idxs) < 0)
-    wanted = n - 9 if by_number else int(falls[0]) + 1
-    monkeypatch.setitem(names.PLAIN, "train", (n - 9, n + 16) if by_number else (n, 0))
+    wanted = n - 9 if by_number else n
+    if by_number:
+        monkeypatch.setitem(names.PLAIN, "train", (wanted, n + 16))
+    order = [*np.argsort(ours[HOP].table.image_idxs, kind="stable"), *range(16)]
     if form == "hdf5":
-        source = write_hdf5(dataset, tmp_path / "source", paired=16)
+        source = write_hdf5(dataset, tmp_path / "source")
+        with h5py.File(next(source.rglob("*rubber*_ques/train_*.h5")), "r+") as file:
+            for name in [*file]:
+                values = file[name][:]
+                del file[name]
+                file[name] = values[order]
     else:
         source = write_json(dataset, tmp_path / "source")
         path = next(source.rglob("CLEVR_ho_train_*rubber*.json"))
         content = json.loads(path.read_text())
-        content["questions"] += content["questions"][:16]
+        content["questions"] = [content["questions"][row] for row in order]
         path.write_text(json.dumps(content))
     made = import_source(source, tmp_path / "out", splits=["train"])
     assert {hop: of for (hop, _), of in made.n_questions.items()} == {
@@ -267,6 +319,18 @@ def test_the_first_pairs_lose_their_paired_questions(
     }
     assert len(clevrhope.load(tmp_path / "out", HOP, "train")) == wanted
     check_words("\n".join(split.note for split in made.source.splits if split.hop == HOP))
+
+
+@pytest.mark.parametrize(
+    ("images", "n"),
+    [([0, 0, 2, 2, 0, 2], 4), ([0, 0, 2, 0, 2, 1, 1], 3), ([2, 2, 0, 0], 4), ([1, 0, 2, 0, 3, 1], 6)],
+    ids=["paired", "with paired images", "in another order", "in no order"],
+)
+def test_paired_questions_begin_with_an_image_that_was_there(images: list[int], n: int) -> None:
+    file = names.OfficialFile(0, "train", "train", Path("train.h5"))
+    assert file.plain(images)[0] == n
+    assert bool(file.plain(images)[1]) == (n < len(images))
+    assert names.OfficialFile(6, "train", "train", Path("train.h5")).plain(images) == (len(images), "")
 
 
 # Exports
@@ -330,6 +394,19 @@ def test_missing_shards_of_a_whole_split_are_told(dataset: Path, tmp_path: Path,
         path.unlink()
     said = cli("import", tmp_path / "tars", "--out", tmp_path / "out").out
     assert f"listed in shards.json, but not there: {HOP}/complex_iid" in said
+
+
+@pytest.mark.parametrize("form", ["parquet", "webdataset"])
+def test_an_export_of_files_without_scenes_is_read_back(form: str, tmp_path: Path) -> None:
+    import_source(official(tmp_path), tmp_path / "first")
+    export(tmp_path / "first", tmp_path / "export", format=form)
+    import_source(tmp_path / "export", tmp_path / "second")
+    first, second = (
+        clevrhope.load(tmp_path / name, HOP, "complex_ood", text=True) for name in ("first", "second")
+    )
+    for k in range(ROWS):
+        assert first[k]["question_text"] == second[k]["question_text"]
+        np.testing.assert_array_equal(first[k]["image"], second[k]["image"])
 
 
 @pytest.mark.parametrize("has_metadata", [True, False])

@@ -93,6 +93,12 @@ def test_official_predictions_are_scored(exported: Path, dataset: Path, tmp_path
     assert {split: round(share, 9) for split, share in condition.accuracies.items()} == {
         split: round(share, 9) for split, share in right.items()
     }
+    wrong = json.loads(files[1].read_text())
+    for row in ("3", "5"):
+        wrong[row]["target"] = 4 + (wrong[row]["target"] == 4)
+    files[1].write_text(json.dumps(wrong))
+    with refused(PredictionsError):
+        score(tmp_path / "out", files, seed=1, bootstrap=0)
     (tmp_path / "clevr_ho0_val_predict.json").write_text('{"0": {"pred": 77}}')
     with refused(PredictionsError):
         score(tmp_path / "out", files, seed=1, bootstrap=0)

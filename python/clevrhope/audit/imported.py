@@ -112,7 +112,8 @@ def audit_imported(folder: Folder, *, pixels: bool, progress: Progress) -> Repor
         if not result.n_checked and not result.n_faults and name in why_not:
             result.skip(why_not[name])
         result.finish()
-    return Report(str(folder.root), tuple(hop.name for hop in hops), tuple(results.values()))
+    notes = tuple((manifest.source or {})["notes"])
+    return Report(folder.title, tuple(hop.name for hop in hops), tuple(results.values()), notes)
 
 
 def _read(split: _Split, vocab: Vocab, pools: Pools, results: Results, *, in_chains: bool) -> None:

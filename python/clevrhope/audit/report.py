@@ -155,6 +155,8 @@ class Report:
     folder: str
     hops: tuple[str, ...]
     checks: tuple[CheckResult, ...]
+    notes: tuple[str, ...] = ()
+    """What to know of published files, such as texts without a program."""
 
     @property
     def ok(self) -> bool:
@@ -167,6 +169,7 @@ class Report:
             "folder": self.folder,
             "ok": self.ok,
             "hops": list(self.hops),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "checks": [
                 {
                     "name": each.name,
@@ -207,6 +210,8 @@ def show_report(console: Console, report: Report) -> None:
             not_done.setdefault(each.note, []).append(each.name)
     for why, names in not_done.items():
         show(f"Not done ({why}): {', '.join(names)}", "dim")
+    for note in report.notes:
+        show(f"Imported: {note}", "dim")
     for each in report.checks:
         if each.n_faults:
             show(f"{each.name} failed. It checks that {each.proves}", "bold red")

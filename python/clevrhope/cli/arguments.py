@@ -156,11 +156,13 @@ _TYPES: Mapping[str, Any] = {
     "25k|N": str,
     **dict.fromkeys(("DIR", "CLEVR_DIR", "FOLDER", "RUN", "OUT", "PATH"), PATH),
     **dict.fromkeys(("FILE", "FILE.toml", "FILE.png"), PATH),
+    "DATASET": DATASET,
 }
 """The types that words in the usage of an option stand for; other words stand for any text."""
 
 _SHOWN: Mapping[str, str] = {
     **dict.fromkeys(("N0", "SEED", "PIXELS", "PORT"), "N"),
+    "DATASET": "DIR",
     **dict.fromkeys(("HOP", "SPLIT", "EDITION"), "NAME"),
     "SPLITS": "NAMES",
 }

@@ -219,7 +219,7 @@ def import_(source: Path, out: Path, **choices: Any) -> None:
     )
     described = made.manifest.source or {}
     counts = {f"{hop} {split}": n for (hop, split), n in made.n_questions.items()}
-    result = {"folder": str(out), **described, "questions": counts, "texts_without_program": made.n_unread}
+    result = {"folder": str(out), **described, "questions": counts}
     lines = [
         f"{out}: {sum(counts.values()):,} questions of {len(counts)} splits, form {described['form']}; "
         f"programs: {described['programs']}",

@@ -110,7 +110,7 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
 @options("""
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
-    --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
+    --against DATASET -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
     --full: Also list every question family and every pair of values.
     --json -> as_json: Print one JSON object instead of text.

@@ -164,7 +164,7 @@ What to answer
     --splits SPLITS...: Only these splits, separated by commas.
     --suite NAME... -> suites: Answer the questions of this suite (carets, rad, holdout, visual), and of its
         splits where answers are missing; repeatable.
-    --dataset DIR: Another dataset of the same world; needs --out.
+    --dataset DATASET: Another dataset of the same world; needs --out.
 With what
     --model CLASS: The run's package.module:Class, if it is one of your own: importing a class runs its code.
     --checkpoint NAME... -> checkpoints: Only this checkpoint; repeatable.  [default: all that were kept]

@@ -34,7 +34,7 @@ _JSON = "--json -> as_json: Print one JSON object instead of text."
 def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, **choices: Any) -> None:
     """Writes the predictions of a simple baseline, or of the symbolic oracle, on the test sets of DIR."""
     from clevrhope.dataset.contents import find_hop
-    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.folder import Folder
     from clevrhope.metrics.baselines import baseline as run
     from clevrhope.metrics.predictions import write_predictions
     from clevrhope.training.request import parse_size
@@ -43,10 +43,11 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
     n = write_predictions(
         out, run(folder, kind, size=n_train, progress=shown_progress({"quiet": quiet}), **choices)
     )
-    only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in choices["hops"])
+    opened = Folder.open(folder, finished=False)
+    only = "".join(f" --hop {find_hop(opened.layout, hop)}" for hop in choices["hops"])
     say(f"{out}: {n:,} predictions of {kind}")
     with_suite = f" --suite {choices['suite']}" if choices["suite"] else ""
-    say(f"To score them: clevrhope score {folder} {out}{only}{with_suite}")
+    say(f"To score them: clevrhope score {opened.title} {out}{only}{with_suite}")
 
 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
@@ -111,7 +112,7 @@ def ask(
 @options(f"""
     --requests FILE!: The file that `ask` wrote.
     --model NAME: The model's name in reports.  [default: the name of REPLIES; people, if several answered]
-    --dataset DIR -> folder: The dataset, if its values are not CLEVR's.
+    --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
     --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
     --partial: Read the replies that there are, and say how many are missing.
     {_JSON}
@@ -259,7 +260,7 @@ def score(
 @options("""
     --out DIR = out/report: Folder of the report.  [default: out/report]
     --model NAME: The model's name, for files that do not say it; or write NAME=FILE.
-    --dataset DIR: The dataset that files of predictions are about.
+    --dataset DATASET: The dataset that files of predictions are about.
     --title TEXT: Title of the page.
     --question TEXT: The research question, shown at the top of the page.  [default: the paper's]
     --hop HOP... -> hops: Only runs on this HOP; repeatable.

@@ -52,6 +52,12 @@ class Folder:
         return self.layout.root
 
     @property
+    def title(self) -> str:
+        """The folder as users know it: of an import in the user's cache, the published files."""
+        source = self.manifest.source or {}
+        return str(source["root"] if source.get("in_place") else self.root)
+
+    @property
     def attributes(self) -> Mapping[str, Sequence[str]]:
         """The attribute types of the dataset's world, with their values."""
         attributes: Mapping[str, Sequence[str]] = self.manifest.world["attributes"]

@@ -98,11 +98,12 @@ class Manifest:
     def digest(self) -> str:
         """Eight digits that stand for what decides scenes and questions: version, seed, world, templates.
 
-        Of an imported dataset, also its questions.
+        Of an imported dataset, those of the dataset that was exported, or else of its questions.
         """
-        decided = [self.version, self.seed, self.world["fingerprint"], self.templates["fingerprint"]]
-        decided += [self.source["sha256"]] if self.source else []
-        return hashlib.sha256(json.dumps(decided).encode()).hexdigest()[:8]
+        if self.source:
+            return str(self.source.get("dataset") or digest_of([self.version, self.source["sha256"]]))
+        fingerprints = self.world["fingerprint"], self.templates["fingerprint"]
+        return digest_of([self.version, self.seed, *fingerprints])
 
     @property
     def part(self) -> str | None:
@@ -180,6 +181,11 @@ class Manifest:
             folder, *below = name.split("/")
             sums["suites" if below[1:2] == ["suites"] else folder if below else ""] += file.bytes
         return dict(sums)
+
+
+def digest_of(decided: Sequence[Any]) -> str:
+    """Eight digits that stand for JSON values."""
+    return hashlib.sha256(json.dumps(decided).encode()).hexdigest()[:8]
 
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:

@@ -97,7 +97,7 @@ MANIFEST = Fields(
             {"form": TEXT, "sha256": SHA256, "programs": TEXT, "notes": ListOf(TEXT)},
             {
                 **{"splits": MapOf(SHA256), "grouped": ListOf(NAME), "is_placed": BOOLEAN},
-                **{"root": TEXT, "dataset": TEXT},
+                **{"root": TEXT, "dataset": TEXT, "in_place": BOOLEAN},
             },
         ),
         "edition": Fields({"name": NAME, "private": BOOLEAN}),

@@ -126,11 +126,12 @@ class QuestionTally:
             ],
             dtype=np.int64,
         )
-        named = np.bitwise_or.reduce(flags[rows.programs], axis=1)
-        for k, relation in enumerate(relations):
+        programs = rows.programs[has_program]
+        named = np.bitwise_or.reduce(flags[programs], axis=1)
+        for k, relation in enumerate(relations if has_program.any() else ()):
             self._relations[relation] += int((named >> k & 1).sum())
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
-        self._relations_a_question.update(counted(is_spatial[rows.programs].sum(axis=1)))
+        self._relations_a_question.update(counted(is_spatial[programs].sum(axis=1)))
         self._images.update(counted(rows.image_idxs))
         needed = rows.arrays().get("relation_needed")
         if needed is None:

@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.dataset.clevr_json import read_numbered_rows, scene_index
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import H5Images, PngImages, png_indices
 from clevrhope.dataset.images_h5 import ImageArray, images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
@@ -100,10 +101,12 @@ def read_content(layout: Layout, manifest: Manifest, progress: Progress, *, ever
         by_pool.setdefault(each.pool, []).append(each.used)
     used = {pool: np.unique(np.concatenate(by_pool[pool])) for pool in sorted(by_pool)}
     checked = {pool: each[each % every_image == 0] for pool, each in used.items()}
-    scenes, images = {}, {}
-    with progress.stage("Comparing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
-        for pool, indices in used.items():
-            scenes[pool] = _read_scenes(layout, pool, indices, faults, advance)
+    has_scenes, images = Folder(layout, manifest).has_scenes, {}
+    scenes: dict[str, dict[int, bytes]] = {pool: {} for pool in used}
+    n_scenes = sum(len(used[pool]) for pool in filter(has_scenes, used))
+    with progress.stage("Comparing scenes", total=n_scenes, unit="scenes") as advance:
+        for pool in filter(has_scenes, used):
+            scenes[pool] = _read_scenes(layout, pool, used[pool], faults, advance)
     if manifest.rendering is not None:
         n_images = sum(map(len, checked.values()))
         with progress.stage("Comparing images", total=n_images, unit="images") as advance:
@@ -123,7 +126,7 @@ def read_content(layout: Layout, manifest: Manifest, progress: Progress, *, ever
         of_split,
         {pool: {index: each.hex() for index, each in there.items()} for pool, there in images.items()},
         sum(each.n for each in found.values()),
-        sum(map(len, used.values())),
+        n_scenes,
         tuple(faults),
     )
 

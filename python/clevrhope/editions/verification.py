@@ -24,7 +24,8 @@ class Verification:
     """The result of verifying a folder.
 
     Attributes:
-        folder: as given.
+        folder: as given; of an import in the user's cache, the published files.
+        published: whether it was imported, so that images are not compared, and scenes may be unknown.
         edition: its name; "" if the dataset is not an edition.
         private: whether it is a private edition, for which there are no digests to compare with.
         splits: the digests.
@@ -37,7 +38,8 @@ class Verification:
         faults: a sentence for each file that is damaged or missing.
     """
 
-    folder: Path
+    folder: str
+    published: bool
     edition: str
     private: bool
     splits: Tree
@@ -56,8 +58,8 @@ class Verification:
 
     @property
     def text_digest(self) -> str | None:
-        """The digest of questions and scenes; None if a file could not be read."""
-        return None if self.faults else whole_digest(self.splits, _TEXT)
+        """The digest of questions and, if they are known, scenes; None if a file could not be read."""
+        return None if self.faults else whole_digest(self.splits, _TEXT[: 2 if self.n_scenes else 1])
 
     @property
     def digest(self) -> str | None:
@@ -72,7 +74,7 @@ class Verification:
     def as_json(self) -> dict[str, Any]:
         """Everything, for `--json`."""
         return {
-            "folder": str(self.folder),
+            "folder": self.folder,
             "edition": self.edition or None,
             "private": self.private,
             "ok": self.ok,
@@ -119,13 +121,15 @@ class Verification:
 
     def _counts(self) -> str:
         of = f" of {self.n_of_edition}" if self.n_of_edition > self.n_splits else ""
-        images = "no images"
+        images = "images not compared" if self.published else "no images"
         if self.n_images:
             images = _counted(self.n_images, "image")
             if self.every_image > 1:
                 images += f" compared (one in {self.every_image})"
         splits = f"{self.n_splits}{of} splits" if of else _counted(self.n_splits, "split")
-        return f"{splits}, {self.n_questions:,} questions, {self.n_scenes:,} scenes, {images}"
+        has_scenes = self.n_scenes or not self.published
+        scenes = f"{self.n_scenes:,} scenes" if has_scenes else "scenes not published"
+        return f"{splits}, {self.n_questions:,} questions, {scenes}, {images}"
 
 
 def verify(folder: Path, progress: Progress | None = None) -> Verification:
@@ -146,7 +150,8 @@ def verify(folder: Path, progress: Progress | None = None) -> Verification:
     private = bool(manifest.edition and manifest.edition["private"])
     frozen = read_frozen(edition) if edition and not private else None
     return Verification(
-        folder,
+        opened.title,
+        bool(manifest.source),
         edition.name if edition else "",
         private,
         content.splits,

@@ -175,8 +175,7 @@ class AnswerKey:
         Raises:
             PredictionsError: it does.
         """
-        published = (self._manifest.source or {}).get("dataset")
-        if asked_of not in (None, here := self._manifest.digest, published):
+        if asked_of not in (None, here := self._manifest.digest):
             raise PredictionsError(
                 f"{file}: the answers are to requests about another dataset (asked_of is {shown(asked_of)}, "
                 f"and {here} for {self.folder}); give the folder that the requests were made of"

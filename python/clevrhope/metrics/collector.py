@@ -34,6 +34,7 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     "split": ("prediction for an unknown split", "predictions for unknown splits"),
     "question": ("prediction for an unknown question", "predictions for unknown questions"),
     "answer": ("unknown answer", "unknown answers"),
+    "target": ("target that is not the right answer", "targets that are not the right answers"),
     "suite": (
         "prediction about other questions than the suite has now",
         "predictions about other questions than the suite has now",
@@ -183,7 +184,18 @@ class Collector:
         unknown = rows[answers == NOT_AN_ANSWER]
         self.problems.note("answer", len(unknown), (self._unknown_answer(block, k) for k in unknown))
         given[index] = answers
+        if block.right:
+            self._check_right(target, block, rows, index)
         self.n_predictions += len(rows)
+
+    def _check_right(self, target: Target, block: Block, rows: Indices, index: Indices) -> None:
+        """Notes rows whose right answers, by their file, are not those of the dataset."""
+        table = self._key.test_set(target.hop, target.split)
+        for k, number in zip(rows.tolist(), table.answers[index].tolist(), strict=True):
+            said, right = block.right[k], table.answer_names[number]
+            if said not in (None, right):
+                example = f'{block.place(k)}: "{said}" where the dataset has "{right}"'
+                self.problems.note("target", 1, [example])
 
     def _unknown_answer(self, block: Block, k: int) -> str:
         text = block.answers[block.answer[k]]
@@ -205,7 +217,9 @@ class Collector:
         if not problems.counts:
             return
         remedies = []
-        if problems.counts.keys() - {"suite"}:
+        if "target" in problems.counts:
+            remedies.append("give the dataset that was answered")
+        if problems.counts.keys() - {"suite", "target"}:
             remedies.append(
                 "each question of each test set needs one prediction per run, with an answer of vocab.json"
             )

@@ -135,7 +135,8 @@ class Matcher:
     ) -> MatchedGap | None:
         """The matched gap of one run's answers by split; None if the HOP lacks a pair or either split.
 
-        Questions without a prediction are left out. `all_iid` is the accuracy on all IID questions.
+        None also where published files do not say families or scenes. Questions without a prediction are left
+        out. `all_iid` is the accuracy on all IID questions.
 
         Raises:
             DatasetError: a file of the folder is missing or incomplete.
@@ -143,6 +144,8 @@ class Matcher:
         parsed = self._key.parsed(hop)
         types = tuple(kind for kind, _ in (parsed and parsed.held_out) or ())
         if all_iid is None or not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
+            return None
+        if {"family", "objects"} & self._key.unknown.keys():
             return None
         ood, iid = (self._questions(hop, split, given[split]) for split in (OOD, IID))
         mentions = self._mentions(hop, IID, types)

@@ -5,6 +5,7 @@ those of this program.
 """
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, make_vocab
@@ -53,19 +54,26 @@ def read_official(path: Path) -> Block:
     rows, answers = Rows(path, ": row "), make_vocab([], [], default_vocabulary().answers).answers()
     content = read_object(path, "official predictions", error=PredictionsError, max_bytes=MAX_BYTES)
     check_form(content, _ROWS, path, error=PredictionsError)
-    for row, about in content.items():
-        answer = about["pred"]
-        if not isinstance(answer, str):
-            if not (INDEX.test(answer) and answer < len(answers)):
-                raise PredictionsError(
-                    f"{path}: row {row}: pred is {shown(answer)}; expected 0 to {len(answers) - 1}"
-                )
-            answer = NO_ANSWER if answers[answer] in SPECIAL_TOKENS else answers[answer]
+
+    def named(row: str, key: str) -> str:
+        answer = content[row][key]
+        if isinstance(answer, str):
+            return answer
+        if not (INDEX.test(answer) and answer < len(answers)):
+            raise PredictionsError(
+                f"{path}: row {row}: {key} is {shown(answer)}; expected 0 to {len(answers) - 1}"
+            )
+        return NO_ANSWER if answers[answer] in SPECIAL_TOKENS else answers[answer]
+
+    for row in content:
+        answer = named(row, "pred")
         rows.add(int(row), {"hop": hop, "split": split, "question_index": int(row), "answer": answer})
-    return rows.block()
+    targets = [named(row, "target") if "target" in about else None for row, about in content.items()]
+    return replace(rows.block(), right=targets)
 
 
 _ROWS = MapOf(
-    Fields({"pred": ANY}), keys=Kind("a row's number", lambda text: text.isascii() and text.isdecimal())
+    Fields({"pred": ANY}, {"target": ANY}),
+    keys=Kind("a row's number", lambda text: text.isascii() and text.isdecimal()),
 )
 """The form of a file: a row's number, and an object with its prediction."""

@@ -57,6 +57,7 @@ class Block:
         question_index: (n,) places of the questions in their files.
         answers: the distinct answers.
         answer: (n,) indices into `answers`.
+        right: (n,) the right answers by the file, None where it does not say one; empty if it says none.
     """
 
     path: Path
@@ -68,6 +69,7 @@ class Block:
     question_index: Indices
     answers: Sequence[str]
     answer: Indices
+    right: Sequence[str | None] = ()
 
     def __len__(self) -> int:
         return len(self.target)

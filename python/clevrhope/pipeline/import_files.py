@@ -119,12 +119,15 @@ def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary:
     for pool, indices in used.items():
         wanted, rows = np.unique(np.concatenate(indices)), {}
         missing = set(wanted.tolist())
+        scene: dict[str, Any] | None = None
         for scene in source.scenes[pool]():
             if (index := scene["image_index"]) in missing:
                 missing.remove(index)
                 rows[index] = _scene_row(
                     scene, pool, vocabulary, f"{source.root}: the scene of image {index}"
                 )
+        if scene is None:  # an export of a dataset without scenes
+            continue
         if missing:
             raise DatasetError(
                 f"{source.root}: the scenes of {pool} lack {len(missing):,} that questions are about: "

@@ -22,7 +22,7 @@ from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.dataset.native_reader import text_reader, vocabulary_with
 from clevrhope.dataset.split_files import Vocab as Names
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.pipeline.import_features import import_features
 from clevrhope.pipeline.import_files import (
     QuestionDigest,
@@ -32,7 +32,7 @@ from clevrhope.pipeline.import_files import (
     write_split,
 )
 from clevrhope.questions import read_templates, synonyms_path
-from clevrhope.runtime.atomic import record
+from clevrhope.runtime.atomic import DiskError, record
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import read_world
@@ -55,14 +55,11 @@ PUBLISHED, FROM_TEXTS, NONE = "published", "read from the texts with the templat
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import wrote: the folder, its source, and (table, split) -> number of questions."""
+    """What an import wrote: its source and manifest, and (table, split) -> number of questions."""
 
-    folder: Path
     source: Source
     manifest: Manifest
     n_questions: Mapping[tuple[str, str], int]
-    n_unread: int
-    """Number of texts that no template gives; 0 if no programs were read from texts."""
 
 
 def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None = None) -> Path:
@@ -83,13 +80,16 @@ def dataset_of(path: Path, say: Callable[[str], None], *, templates: Path | None
     with_templates = [read_templates(read_world(), templates).fingerprint] if templates else []
     made_of = [str(path.resolve()), stamps, *with_templates]
     key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    out = cache / "clevrhope" / "imports" / f"{path.resolve().stem}-{key}"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    out = cache / "clevrhope" / "imports" / key / path.resolve().name
     if not Layout(out).manifest.is_file():
         say(f"{path}: published files, imported once into {out} (clevrhope import takes another)")
-        out.mkdir(parents=True, exist_ok=True)
-        source = import_source(path, out, templates=templates).source
-        for note in dict.fromkeys([*source.notes, *(split.note for split in source.splits if split.note)]):
+        try:
+            made = import_source(path, out, templates=templates, in_place=True).manifest
+        except DiskError as error:
+            option = "XDG_CACHE_HOME or clevrhope import --out"
+            raise DiskError(error.path, error.error, option=option) from error
+        for note in (made.source or {})["notes"]:
             say(f"  {note}")
     return out
 
@@ -103,6 +103,7 @@ def import_source(
     splits: Sequence[str] = (),
     templates: Path | None = None,
     features: bool = False,
+    in_place: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Imports published files into a folder; one that was imported from the same files gets what it lacks.
@@ -116,6 +117,7 @@ def import_source(
         templates: question templates that the texts were made with, such as CLEVR's folder; programs are read
             from texts by them if the files have no programs.
         features: whether detector features are copied, too, into a store of kind frcnn.
+        in_place: whether users know the dataset by the published files, not by `out`.
         progress: shows the progress.
 
     Raises:
@@ -154,7 +156,7 @@ def import_source(
         if digests:
             _check_same(layout, manifest, source, chosen, shown)
         make_reader, n_unread = _reader_maker(world, templates), 0
-        for split in chosen:
+        for split in sorted(chosen, key=lambda each: each.vocab is None):  # whose words get the next numbers
             numbering = _numbering(layout, manifest, split, plain, make_reader)
             blocks = _blocks(split, numbering, "Importing", shown)
             manifest, digests[split.key] = write_split(layout, manifest, split, blocks, numbering)
@@ -163,13 +165,14 @@ def import_source(
             manifest = manifest.with_files({layout.relative(place): record(place)})
             n_unread += numbering.n_unread
         manifest = write_scenes(layout, manifest, source, vocabulary)
-        manifest = _described(manifest, source, chosen, digests, n_unread, with_templates=bool(templates))
+        choices = {"with_templates": bool(templates), "in_place": in_place}
+        manifest = _described(manifest, source, chosen, digests, n_unread, **choices)
         manifest = manifest.with_files(measure_files(layout, manifest))
         write_manifest(layout.manifest, manifest)
         if features:
             import_features(layout, manifest, chosen, shown)
     n = {(split.table, split.split): split.n_questions for split in chosen}
-    return Imported(out, source, manifest, n, n_unread)
+    return Imported(source, manifest, n)
 
 
 def _check_new(out: Path) -> None:
@@ -296,14 +299,19 @@ def _described(
     n_unread: int,
     *,
     with_templates: bool,
+    in_place: bool,
 ) -> Manifest:
     """The manifest with what is known of its source."""
     known = manifest.source or {}
-    notes = [f"{split.table} {split.split}: {split.note}" for split in chosen if split.note]
+    about: dict[str, list[str]] = {}
+    for split in chosen:
+        about.setdefault(split.note, []).append(f"{split.table} {split.split}")
+    notes = [f"{listed(names, most=4)}: {note}" for note, names in about.items() if note]
     if n_unread:
-        notes.append(f"{n_unread:,} texts are of none of the templates, and have no program")
+        notes.append(f"texts that fit none of the templates, and so have no program: {n_unread:,}")
     # A later import may be of some files of the first one's folder, or of a folder with more.
     first, root = Path(known.get("root", "")), source.root.resolve()
+    dataset = source.about.get("dataset", "")
     described = {
         "form": source.form,
         "sha256": hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest(),
@@ -311,8 +319,9 @@ def _described(
         "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
-        "is_placed": "dataset" in source.about,
-        "dataset": source.about.get("dataset", ""),
+        "is_placed": "constraints" in source.about,
+        "dataset": dataset if known.get("dataset", dataset) == dataset else "",
+        "in_place": in_place,
         "root": str(first if root.is_relative_to(first) else root),
     }
     return replace(manifest, source=described)

@@ -3,12 +3,12 @@
 `pipeline.importing` writes what a source gives as a folder that every command takes.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clevrhope._core import Vocabulary
-from clevrhope.errors import WrongFolderError, listed
+from clevrhope.errors import DatasetError, WrongFolderError, listed
 from clevrhope.sources.exports import find_parquet, find_webdataset
 from clevrhope.sources.official import find_official
 from clevrhope.sources.source import Source, files_below
@@ -45,14 +45,36 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
 
     Raises:
         WrongFolderError: there is nothing of any form.
-        DatasetError: there is something, but a file has another form than it should.
+        DatasetError: a file has another form than it should, or a split is there twice.
     """
     if not path.exists():
         raise WrongFolderError(f"{path}: no such file or folder")
     for name, row in FORMS.items():
         if form in (None, name) and (source := row.find(path, vocabulary)) is not None:
-            return source
+            first: dict[str, Path] = {}
+            for split in source.splits:
+                if first.setdefault(split.key, split.file) != split.file:
+                    raise DatasetError(
+                        f"{split.file}: questions of {split.table} {split.split}, as {first[split.key]} has; "
+                        "give the folder of one of them"
+                    )
+            return replace(source, notes=(*source.notes, *_left_out(source)))
     known = "; ".join(f"{name}: {row.what}" for name, row in FORMS.items() if form in (None, name))
     there = [each.relative_to(path).as_posix() for each in files_below(path)] if path.is_dir() else []
     holds = f", which holds {listed(there, most=4)}" if there else ""
     raise WrongFolderError(f"{path}: no published questions were found there{holds}; forms are {known}")
+
+
+def _left_out(source: Source) -> Iterator[str]:
+    """What to know of files of questions, or of unknown ones, that a source does not read."""
+    others = [
+        path.relative_to(source.root)
+        for path in (files_below(source.root) if source.files else ())
+        if path not in source.files
+        and (path.suffix in (".parquet", ".tar", ".h5") or path.name.endswith("questions.json"))
+    ]
+    if others:
+        yield (
+            f"the form {source.form} is read; left out, since they are of another form or their names say no "
+            f"split: {listed(others, most=5)}"
+        )

@@ -213,8 +213,12 @@ def _found(
         pool: lambda pool=pool: chain(*(each.scenes() for each in splits if each.pool == pool))
         for pool in {each.pool for each in splits}
     }
-    about = splits[0].about
-    return Source(form, root, tuple(each.source_split() for each in splits), scenes=scenes, about=about)
+    about = dict(splits[0].about)
+    if any(each.is_part for each in splits):  # whose questions are numbered anew
+        about["dataset"] = ""
+    files = [path for each in splits for path in each.files]
+    made = tuple(each.source_split() for each in splits)
+    return Source(form, root, made, scenes=scenes, about=about, files=files)
 
 
 # Parquet

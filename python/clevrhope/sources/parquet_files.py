@@ -128,14 +128,6 @@ class ParquetFiles:
         """Names the rows from `first` on, in this order."""
         return lambda k: self.where(first + k if order is None else order[first + k])
 
-    def order(self, name: str, n_rows: int) -> Order | None:
-        """The rows by the numbers in a column; None if that is their order.
-
-        Raises:
-            DatasetError: a number is missing, or there twice.
-        """
-        return order_of(self.numbers(name, n_rows))
-
     def numbers(self, name: str, n_rows: int) -> npt.NDArray[np.int64]:
         """(rows,) the numbers of a column, which is read `n_rows` rows at a time.
 

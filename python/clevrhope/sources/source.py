@@ -1,7 +1,7 @@
 """What a published form of files gives: splits, each a stream of columns of questions, images and scenes."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -234,7 +234,9 @@ class Source:
         scenes: pool -> yields the scenes of its images, each with the `image_index` of its questions.
         notes: what a reader should know about all of it.
         has_programs: whether the files have programs.
-        about: what the files say of their dataset, as an export's metadata: values, constraints, settings.
+        about: what the files say of their dataset, as an export's metadata: values, constraints, settings;
+            and its digest, if questions have the numbers that they have there.
+        files: the files that it reads, or knows; the others of a folder are said to be left out.
     """
 
     form: str
@@ -244,3 +246,4 @@ class Source:
     notes: tuple[str, ...] = ()
     has_programs: bool = True
     about: Mapping[str, Any] = field(default_factory=dict)
+    files: Collection[Path] = field(default=(), repr=False)

@@ -74,13 +74,15 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     if manifest.edition:
         keep = "; keep its seed to yourself" if manifest.public_seed is None else ""
         yield "Edition", f"{manifest.edition_in_words}{keep}"
-    yield "Seed", str(manifest.seed)
-    made = (
-        ""
-        if manifest.version == DATASET_VERSION
-        else f", which makes version {DATASET_VERSION} and reads others"
-    )
-    yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}{made}"
+    if manifest.source:
+        form, programs = (manifest.source[name] for name in ("form", "programs"))
+        yield "Source", f"published files of the form {form}; seed and images' settings are not known"
+        yield "Programs", programs
+    else:
+        made = f", which makes version {DATASET_VERSION} and reads others"
+        made = "" if manifest.version == DATASET_VERSION else made
+        yield "Seed", str(manifest.seed)
+        yield "Version", f"{manifest.version} of datasets; this is clevrhope {software_version()}{made}"
     values = listed([f"{len(names)} {kind}s" for kind, names in world["attributes"].items()])
     objects = f"{constraints['min_objects']} to {constraints['max_objects']} objects"
     look = "; the look was changed" if world.get("look") else ""
@@ -88,10 +90,9 @@ def _facts(overview: Overview) -> Iterator[tuple[str, str]]:
     if clevr := world.get("clevr"):
         how = "come first" if clevr["share"] == 1 else f"take {clevr['share']:.0%} of the places"
         yield "CLEVR", f"scenes of CLEVR's train split {how} in the train pool, until they run out"
-    if manifest.rendering is None:
+    if manifest.rendering is None and not manifest.source:
         yield "Images", "none"
-    else:
-        rendering = manifest.rendering
+    elif rendering := manifest.rendering:
         revision = f", revision {rendering['revision']}" if "revision" in rendering else ""
         pixels = f"{rendering['width']} x {rendering['height']} pixels"
         yield "Images", f"{pixels}, by {made_by(rendering)}{revision}"

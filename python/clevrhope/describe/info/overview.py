@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.image_store import stored_images
 from clevrhope.dataset.layout import Layout
@@ -44,7 +45,7 @@ class Overview:
     """The information that `info` shows on a dataset.
 
     Attributes:
-        folder: the folder, as the user gave it.
+        folder: the folder, as the user gave it, or see `Folder.title`.
         manifest: the manifest.
         n_waiting: images that an interrupted build rendered but did not yet list in the manifest.
         part: such as "3/16" for one machine's part; None for a whole dataset.
@@ -81,7 +82,7 @@ class Overview:
             "dataset_version": manifest.version,
             "clevrhope": software_version(),
             "edition": manifest.edition,
-            "seed": manifest.seed,
+            "seed": None if manifest.source else manifest.seed,
             "world": manifest.world,
             "templates": manifest.templates,
             "settings": manifest.settings.changed_settings(),
@@ -118,7 +119,7 @@ def read_overview(folder: Path) -> Overview:
     is_of_this_version = manifest.version == DATASET_VERSION
     made = reproduction(folder, manifest) if is_of_this_version and part is None and manifest.splits else None
     return Overview(
-        folder,
+        Path(Folder(layout, manifest).title),
         manifest,
         0 if manifest.complete else _n_waiting(layout, manifest),
         part,

@@ -49,7 +49,7 @@ class StatsFolder:
         self.of_group, self.measure = cache(self._of_group), cache(self._measure)
         if Layout(root).manifest.exists():
             self._dataset = Folder.open(root, finished=False)
-            self.name = root.resolve().name
+            self.name = Path(self._dataset.title).resolve().name
             self.groups = {hop: list(splits) for hop, splits in self._dataset.manifest.splits.items()}
             if not self.groups:
                 raise DatasetError(

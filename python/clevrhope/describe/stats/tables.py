@@ -132,9 +132,18 @@ def _rows(splits: Iterable[Measured], cells: Mapping[str, Cell]) -> list[list[st
     return [[name, *map(cell, columns)] for name, cell in cells.items()]
 
 
+_NEEDED: Mapping[str, str] = {
+    **dict.fromkeys(("answer_types", "relations", "relations_a_question"), "functions"),
+    **dict.fromkeys(("objects_an_image", "values"), "objects"),
+    "files": "families",
+}
+"""Histogram -> what is empty or 0 if published files do not say it."""
+
+
 def _share(histogram: str, key: str, *, of: str = "questions") -> Cell:
-    """The cell with a key's share of a total."""
-    return lambda split: percent(split[histogram].get(key, 0) / split[of] if split[of] else 0.0)
+    """The cell with a key's share of a total; "-" where published files do not say it."""
+    needed = _NEEDED.get(histogram, "questions")
+    return lambda split: percent(split[histogram].get(key, 0) / split[of] if split[needed] else None)
 
 
 def _shares(
@@ -145,7 +154,9 @@ def _shares(
 
 
 def _share_of_family(file: str, place: int) -> Cell:
-    return lambda split: percent(by_family(split).get((file, place), 0) / max(split["questions"], 1), 2)
+    return lambda split: percent(
+        by_family(split).get((file, place), 0) / split["questions"] if split["families"] else None, 2
+    )
 
 
 def _shares_of_pairs(pairs: Iterable[Iterable[Value]]) -> dict[str, Cell]:
@@ -155,7 +166,8 @@ def _shares_of_pairs(pairs: Iterable[Iterable[Value]]) -> dict[str, Cell]:
         def shares(split: Measured) -> str:
             found = by_values(split).get(pair, {"objects": 0, "images": 0})
             of_images = percent(found["images"] / max(split["images"], 1), 0)
-            return f"{percent(found['objects'] / max(split['objects'], 1))} {of_images:>4}"
+            of_objects = percent(found["objects"] / max(split["objects"], 1))
+            return f"{of_objects} {of_images:>4}" if split["objects"] else "-"
 
         return shares
 
@@ -164,7 +176,7 @@ def _shares_of_pairs(pairs: Iterable[Iterable[Value]]) -> dict[str, Cell]:
 
 def _n_relational(split: Measured) -> int:
     """Number of questions with at least one spatial relation."""
-    return int(split["questions"] - split["relations_a_question"].get("0", 0))
+    return sum(n for relations, n in split["relations_a_question"].items() if relations != "0")
 
 
 def _all_needed(split: Measured) -> float | None:
@@ -174,7 +186,7 @@ def _all_needed(split: Measured) -> float | None:
 
 
 def _largest(histogram: Mapping[str, int]) -> str:
-    return str(max(map(int, histogram), default=0))
+    return str(max(map(int, histogram))) if histogram else "-"
 
 
 OVERVIEW: Mapping[str, Cell] = {
@@ -189,9 +201,11 @@ OVERVIEW: Mapping[str, Cell] = {
     "functions per program, mean": lambda split: decimal(mean(split["functions"])),
     "functions, maximum": lambda split: _largest(split["functions"]),
     "relations per question, mean": lambda split: decimal(mean(split["relations_a_question"])),
-    "questions with a relation": lambda split: percent(_n_relational(split) / max(split["questions"], 1)),
+    "questions with a relation": lambda split: percent(
+        _n_relational(split) / sum(split["functions"].values()) if split["functions"] else None
+    ),
     "- all of them needed": lambda split: percent(_all_needed(split)),
-    "families": lambda split: str(len(split["families"])),
+    "families": lambda split: str(len(split["families"]) or "-"),
 }
 
 GUESSES: Mapping[str, str] = {

@@ -1,18 +1,4 @@
-"""The official CLEVR-HOPE as its authors published it.
-
-| form    | files                                                                                | how sure |
-|---------|--------------------------------------------------------------------------------------|----------|
-| Parquet | `HOP00/test_complex_ood-*.parquet`                                                   | read     |
-| HDF5    | `no_text_no_vis_<values>_v1.0_ques/{train,val,test}_*.h5`, `vocab.json`               | inferred |
-|         | `val_atom_ho_exist_match_ho<n>.h5`, `val_atom_ho_exist_mismatch_ho<n>_filtered.h5`    | inferred |
-| JSON    | `CLEVR_ho_{train,val_iid}_<values>_no_text_no_vis_questions.json`                     | inferred |
-|         | `CLEVR_held_out_questions_test_<values>.json`                                        | inferred |
-| images  | HDF5 with `features` (N, 3, 320, 480) uint8; folders of PNG files                     | inferred |
-| scenes  | JSON with `_train_scenes`, `_val_iid_scenes` or `_test_scenes` in its name            | inferred |
-
-"Read" columns are those that readers of the files use; "inferred" ones follow from the code that writes and
-loads them. `<values>` is a Python tuple of size, color, shape and material.
-"""
+"""The official CLEVR-HOPE as its authors published it; docs/import.md says how sure each form is."""
 
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +7,7 @@ from typing import Any, get_args
 from clevrhope._core import Vocabulary
 from clevrhope.config.question_settings import QuestionSettings, Strictness
 from clevrhope.dataset.hdf5 import reading_hdf5
+from clevrhope.dataset.manifest import digest_of
 from clevrhope.dataset.source_images import CHANNELS_FIRST
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import DatasetError, listed
@@ -55,19 +42,17 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
     of_features = [path for path in paths if path.name.endswith("_vg_frcnn.h5")]
     of_images = []
     notes = []
-    read = {file.path for file in files}
-    beside = {path.parent for path in read}
-    others = [p.name for p in paths if p.suffix == ".parquet" and p not in read and p.parent in beside]
-    if others:
-        notes.append(f"left out, since their names say no split: {listed(others, most=5)}")
-    forms = {path.suffix for path in read}
+    known = {file.path for file in files}
+    forms = {path.suffix for path in known}
     for path in paths:
         if path.suffix == ".h5" and ".h5" in forms:
             try:
                 with reading_hdf5(path, CHANNELS_FIRST):
                     of_images.append(path)
             except DatasetError as error:
-                notes += [f"left out: {str(error).partition('; ')[0]}"] if "_ims" in path.name else []
+                if "_ims" in path.name:
+                    notes.append(f"left out: {str(error).partition('; ')[0]}")
+                    known.add(path)
 
     def opened(of_split: list[OfficialFile]) -> SourceSplit:
         form = max((file.path.suffix for file in of_split), key=_FORMS.index)
@@ -81,7 +66,7 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
             return json_split(first, vocabulary, _png_folder(root, first))
         vocab = read_vocab(_vocab_of(first.path, root))
         images, features = (about(first, each, one_run=one_run) for each in (of_images, of_features))
-        return hdf5_split(first, vocab, images, features)
+        return hdf5_split(first, vocabulary, vocab, images, features)
 
     groups = [list(group) for _, group in groupby(files, lambda file: (file.number, file.split))]
     # Footers of Parquet take long to parse; HDF5 is read by one thread alone.
@@ -93,20 +78,29 @@ def find_official(root: Path, vocabulary: Vocabulary) -> Source | None:
             scenes[split.pool] = scenes_of(place)
     if scenes:
         notes.insert(0, "rotations in published scenes are radians; they are imported as degrees")
-    has_programs = not any(split.file.suffix == ".parquet" for split in splits)
+    of_form = {form: [split.key for split in splits if split.file.suffix == form] for form in _FORMS}
+    if len(there := {form: keys for form, keys in of_form.items() if keys}) > 1:
+        read = "; ".join(f"{listed(keys, most=4)} from {form}" for form, keys in there.items())
+        notes.append(f"read from several forms, whose images are not compared by name: {read}")
     said = (root, tuple(splits), scenes, tuple(notes))
-    return Source("official", *said, has_programs=has_programs, about=_settings(root))
+    known |= {*of_images, *of_features}
+    has_programs = not of_form[".parquet"]
+    return Source("official", *said, has_programs=has_programs, about=_about(root), files=known)
 
 
-def _settings(root: Path) -> dict[str, Any]:
-    """The settings of questions that an export of this program says in source.json; none if it says none."""
+def _about(root: Path) -> dict[str, Any]:
+    """What an export of this program says in source.json: its settings, and the dataset's digest."""
     paths = [folder / "source.json" for folder in (root, *root.parents)[:3]]
     path = next((path for path in paths if path.is_file()), None)
     said = read_object(path, "what an export is of") if path else {}
     if path is None or said.get("format") != "official" or "strictness" not in said:
         return {}
     check_form(said, Fields({"strictness": one_of(get_args(Strictness))}), path)
-    return {"settings": QuestionSettings.from_json(said).changed_settings()}
+    found: dict[str, Any] = {"settings": QuestionSettings.from_json(said).changed_settings()}
+    decided = [said.get(name) for name in ("dataset_version", "seed", "world", "templates")]
+    if root.is_dir() and None not in decided:  # one file may be a part, with questions numbered anew
+        found["dataset"] = digest_of(decided)
+    return found
 
 
 def _vocab_of(path: Path, root: Path) -> Path:

@@ -1,7 +1,7 @@
 """The names of the official files: which pair and which split a file is of."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -113,22 +113,25 @@ class OfficialFile:
         """What tells the pools of the two runs apart."""
         return "official_00" if self.number in FIRST_RUN else "official_06"
 
-    def plain(self, n: int, images: Callable[[], Any]) -> tuple[int, str]:
-        """How many of the file's n questions belong to the published set, and a note if not all do.
+    def plain(self, images: Sequence[int]) -> tuple[int, str]:
+        """How many of the file's questions belong to the published set, and a note if not all do.
+
+        In the first run, paired questions follow the plain ones, and begin again with the first images. Files
+        that were made otherwise are not in the order of images, or have each image in one place.
 
         Args:
-            n: number of questions.
-            images: returns (n,) the indices of their images.
+            images: (n,) the index of each question's image.
         """
+        n = len(images)
         most, all_of_them = PLAIN.get(self.split, (n, n))
-        if self.number not in FIRST_RUN or n <= most:
+        if self.number not in FIRST_RUN or self.split not in PLAIN:
             return n, ""
-        how = ""
+        how, least = "", min(n, most)
         if n != all_of_them:
-            # Paired questions begin again with the first images.
-            falls = np.flatnonzero(np.diff(np.asarray(images(), dtype=np.int64)) < 0)
-            most, how = min(int(falls[0]) + 1 if len(falls) else n, most), ", by the order of images"
-        return most, f"the first {most:,} of {n:,} questions{how}; paired ones follow"
+            falls = np.flatnonzero(np.diff(np.asarray(images, dtype=np.int64)) < 0) + 1
+            if 0 < len(falls) <= 2 and images[falls[0]] in images[: falls[0]]:
+                how, least = ", by the order of images", min(int(falls[0]), most)
+        return least, f"the first {least:,} of {n:,} questions{how}; paired ones follow" * (least < n)
 
     def split_source(
         self,

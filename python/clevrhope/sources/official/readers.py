@@ -1,15 +1,6 @@
 """Readers of the official data in each of their forms, which give a split as a source.
 
-In Parquet there are columns idx, query, answer (string) and image (a struct with bytes), but no programs and
-scenes. Which rows share an image is said only if `image.path` is filled.
-
-In HDF5, as CLOSURE's preprocessing writes it, a question file has the arrays questions, questions_len,
-programs, programs_len (int32, padded with 0), image_idxs, orig_idxs, question_families, answers, types
-(integers). Families are places in a template file that no column names, and types are numbered anew in each
-run, so neither is read.
-
-In CLEVR's JSON, nodes of programs have `_output`, and a question's family is its place in the template file
-that the question names. Scenes may have lost all but index, file name, directions and objects.
+docs/import.md says what the files hold, and what is read differently from what they say.
 """
 
 import json
@@ -22,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope._core import Programs, ProgramTokens, Vocabulary, program_arities
+from clevrhope._core import Programs, ProgramTokens, Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.dataset.json_rows import read_list
@@ -32,7 +23,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.forms import ANY, FILE_NAME, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.sources.official.names import POOLS, OfficialFile, places_of
-from clevrhope.sources.parquet_files import Order, ParquetFiles
+from clevrhope.sources.parquet_files import Order, ParquetFiles, order_of
 from clevrhope.sources.source import (
     END,
     MAX_IMAGES,
@@ -124,7 +115,7 @@ class _Rows:
     @cached_property
     def _order(self) -> Order | None:
         """The rows in the order of `idx`, none of which may be there twice; None if that is their order."""
-        return self.files.order("idx", ROWS_AT_ONCE) if "idx" in self.files.types else None
+        return order_of(self.files.numbers("idx", ROWS_AT_ONCE)) if "idx" in self.files.types else None
 
     def _first_name(self) -> str | None:
         first = next(self.files.batches([NAMES], 1), None)
@@ -199,12 +190,13 @@ QUESTIONS = Schema(
 
 
 def hdf5_split(
-    file: OfficialFile, vocab: Vocab, of_images: Path | None, features: Path | None
+    file: OfficialFile, vocabulary: Vocabulary, vocab: Vocab, of_images: Path | None, features: Path | None
 ) -> SourceSplit:
     """The split in a question file.
 
     Args:
         file: the question file.
+        vocabulary: the values of programs.
         vocab: the numbers of its words, functions and answers.
         of_images: the file with its images, as the array `features`.
         features: the file of detector features of its images.
@@ -213,7 +205,7 @@ def hdf5_split(
         DatasetError: the file is not one of the official data; says what was found and expected.
     """
     with reading_hdf5(file.path, QUESTIONS) as opened:
-        n, note = file.plain(len(opened["answers"]), lambda: opened["image_idxs"][:])
+        n, note = file.plain(opened["image_idxs"][:])
     found, n_images = None, MAX_IMAGES
     if of_images is not None:
         with reading_hdf5(of_images, CHANNELS_FIRST) as opened:
@@ -221,8 +213,7 @@ def hdf5_split(
         found = ImageRecord("features", (of_images.absolute(),), (n_images,))
 
     tokens = {name: len(getattr(vocab, name)()) for name in ("questions", "programs", "answers")}
-    steps = program_arities(vocab.programs()).astype(np.int64) - 1
-    steps[: len(SPECIAL_TOKENS)] = 0
+    functions = ProgramTokens(vocabulary, vocab.programs())
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         with reading_hdf5(file.path, QUESTIONS) as opened:
@@ -239,7 +230,7 @@ def hdf5_split(
                     columns[column] = numbers.astype(np.int32)
                 for name, lengths in (("questions", "question_lengths"), ("programs", "program_lengths")):
                     _check_lengths(file, name, columns[name], columns[lengths], first)
-                _check_trees(file, columns["programs"], steps, first)
+                _check_programs(file, functions, columns["programs"], first)
                 yield columns
 
     return file.split_source(n, blocks, lambda: found, note=note, features=features, vocab=vocab)
@@ -255,21 +246,16 @@ def _check_lengths(file: OfficialFile, name: str, rows: Any, lengths: Any, first
         )
 
 
-def _check_trees(file: OfficialFile, programs: Any, steps: Any, first: int) -> None:
-    """Checks that programs (N, W) are START, functions with all of their inputs or none at all, and END.
-
-    `steps` is how many more inputs are to come after each token than before it.
-    """
-    is_function, lengths = programs >= len(SPECIAL_TOKENS), (programs != 0).sum(axis=1)
-    n_open = 1 + np.cumsum(steps[programs], axis=1)  # inputs that are still to come after each token
-    has_any = is_function.any(axis=1)
-    is_tree = ((is_function & (n_open <= 0)).sum(axis=1) == has_any) & (n_open[:, -1] == 1 - has_any)
-    ends = np.take_along_axis(programs, np.maximum(lengths - 1, 0)[:, None], axis=1)[:, 0]
-    is_tree &= (programs[:, 0] == START) & (ends == END) & (is_function.sum(axis=1) + 2 == lengths)
-    for row in np.flatnonzero(~is_tree).tolist()[:1]:
+def _check_programs(file: OfficialFile, tokens: ProgramTokens, rows: Any, first: int) -> None:
+    """Checks that programs (N, W) are trees of functions in prefix order; published ones may have none."""
+    numbers = np.flatnonzero((rows != 0).sum(axis=1) > len((START, END)))
+    try:
+        Programs.from_tokens(tokens, rows[numbers])
+    except ClevrhopeError as error:
+        place, _, problem = str(error).removeprefix("programs[").partition("]")
         raise DatasetError(
-            f"{file.path}: programs[{first + row}] is not a tree of functions in prefix order; {REMEDY}"
-        )
+            f"{file.path}: programs[{first + numbers[int(place)]}]{problem}; {REMEDY}"
+        ) from error
 
 
 # JSON
@@ -300,10 +286,8 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
         DatasetError: the file is not a question file.
     """
     names: dict[int, str] = {}
-    n, note = file.plain(
-        sum(1 for _ in read_list(file.path, "questions")),
-        lambda: [row.get("image_index", 0) for row in read_list(file.path, "questions")],
-    )
+    found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
+    n, note = file.plain([index if INDEX.test(index) else 0 for index in found])
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         rows, at = islice(read_list(file.path, "questions"), n), 0
