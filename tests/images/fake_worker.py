@@ -45,7 +45,9 @@ def main(folder: Path) -> None:
             write_frame(replies, {"unfit": "failed with RuntimeError: illegal address in the queue"})
             continue
         if do == "full":
-            write_frame(replies, {"unfit": "failed with OSError: No space left on device", "is_outside": True})
+            write_frame(
+                replies, {"unfit": "failed with OSError: No space left on device", "is_outside": True}
+            )
             continue
         if do == "spin":
             end = time.process_time() + scene["seconds"]

@@ -208,11 +208,10 @@ def test_no_scene_is_blamed_for_what_ends_workers_from_outside(do: str) -> None:
     """Also between images, all of which are made."""
     tasks = scenes(6)
     tasks[2] = (2, {"do": do})
-    found = []
-    with renderer(workers=1) as made:
-        with refused(WorkersFailedError):
-            found += [key for key, _ in made.render(tasks)]
-        assert found == [0, 1, 3, 4, 5]
+    found: list[int] = []
+    with renderer(workers=1) as made, refused(WorkersFailedError):
+        found.extend(key for key, _ in made.render(tasks))
+    assert found == [0, 1, 3, 4, 5]
 
 
 @pytest.mark.parametrize(

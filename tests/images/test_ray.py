@@ -159,10 +159,9 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
 def test_no_scene_is_blamed_for_machines_that_break_down() -> None:
     tasks: dict[int, dict[str, Any]] = {i: {"do": "ok", "value": i} for i in range(9)}
     tasks[5] = {"do": "break"}
-    found = []
-    with RayRenderer(TINY, NATIVE, workers=2, actor=FakeActor) as renderer:
-        with refused(WorkersFailedError):
-            found += [key for key, _ in renderer.render(tasks.items())]
+    found: list[int] = []
+    with RayRenderer(TINY, NATIVE, workers=2, actor=FakeActor) as renderer, refused(WorkersFailedError):
+        found.extend(key for key, _ in renderer.render(tasks.items()))
     assert sorted(found) == [0, 1, 2, 3, 4, 6, 7, 8]
 
 

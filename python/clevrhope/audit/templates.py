@@ -63,8 +63,7 @@ def find_templates(
             ) from error
         if fingerprint == manifest.templates.get("fingerprint"):
             files = [
-                (Path(name).stem, read_utf8(path / name, "templates"))
-                for name in manifest.templates["files"]
+                (Path(name).stem, read_utf8(path / name, "templates")) for name in manifest.templates["files"]
             ]
             synonyms = read_utf8(synonyms_path(path), "synonyms")
             words = parse_json(synonyms, synonyms_path(path))

@@ -78,8 +78,8 @@ def locked(root: Path, names: Iterable[str] = (), *, elsewhere: Iterable[str] = 
 
     Raises:
         FolderInUseError: another run is using the folder; names it.
-        DatasetError: the folder cannot be made, its disk does not support locks, or a link leads out of it, or
-            to files that may belong to another dataset.
+        DatasetError: the folder cannot be made, its disk does not support locks, or a link leads out of it
+            or to files that may belong to another dataset.
     """
     path = root / LOCK_FILE
     held = False

@@ -28,7 +28,9 @@ STYLE = Path(__file__).with_name("charts.mplstyle")
 class _Renderer(RendererAgg):
     """Draws letters that the font does not have, such as Chinese ones, as their escapes."""
 
-    def draw_text(self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **how: Any) -> None:
+    def draw_text(
+        self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **how: Any
+    ) -> None:
         super().draw_text(gc, x, y, _drawable(s, prop), prop, *more, **how)
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> Any:

@@ -38,9 +38,7 @@ class WorkersFailedError(RenderError):
     """Workers ended without giving an image, all in a row or from outside: the cause is not a scene."""
 
     def __init__(self, workers: str, reason: str) -> None:
-        super().__init__(
-            f"{workers} ended without giving an image, and the cause is not a scene: {reason}"
-        )
+        super().__init__(f"{workers} ended without giving an image, and the cause is not a scene: {reason}")
 
 
 class ScenesFailedError(RenderError):
@@ -122,8 +120,8 @@ class WorkerPool:
 
         Raises:
             RenderError: no worker can be started or has room for its images.
-            WorkersFailedError: too many tasks in a row end their workers; or workers ended from outside, which
-                is raised after all others are done.
+            WorkersFailedError: too many tasks in a row end their workers; or some workers were ended from
+                outside, raised after all others are done.
             ScenesFailedError: some tasks failed; raised after all others are done.
         """
         if not self._drivers:
@@ -173,9 +171,13 @@ class WorkerPool:
             if not finished:
                 self.close()  # nobody will take the results still in flight
         if in_a_row == FAILURES_IN_A_ROW or (in_a_row >= FAILURES_OF_MACHINE and not self.timings):
-            raise WorkersFailedError(f"{in_a_row * ATTEMPTS} render workers in a row", f"the last one {ended}")
+            raise WorkersFailedError(
+                f"{in_a_row * ATTEMPTS} render workers in a row", f"the last one {ended}"
+            )
         if outside:
-            raise WorkersFailedError(f"{len(outside) * ATTEMPTS} render workers", f"the last one {outside[-1]}")
+            raise WorkersFailedError(
+                f"{len(outside) * ATTEMPTS} render workers", f"the last one {outside[-1]}"
+            )
         if failed:
             raise ScenesFailedError(failed, ended=ended)
 

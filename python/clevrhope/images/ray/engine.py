@@ -206,7 +206,9 @@ class RayRenderer(Renderer):
                         if answer.ended:
                             failed_in_a_row, ended = failed_in_a_row + 1, f"the last one {answer.ended}"
                         if failed_in_a_row == FAILURES_IN_A_ROW:
-                            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended)
+                            raise WorkersFailedError(
+                                f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended
+                            )
                     else:
                         lost_in_a_row = failed_in_a_row = 0
                         self._has_images = True
