@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def _quiet_libraries() -> None:
-    """Libraries warn programmers of what users neither did nor can change."""
+    """Hides warnings of libraries, which are about what users neither did nor can change."""
     import logging
 
     logging.getLogger().addHandler(logging.NullHandler())

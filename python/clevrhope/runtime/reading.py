@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, first_sentence, shown
 
@@ -122,22 +122,15 @@ def read_bytes(
     return content
 
 
-def read_utf8(
-    path: Path,
-    what: str,
-    *,
-    error: type[ClevrhopeError] = DatasetError,
-    remedy: str = "",
-    max_bytes: int = MAX_BYTES,
-) -> bytes:
-    """Reads a text file as `read_bytes` does, without the byte order mark with which some editors begin it.
+def read_utf8(path: Path, what: str, **how: Any) -> bytes:
+    """As `read_bytes`, but without the byte order mark with which some editors begin a text.
 
     Raises:
         ClevrhopeError: as for `read_bytes`, or the text is in UTF-16.
     """
-    content = read_bytes(path, what, error=error, remedy=remedy, max_bytes=max_bytes)
+    content = read_bytes(path, what, **how)
     if content.startswith(_UTF16):
-        raise error(f"{path}: {IN_UTF16}")
+        raise how.get("error", DatasetError)(f"{path}: {IN_UTF16}")
     return content.removeprefix(codecs.BOM_UTF8)
 
 
