@@ -88,16 +88,27 @@ class Vocabulary:
     def set_answers(self) -> list[str]: ...
 
 @final
+class RenderStop:
+    def __new__(cls) -> RenderStop: ...
+    def set(self) -> None: ...
+
+@final
 class NativeStudio:
     def __new__(cls, look: bytes, *, file: str) -> NativeStudio: ...
     def render(
-        self, placement: bytes, *, width: int, height: int, quality: Literal["draft", "standard", "high"]
+        self,
+        placement: bytes,
+        *,
+        width: int,
+        height: int,
+        quality: Literal["draft", "standard", "high"],
+        stop: RenderStop | None = None,
     ) -> npt.NDArray[np.uint8]: ...
     def path_trace(
         self, placement: bytes, *, width: int, height: int, samples: int
     ) -> npt.NDArray[np.uint8]: ...
     def passes(
-        self, placement: bytes, *, width: int, height: int
+        self, placement: bytes, *, width: int, height: int, stop: RenderStop | None = None
     ) -> tuple[
         npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.uint32]
     ]: ...

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ def main() -> None:
         signal.signal(number, stop)
     sys.unraisablehook = _without_interrupts(sys.unraisablehook)
     try:
+        _quiet_libraries()
         from clevrhope.__main__ import run_command
 
         code = run_command(sys.argv[1:], stop=stop)
@@ -28,6 +30,15 @@ def main() -> None:
             sys.stderr.write("clevrhope: stopped\n")
         _ignore_signals()
     sys.exit(code)
+
+
+def _quiet_libraries() -> None:
+    """Hides warnings of libraries, which are about what users neither did nor can change."""
+    import logging
+
+    logging.getLogger().addHandler(logging.NullHandler())
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")
 
 
 def _ignore_signals() -> None:

@@ -109,3 +109,25 @@ def test_the_exit_status_is_that_of_the_command_whatever_comes_while_python_ends
     (tmp_path / "handled.py").write_text(HANDLED)
     done = subprocess.run([sys.executable, "-m", "handled"], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+LOUD = """
+import logging, warnings
+from unittest import mock
+from clevrhope import start
+def loud(*_, **__):
+    warnings.warn("of a library")
+    logging.getLogger("library").warning("of another")
+    return 0
+with mock.patch("clevrhope.__main__.run_command", loud):
+    start.main()
+"""
+
+
+def test_warnings_of_libraries_do_not_reach_users_unless_they_ask(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD)
+    for words, is_told in (([], False), (["-W", "default"], True)):
+        command = [sys.executable, *words, "-m", "loud"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert ("of a library" in done.stderr) == is_told
+        assert "of another" not in done.stderr

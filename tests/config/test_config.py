@@ -71,6 +71,8 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
         'templates = "a\\u0000"',
         "a = ",
         "templates = 'nowhere'",
+        "[rendering]\nwidth = 100",
+        "[rendering]\nheight = 100",
     ],
 )
 def test_bad_settings_get_a_sentence(tmp_path: Path, text: str) -> None:
@@ -83,9 +85,9 @@ def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
     assert resolve_config(quality="draft").rendering == resolve_config(samples=4).rendering
     assert resolve_config(quality="original").rendering == resolve_config(samples=512).rendering
     assert resolve_config(renderer="native").rendering == NativeSettings(quality="standard")
-    file = toml(tmp_path, '[rendering]\nrenderer = "native"\nquality = "high"\nwidth = 240\n')
-    assert resolve_config(file=file).rendering == NativeSettings(240, 320, "high")
-    assert resolve_config(file=file, quality="draft").rendering == NativeSettings(240, 320, "draft")
+    file = toml(tmp_path, '[rendering]\nrenderer = "native"\nquality = "high"\nwidth = 240\nheight = 160\n')
+    assert resolve_config(file=file).rendering == NativeSettings(240, 160, "high")
+    assert resolve_config(file=file, quality="draft").rendering == NativeSettings(240, 160, "draft")
     file = toml(tmp_path, '[rendering]\nsamples = 99\ndenoise = false\ndevice = "cpu"\n')
     assert resolve_config(file=file, quality="draft").rendering == BlenderSettings(samples=4, device="cpu")
     # The command line wins, so a file's quality is no matter where it gives another.
@@ -119,6 +121,15 @@ def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:
     with refused(ConfigError):
         check_splits(["train", "covr_train"])
     assert check_splits(["minimal_ood", "train", "train"]) == ("train", "minimal_ood")
+
+
+def test_a_side_alone_keeps_the_shape() -> None:
+    square = rendering_as_json(NativeSettings(width=96, height=96))
+    assert resolve_config(width=480).rendering == BlenderSettings()
+    assert resolve_config(before={"rendering": square}, height=96).rendering.width == 96
+    for before in ({}, {"rendering": square}):
+        with refused(ConfigError):
+            resolve_config(before=before, width=200)
 
 
 def test_a_quality_alone_is_one_of_the_renderer_that_is_there() -> None:

@@ -272,6 +272,27 @@ def test_a_file_where_the_plots_should_go(demo: Path, tmp_path: Path, fails: Fai
     assert fails(demo, "--plots", tmp_path / "p") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "drawn"),
+    [("红色", r"\u7ea2\u8272"), ("🎲", r"\U0001f3b2"), ("é", "é"), (r"$\foo$", r"$\foo$")],
+)
+def test_letters_that_the_font_does_not_have_are_drawn_as_escapes(name: str, drawn: str) -> None:
+    """Without matplotlib's warnings, and without its notation for formulas."""
+    charts = pytest.importorskip(
+        "clevrhope.describe.stats.charts", reason="needs matplotlib: pip install 'clevrhope[plots]'"
+    )
+
+    def chart(text: str) -> bytes:
+        with charts.figure(text, width_in=4, height_in=3) as figure:
+            axes = figure.subplots()
+            axes.plot([0, 1], label=text)
+            axes.legend()
+            axes.set_xticks([0, 1], [text, "b"])
+            return bytes(charts.png(figure))
+
+    assert chart(name) == chart(drawn) != chart("?")
+
+
 @pytest.mark.slow
 def test_plots_are_drawn_through_no_link(demo: Path, tmp_path: Path, fails: Fails) -> None:
     (tmp_path / "elsewhere").mkdir()

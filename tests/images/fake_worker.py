@@ -1,9 +1,10 @@
-"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, unfit, spin, ...}.
+"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, kill, swell, unfit, ...}.
 
 With a "marker", a file that it makes, a worker behaves so once; the next one does what is asked of it.
 """
 
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -35,11 +36,18 @@ def main(folder: Path) -> None:
             Path(scene["marker"]).touch()
         if do == "die":
             os._exit(7)
+        if do == "kill":  # as the system does when memory runs out
+            os.kill(os.getpid(), signal.SIGKILL)
         if do == "swell":
             _held = b"x" * scene["bytes"]
             time.sleep(3600)
         if do == "unfit":
             write_frame(replies, {"unfit": "failed with RuntimeError: illegal address in the queue"})
+            continue
+        if do == "full":
+            write_frame(
+                replies, {"unfit": "failed with OSError: No space left on device", "is_outside": True}
+            )
             continue
         if do == "spin":
             end = time.process_time() + scene["seconds"]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from copy import deepcopy
 
 import numpy as np
@@ -32,6 +36,8 @@ def test_more_effort_comes_closer():
 def test_threads_do_not_show():
     program = """
 import sys
+import threading
+import time
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.passes import to_bytes
 from benchmarks.reference_images import REFERENCE_FOLDER, reference_scenes
@@ -78,6 +84,19 @@ def test_a_scene_without_objects_is_ground_alone():
     assert np.abs(np.diff(image.astype(int), axis=1)).max() <= 8
     assert (passes.mask == 255).all()
     assert passes.boxes.shape == from_bytes(to_bytes(passes)).boxes.shape == (0, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["render", "passes"])
+def test_a_stop_ends_the_images_under_way(what):
+    """They are in threads, where signals do not arrive, and take half a minute and more."""
+    scenes = enumerate([{"objects": []}] * 9)
+    renderer = NativeRenderer(width=4800, height=3200, quality="high", workers=2)
+    threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(getattr(renderer, what)(scenes))
+    assert time.monotonic() - began < 8.0
 
 
 def test_what_has_no_formula_is_named():

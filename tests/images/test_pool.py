@@ -1,6 +1,7 @@
 """Workers that die, hang, complain or grow: what becomes of their scenes, and what is left of them."""
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, patien
 from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError, WorkersFailedError
 from clevrhope.images.blender.process import Patience, WorkerFolder, remove_abandoned
 from clevrhope.images.blender.protocol import read_frame, write_frame
-from clevrhope.images.blender.worker import _why_unfit
+from clevrhope.images.blender.worker import _serve, _why_unfit
 from clevrhope.images.settings import BlenderSettings
 from waiting import HANG_S, wait_until
 from wording import check_words, refused
@@ -200,6 +201,39 @@ def test_no_scene_is_blamed_if_workers_end_one_after_another(
     tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(n)]
     with renderer() as made, refused(WorkersFailedError):
         list(made.render(tasks))
+
+
+@pytest.mark.parametrize("do", ["kill", "full"])
+def test_no_scene_is_blamed_for_what_ends_workers_from_outside(do: str) -> None:
+    """Also between images, all of which are made."""
+    tasks = scenes(6)
+    tasks[2] = (2, {"do": do})
+    found: list[int] = []
+    with renderer(workers=1) as made, refused(WorkersFailedError):
+        found.extend(key for key, _ in made.render(tasks))
+    assert found == [0, 1, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("error", "is_outside"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        (MemoryError(), True),
+        (RuntimeError("Out of memory in pass"), True),
+        (RuntimeError("Illegal memory address in queue"), False),
+    ],
+    ids=repr,
+)
+def test_a_worker_knows_what_is_no_scenes_fault(error: Exception, is_outside: bool) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    replies = io.BytesIO()
+    _serve(SimpleNamespace(render=fail), {"task": "render", "scene": {}}, replies, on_gpu=False)
+    replies.seek(0)
+    frame = read_frame(replies)
+    assert frame is not None
+    assert frame[0]["is_outside"] == is_outside
 
 
 def test_scenes_are_blamed_if_there_are_images_in_between(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.settings import BlenderSettings, NativeSettings, Rendering
 from clevrhope.pipeline import Request, build
+from clevrhope.pipeline.engine import open_world
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import raster, read_world, sample_scenes
 from clevrhope.scenes.sketch import scene_svg
@@ -198,6 +199,15 @@ def test_a_folder_is_bound_to_its_shape(tmp_path: Path) -> None:
 def test_an_image_may_not_be_endlessly_long() -> None:
     with refused(ConfigError):
         raster(8192, 1)
+
+
+def test_images_in_which_objects_would_show_no_pixel_are_refused(tmp_path: Path) -> None:
+    """Of objects with 100 visible pixels in a raster of 153,600."""
+    assert open_world(asked(tmp_path, (48, 32)).config)
+    small = asked(tmp_path, (48, 31)).config
+    with refused(ConfigError):
+        open_world(small)
+    assert open_world(replace(small, world={"min_pixels": 104}))
 
 
 def test_the_raster_is_no_setting(tmp_path: Path, cli: Cli) -> None:

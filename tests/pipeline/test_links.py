@@ -15,6 +15,7 @@ from clevrhope.metrics.request_files import write_requests
 from clevrhope.pipeline import build, build_part, merge, parse_shard
 from clevrhope.pipeline.suites import make_suite, remove_suite
 from clevrhope.runtime.atomic import write_own
+from clevrhope.runtime.lock import OWNER
 from wording import refused
 
 HOP = "rubber_cylinder"
@@ -94,6 +95,7 @@ def test_merge_refuses_them_in_its_own_folder(tmp_path: Path) -> None:
 
 def test_images_may_be_on_another_disk_but_not_those_of_another_dataset(data: Path, tmp_path: Path) -> None:
     elsewhere = linked(data / "images", tmp_path / "elsewhere/images")
+    (data / "images" / OWNER).touch()
     grown(data)()
     manifest = existing_manifest(data / "manifest.json")
     for place in (elsewhere, elsewhere / "images", elsewhere.parent):
@@ -108,6 +110,50 @@ def test_images_may_be_on_another_disk_but_not_those_of_another_dataset(data: Pa
     with pytest.raises(DatasetError, match=r"images/train\.h5: a link that leads out of"):
         grown(data)()
     assert stamps(tmp_path) == before
+
+
+def copied(data: Path) -> Path:
+    """A copy as `cp -a` makes it, whose link leads to the same images."""
+    return Path(shutil.copytree(data, data.with_name("copy"), symlinks=True))
+
+
+def test_a_copy_writes_nothing_where_the_original_has_its_images(data: Path, tmp_path: Path) -> None:
+    linked(data / "images", tmp_path / "elsewhere/images")
+    copy = copied(data)
+    before = stamps(tmp_path)
+    for folder in (copy, data):  # nobody knows yet whose images they are
+        with refused(DatasetError):
+            grown(folder)()
+    assert stamps(tmp_path) == before
+    (data / "images" / OWNER).touch()
+    grown(data)()
+    before = stamps(tmp_path)
+    with refused(DatasetError):
+        grown(copy)()
+    assert stamps(tmp_path) == before
+    shutil.rmtree(copy)
+    grown(Path(data.rename(tmp_path / "moved")))()
+
+
+def test_a_dataset_that_began_with_a_link_knows_its_images(tmp_path: Path) -> None:
+    data, images = tmp_path / "data", tmp_path / "elsewhere/images"
+    data.mkdir()
+    images.mkdir(parents=True)
+    (data / "images").symlink_to(images)
+    for _ in range(2):
+        build(request(data, images="h5"), make_renderer=renderer)
+    copy, before = copied(data), stamps(tmp_path)
+    with refused(DatasetError):
+        grown(copy)()
+    assert stamps(tmp_path) == before
+
+
+@pytest.mark.parametrize("place", ["images", "hops", f"hops/{HOP}/suites", "scenes/train"])
+def test_a_link_that_leads_nowhere_is_named(place: str, data: Path) -> None:
+    (data / place).rename(data / "aside")
+    (data / place).symlink_to(data / "nowhere")
+    with pytest.raises(DatasetError, match=f"{place}: a link to .*/nowhere, which does not exist"):
+        grown(data)()
 
 
 @pytest.mark.parametrize("place", ["features", "features/attributes", "features/attributes/train"])

@@ -11,7 +11,7 @@ from clevrhope.questions.suites import suite_fingerprint
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import TEXT, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.scenes import World
 
 
@@ -63,10 +63,9 @@ def find_templates(
             ) from error
         if fingerprint == manifest.templates.get("fingerprint"):
             files = [
-                (Path(name).stem, read_bytes(path / name, "templates"))
-                for name in manifest.templates["files"]
+                (Path(name).stem, read_utf8(path / name, "templates")) for name in manifest.templates["files"]
             ]
-            synonyms = read_bytes(synonyms_path(path), "synonyms")
+            synonyms = read_utf8(synonyms_path(path), "synonyms")
             words = parse_json(synonyms, synonyms_path(path))
             check_form(words, MapOf(ListOf(TEXT)), synonyms_path(path))
             return TemplateFiles(path, files, synonyms, words, of_suite)

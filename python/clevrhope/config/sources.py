@@ -82,6 +82,7 @@ def resolve_config(
     if named is not None:
         _check_one_of(named, PRESETS, "--preset" if preset else f"{file}: preset")
     config = _with_folder(named, before or {})
+    start = config.rendering
     if design is not None:
         config = _with_design(config, design)
         if isinstance(world := raw.get("world", {}), dict):
@@ -97,6 +98,8 @@ def resolve_config(
         config = replace(config, rendering=_rendering(table, file, renderer, quality, samples, there))
     size = {name: n for name, n in (("width", width), ("height", height)) if n is not None}
     config = replace(config, rendering=replace(config.rendering, **size))
+    place = "--" if size else f"{file}: rendering."
+    _check_shape(config.rendering, start, {*size, *table}, place)
     if device is not None:
         with naming("--device"):
             config = replace(config, rendering=on_device(config.rendering, device))
@@ -221,6 +224,17 @@ def _rendering(
     if samples is not None and isinstance(settings, BlenderSettings):
         settings = settings.with_samples(samples)
     return settings
+
+
+def _check_shape(now: Rendering, before: Rendering, given: Collection[str], place: str) -> None:
+    """Checks that images are not given another shape, and so another world, by one side alone."""
+    is_same = now.width * before.height == now.height * before.width
+    for side, other in (("width", "height"), ("height", "width")):
+        if side in given and other not in given and not is_same:
+            raise ConfigError(
+                f"{place}{side} is {getattr(now, side)}, but {other} is not given: images of {now.width} x "
+                f"{now.height} pixels have another shape than {before.width} x {before.height}; give both"
+            )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import asdict
 from typing import TypeVar, get_args
 
-from clevrhope._core import NativeStudio
+from clevrhope._core import NativeStudio, RenderStop
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.passes import Passes, measure_passes
 from clevrhope.images.placement import place_inside
@@ -89,11 +89,15 @@ class NativeRenderer(Renderer):
         """Yields (key, annotations) for each (key, scene), in their order; errors as for `render`."""
         return self._each(self._passes, scenes)
 
-    def _each(self, make: Callable[[Scene], T], scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, T]]:
+    def _each(
+        self, make: Callable[[Scene, RenderStop], T], scenes: Iterable[tuple[K, Scene]]
+    ) -> Iterator[tuple[K, T]]:
+        stop = RenderStop()
+
         def keyed(task: tuple[K, Scene]) -> tuple[K, T]:
             key, scene = task
             try:
-                return key, make(scene)
+                return key, make(scene, stop)
             except SceneError as error:
                 if not isinstance(key, int):
                     raise
@@ -101,13 +105,14 @@ class NativeRenderer(Renderer):
 
         if self._workers == 1:
             return map(keyed, scenes)
-        return map_in_threads(keyed, scenes, threads=self._workers)
+        return map_in_threads(keyed, scenes, threads=self._workers, stop=stop.set)
 
-    def _image(self, scene: Scene) -> Pixels:
-        return self._studio.render(self._placement(scene), quality=self._quality, **self._size)
+    def _image(self, scene: Scene, stop: RenderStop) -> Pixels:
+        placement = self._placement(scene)
+        return self._studio.render(placement, quality=self._quality, stop=stop, **self._size)
 
-    def _passes(self, scene: Scene) -> Passes:
-        return measure_passes(*self._studio.passes(self._placement(scene), **self._size))
+    def _passes(self, scene: Scene, stop: RenderStop) -> Passes:
+        return measure_passes(*self._studio.passes(self._placement(scene), stop=stop, **self._size))
 
     def _placement(self, scene: Scene) -> bytes:
         width_px, height_px = self._size["width"], self._size["height"]

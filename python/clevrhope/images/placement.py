@@ -21,6 +21,8 @@ LEAST_LENGTH = 1e-6
 FARTHEST = 1e6
 """From this distance, the camera sees nothing of a world whose objects stand within a few units."""
 
+_UP_TO = f", at most {FARTHEST:,.0f}"
+
 
 @dataclass(frozen=True)
 class Thing:
@@ -150,8 +152,8 @@ def _thing(entry: Any, look: Look, place: str) -> Thing:
         return values[name]
 
     rotation_deg = entry.get("rotation", 0.0)
-    if not NUMBER.test(rotation_deg):
-        raise SceneError(f"{place}.rotation: {rotation_deg!r:.60} should be an angle in degrees")
+    if not _is_near(rotation_deg):
+        raise SceneError(f"{place}.rotation: {rotation_deg!r:.60} should be an angle in degrees{_UP_TO}")
     red, green, blue = named("color", "colors")
     return Thing(
         shape=named("shape", "shapes"),
@@ -166,9 +168,13 @@ def _thing(entry: Any, look: Look, place: str) -> Thing:
 def _vector(value: Any, place: str) -> Vector:
     if isinstance(value, list | tuple) and len(value) == 3:
         x, y, z = value
-        if all(map(NUMBER.test, (x, y, z))):
+        if all(map(_is_near, (x, y, z))):
             return float(x), float(y), float(z)
-    raise SceneError(f"{place}: {value!r:.60} should be three numbers")
+    raise SceneError(f"{place}: {value!r:.60} should be three numbers{_UP_TO}")
+
+
+def _is_near(value: Any) -> bool:
+    return NUMBER.test(value) and abs(value) <= FARTHEST
 
 
 def _unknown(name: Any, known: Mapping[str, Any]) -> str:

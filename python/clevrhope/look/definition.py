@@ -17,7 +17,7 @@ from clevrhope.look.mesh_files import GLTF_SUFFIXES, SUFFIXES, read_material, re
 from clevrhope.look.meshes import build_mesh
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import naming, suggestion
 
 
@@ -65,7 +65,7 @@ def read_look(properties: Path | None = None, *, changes: Mapping[str, Any] | No
         RenderError: a .blend file is named, but Blender is missing.
     """
     path = properties or blender_assets() / "properties.json"
-    data = read_bytes(path, "a properties file", error=ConfigError)
+    data = read_utf8(path, "a properties file", error=ConfigError)
     Vocabulary(data, file=str(path))  # checks names and definitions
     named = parse_json(data, path, error=ConfigError)
     entries = read_object(blender_assets() / "look.json", "a look", error=ConfigError)

@@ -161,7 +161,7 @@ def _check_empty(root: Path) -> None:
 
 
 def _is_link_to_an_empty_folder(path: Path) -> bool:
-    return path.is_symlink() and path.is_dir() and not any(path.iterdir())
+    return path.is_symlink() and path.is_dir() and all(each.name.startswith(".") for each in path.iterdir())
 
 
 _STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')

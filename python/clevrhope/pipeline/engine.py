@@ -1,9 +1,11 @@
 """The engine of a folder: its world, templates, pools and vocabularies, and the scenes of its pools."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import product
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -34,7 +36,7 @@ from clevrhope.questions import read_phrasings, synonyms_path
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
-from clevrhope.scenes import read_world
+from clevrhope.scenes import RASTER_PX, read_world
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import TRAIN, Rule
 from clevrhope.splits.palettes import Palette, parse_pool_name, pool_name
@@ -240,17 +242,24 @@ def open_world(config: Config) -> World:
     """Opens the world of a configuration.
 
     Raises:
-        ConfigError: a file cannot be read, or objects could stand where the look has no flat ground.
+        ConfigError: a file cannot be read, objects could stand where the look has no flat ground, or images
+            are too small for them.
         VocabularyError: the properties file is incomplete.
         SceneError: no scene can meet the constraints.
     """
     _check_positions(config)
-    return read_world(
-        properties=config.properties,
-        constraints=constraints(config),
-        changes=config.look,
-        size=(config.rendering.width, config.rendering.height),
+    size = config.rendering.width, config.rendering.height
+    world = read_world(
+        properties=config.properties, constraints=constraints(config), changes=config.look, size=size
     )
+    least = json.loads(world.config_json)["min_pixels"]
+    if 0 < prod(size) * least < RASTER_PX:
+        raise ConfigError(
+            f"rendering: images of {size[0]} x {size[1]} pixels are so small that some objects would show no "
+            f"pixel; expected at least {ceil(RASTER_PX / least):,} pixels in all, or a world.min_pixels "
+            f"larger than {least}"
+        )
+    return world
 
 
 def _check_positions(config: Config) -> None:

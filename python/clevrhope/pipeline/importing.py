@@ -34,7 +34,7 @@ from clevrhope.pipeline.import_files import (
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import DiskError, record
 from clevrhope.runtime.progress import Progress, Silent
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
@@ -281,8 +281,8 @@ def _reader_maker(world: World, templates: Path | None) -> Callable[[Vocab], Tex
     if templates is None:
         return None
     names = dict.fromkeys(file for file, _, _ in read_templates(world, templates).families)
-    files = [(Path(name).stem, read_bytes(templates / name, "templates")) for name in names]
-    synonyms = read_bytes(synonyms_path(templates), "synonyms")
+    files = [(Path(name).stem, read_utf8(templates / name, "templates")) for name in names]
+    synonyms = read_utf8(synonyms_path(templates), "synonyms")
 
     def make(vocab: Vocab) -> TextReader:
         numbers = vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx

@@ -12,7 +12,7 @@ from clevrhope.editions.definition import Edition
 from clevrhope.errors import ConfigError
 from clevrhope.images.renderers import rendering_as_json
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.splits.hops import NONE, Hop
 from clevrhope.splits.palettes import (
     Palette,
@@ -182,7 +182,7 @@ def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
 
 
 def _read(path: Path, world: World) -> Palette:
-    data = read_bytes(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
+    data = read_utf8(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
     parse_json(data, path, error=ConfigError, remedy="expected a palette as JSON")
     text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
     return palette_from_json(json.loads(text or "{}"))

@@ -23,7 +23,7 @@ from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_writer import SuiteWriter, palette_data, used_templates
 from clevrhope.questions.suites import read_suite, suite_fingerprint
 from clevrhope.runtime.atomic import record
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
@@ -242,7 +242,7 @@ class SuiteMaker:
             files = layout.scene_files(pool)
             if not files:
                 raise DatasetError(f"{layout.scenes(pool)}: no scene files; restore them")
-            contents = [read_bytes(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES) for path in files]
+            contents = [read_utf8(path, "a scene file", max_bytes=MAX_SCENE_FILE_BYTES) for path in files]
             vocabulary = self.folder.vocabulary
             try:
                 graphs = [

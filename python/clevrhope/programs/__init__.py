@@ -39,7 +39,7 @@ from clevrhope.programs.scene import MAX_IMAGES, Question, Scene, SceneSet, samp
 from clevrhope.programs.steps import Answer, Trace, TracedStep
 from clevrhope.runtime.forms import INDEX, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.scenes.forms import several, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary, read_vocabulary
 
@@ -221,7 +221,7 @@ def execute_batch(
     if not isinstance(scenes, _core.SceneBatch):
         scenes = read_scenes(scenes, vocabulary=vocabulary)
     if isinstance(programs, str | Path):
-        content = read_bytes(Path(programs), "a question file", error=ProgramError, max_bytes=_MAX_BYTES)
+        content = read_utf8(Path(programs), "a question file", error=ProgramError, max_bytes=_MAX_BYTES)
         parsed, own_idxs = _core.Programs.from_questions(vocabulary, content, file=str(programs))
         places = _places(scenes, own_idxs if image_idxs is None else image_idxs, len(parsed))
         every = np.arange(len(parsed), dtype=np.uint32)
@@ -258,7 +258,7 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
     Raises:
         SceneError: the file is something else, or cannot be read; names the scene and the place in it.
     """
-    content = read_bytes(Path(path), "a scene file", error=SceneError, max_bytes=_MAX_BYTES)
+    content = read_utf8(Path(path), "a scene file", error=SceneError, max_bytes=_MAX_BYTES)
     return _core.SceneBatch.from_json(vocabulary or default_vocabulary(), content, file=str(path))
 
 

@@ -10,7 +10,7 @@ from clevrhope.errors import TemplateError
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import check_whole
 from clevrhope.scenes.forms import Scenes, read_batch, vocabulary_of
 from clevrhope.scenes.vocabulary import default_vocabulary
@@ -134,4 +134,4 @@ def _order(folder: Path) -> list[str]:
 
 
 def _read(path: Path) -> bytes:
-    return read_bytes(path, "question templates", error=TemplateError)
+    return read_utf8(path, "question templates", error=TemplateError)

@@ -59,6 +59,8 @@ class DiskError(DatasetError):
     def __init__(self, path: Path, error: OSError, *, option: str | None) -> None:
         """Arguments as for `disk_errors`; `error` is one that `_SENTENCES` lists."""
         sentence = next(each for numbers, each in _SENTENCES if error.errno in numbers)
+        if path.is_symlink() and not path.exists():
+            sentence = "a link that leads nowhere; {choose} another folder{by}"
         choose, by = ("copy the dataset to", "") if option is None else ("choose", f" with {option}")
         reason = os.strerror(error.errno or 0)
         super().__init__(f"{path}: {sentence.format(choose=choose, by=by, reason=reason)}")

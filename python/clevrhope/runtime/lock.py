@@ -25,6 +25,9 @@ else:
 LOCK_FILE = ".clevrhope.lock"
 """Present in the folder during a run, and named in it the process that holds it."""
 
+OWNER = ".clevrhope-dataset"
+"""In a folder to which a dataset's link leads: names the dataset."""
+
 OR_ELSEWHERE = ", or choose another --out"
 """The end of what a message advises where another run is writing."""
 
@@ -75,7 +78,8 @@ def locked(root: Path, names: Iterable[str] = (), *, elsewhere: Iterable[str] = 
 
     Raises:
         FolderInUseError: another run is using the folder; names it.
-        DatasetError: the folder cannot be made, its disk does not support locks, or a link leads out of it.
+        DatasetError: the folder cannot be made, its disk does not support locks, or a link leads out of it
+            or to files that may belong to another dataset.
     """
     path = root / LOCK_FILE
     held = False
@@ -100,6 +104,8 @@ def locked(root: Path, names: Iterable[str] = (), *, elsewhere: Iterable[str] = 
                 with suppress(OSError):  # a full disk, on which a run may still remove files
                     os.write(file, command.encode(errors="replace"))
                 check_links(root, names, elsewhere=elsewhere)
+                for name in elsewhere:
+                    _claim(root, name)
                 yield
 
 
@@ -120,6 +126,30 @@ def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) ->
             if time.monotonic() >= deadline or (stop is not None and stop.is_set()):
                 return
         time.sleep(_POLL_S)
+
+
+def _claim(root: Path, name: str) -> None:
+    """Notes on another disk which dataset has its files there, as a copy of a link leads to the same files.
+
+    Raises:
+        DatasetError: another dataset has its files there, or may have, since there are files without a note.
+    """
+    link, home = root / name, os.path.realpath(root)
+    if not link.is_symlink() or Path(os.path.realpath(link)).is_relative_to(home):
+        return
+    note = link / OWNER
+    with disk_errors(note):
+        is_noted = note.exists()
+        owner = note.read_text("utf-8", errors="replace").strip() if is_noted else ""
+        if owner and owner != home and os.path.realpath(Path(owner, name)) == os.path.realpath(link):
+            raise DatasetError(f"{link}: a link to files of {owner}; put a copy of them in its place")
+        if not is_noted and any(link.iterdir()):
+            raise DatasetError(
+                f"{link}: a link to files that may be those of another dataset, too, as after a copy; put a "
+                f"copy of them in its place, or, if they are not, make an empty file {note}"
+            )
+        if owner != home:
+            note.write_text(home, "utf-8")
 
 
 def _lock_in(root: Path, file: int) -> None:

@@ -61,7 +61,7 @@ def check_links(
         deep: whether the check covers everything in these folders, too.
 
     Raises:
-        DatasetError: a link leads out or back to itself, or a folder cannot be read; names it.
+        DatasetError: a link leads out, back to itself or nowhere, or a folder cannot be read; names it.
     """
     homes = [Path(os.path.realpath(root))]
     may_lead_out = {root / name for name in elsewhere}
@@ -84,6 +84,11 @@ def check_links(
                     raise DatasetError(
                         f"{path}: a link that leads out of {root}; put a copy of what it leads to in its "
                         "place, since clevrhope neither writes nor copies through such links"
+                    )
+                if not target.exists():
+                    raise DatasetError(
+                        f"{path}: a link to {target}, which does not exist; remove the link, or make what it "
+                        "leads to"
                     )
                 path = target
             if path in seen or not deep or not path.is_dir():

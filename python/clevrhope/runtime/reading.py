@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, first_sentence, shown
 
@@ -23,6 +23,8 @@ MAX_BYTES = 1 << 24
 NOT_UTF8 = "its path is not UTF-8; rename the file or folder"
 """Follows a path in a message."""
 
+IN_UTF16 = "text in UTF-16; save it as UTF-8"
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PASSING = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
 
 
@@ -85,9 +87,7 @@ def reason(problem: Exception) -> str:
 def encoding_problem(problem: UnicodeError) -> str:
     """What is wrong with a text's encoding: Windows' programs may call UTF-16 "Unicode"."""
     content = problem.object if isinstance(problem, UnicodeDecodeError) else b""
-    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "text in UTF-16; save it as UTF-8"
-    return "not text in UTF-8"
+    return IN_UTF16 if content.startswith(_UTF16) else "not text in UTF-8"
 
 
 def os_reason(problem: OSError) -> str:
@@ -120,6 +120,18 @@ def read_bytes(
     if len(content) > max_bytes:
         raise error(f"{path}: over {max_bytes >> 20} MiB, too large for {what}")
     return content
+
+
+def read_utf8(path: Path, what: str, **how: Any) -> bytes:
+    """As `read_bytes`, but without the byte order mark with which some editors begin a text.
+
+    Raises:
+        ClevrhopeError: as for `read_bytes`, or the text is in UTF-16.
+    """
+    content = read_bytes(path, what, **how)
+    if content.startswith(_UTF16):
+        raise how.get("error", DatasetError)(f"{path}: {IN_UTF16}")
+    return content.removeprefix(codecs.BOM_UTF8)
 
 
 def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> None:

@@ -19,7 +19,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.look.mesh_files import SUFFIXES
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 from clevrhope.runtime.settings import check_whole
 
 __all__ = ["SceneBatch", "World", "raster", "read_world", "sample_scenes"]
@@ -77,7 +77,7 @@ def read_world(
     """
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
-    named, seen = (read_bytes(path, "JSON", error=ConfigError) for path in (properties, look))
+    named, seen = (read_utf8(path, "JSON", error=ConfigError) for path in (properties, look))
     if any(f'{suffix}"'.encode() in named for suffix in (".blend", *SUFFIXES)):
         named, seen = _with_named_files(named, seen, properties)
     config = json.dumps({**(raster(*size) if size else {}), **(constraints or {})})

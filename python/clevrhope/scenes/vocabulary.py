@@ -6,7 +6,7 @@ from pathlib import Path
 from clevrhope._core import Vocabulary
 from clevrhope.errors import VocabularyError
 from clevrhope.runtime.assets import blender_assets
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.reading import read_utf8
 
 
 @cache
@@ -21,5 +21,5 @@ def read_vocabulary(path: Path | str) -> Vocabulary:
     Raises:
         VocabularyError: the file is something else, or cannot be read; says where.
     """
-    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
+    content = read_utf8(Path(path), "a properties file", error=VocabularyError)
     return Vocabulary(content, file=str(path))

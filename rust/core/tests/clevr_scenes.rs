@@ -217,6 +217,7 @@ fn what_is_not_clevrs_is_refused_by_file_and_number() {
         assert!(error.contains(message), "{error}\nnot: {message}");
         assert!(!error.contains('\n'));
     }
+    assert!(read(&["\u{feff}".as_bytes(), &whole].concat()).is_ok(), "a byte order mark");
     let camera = read_clevr(whole.as_slice(), "S.json", &world(json!({}))).unwrap_err().to_string();
     assert!(camera.contains("directions is \"camera\", but has to be \"clevr\" where"), "{camera}");
     let few = read_clevr(whole.as_slice(), "S.json", &world(json!({"directions": "clevr", "max_objects": 3})));

@@ -47,20 +47,23 @@ pub fn in_pieces(
     Ok(())
 }
 
-/// Runs `work` without the GIL in another thread, and has it stop at Ctrl-C; only then may it return None.
+/// Runs `work` without the GIL in another thread, and has it stop at Ctrl-C.
+///
+/// Only after that, or when somebody else sets `stop`, may it return None.
 ///
 /// # Errors
 /// The error of `work`, or `KeyboardInterrupt` (or the exception of another signal's handler).
 pub fn stoppable<T: Send, E: Into<Error> + Send>(
     py: Python<'_>,
+    stop: &Stop,
     work: impl FnOnce(&Stop) -> Result<Option<T>, E> + Send,
 ) -> PyResult<T> {
-    let (stop, is_done, done) = (Stop::default(), Mutex::new(false), Condvar::new());
+    let (is_done, done) = (Mutex::new(false), Condvar::new());
     let lock = || is_done.lock().unwrap_or_else(PoisonError::into_inner);
     let mut signal = None;
     let made = thread::scope(|scope| {
         let worker = scope.spawn(|| {
-            let made = work(&stop);
+            let made = work(stop);
             *lock() = true;
             done.notify_one();
             made

@@ -83,7 +83,7 @@ mod _core {
     #[pymodule_export]
     use super::streams::PyQuestionStream;
     #[pymodule_export]
-    use super::studio::{PyNativeStudio, encode_png};
+    use super::studio::{PyNativeStudio, PyRenderStop, encode_png};
     #[pymodule_export]
     use super::suites::{PyPairs, PySuite};
     #[pymodule_export]

@@ -20,6 +20,28 @@ use pyo3::types::PyBytes;
 type Annotations<'py> =
     (Bound<'py, PyArray2<u8>>, Bound<'py, PyArray2<f32>>, Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<u32>>);
 
+/// Ends the renders that it was given to, from any thread.
+#[pyclass(name = "RenderStop", module = "clevrhope._core", frozen)]
+#[derive(Default)]
+pub struct PyRenderStop(Stop);
+
+#[pymethods]
+impl PyRenderStop {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Has them end with KeyboardInterrupt within some 50 ms; those that begin from now on end at once.
+    fn set(&self) {
+        self.0.set();
+    }
+
+    fn __repr__(&self) -> &'static str {
+        if self.0.unless_set(|| ()).is_some() { "<RenderStop>" } else { "<RenderStop, set>" }
+    }
+}
+
 /// The native renderer with a look, ready to render placed objects without Blender.
 ///
 /// Args:
@@ -41,9 +63,11 @@ impl PyNativeStudio {
         py: Python<'_>,
         placement: &[u8],
         [width, height]: [u32; 2],
+        stop: Option<&Bound<'_, PyRenderStop>>,
         make: impl Fn(&Stage<'_>, &Stop) -> Option<T> + Send + Sync,
     ) -> PyResult<T> {
-        stoppable(py, |stop| -> Result<Option<T>, SceneError> {
+        let own = Stop::default();
+        stoppable(py, stop.map_or(&own, |given| &given.get().0), |stop| -> Result<Option<T>, SceneError> {
             let placement = Studio::placement(placement)?;
             Ok(make(&self.studio.stage(&placement, width, height)?, stop))
         })
@@ -67,11 +91,12 @@ impl PyNativeStudio {
     ///     width: the width in pixels.
     ///     height: the height in pixels.
     ///     quality: "draft", "standard" or "high".
+    ///     stop: ends the render from another thread, where Ctrl-C does not arrive.
     ///
     /// Raises:
     ///     SceneError: the look does not have a name, or there are more objects than the renderer can hold.
     ///     ValueError: the quality is unknown.
-    #[pyo3(signature = (placement, *, width, height, quality))]
+    #[pyo3(signature = (placement, *, width, height, quality, stop=None))]
     fn render<'py>(
         &self,
         py: Python<'py>,
@@ -79,9 +104,10 @@ impl PyNativeStudio {
         width: u32,
         height: u32,
         quality: Choice<Effort>,
+        stop: Option<&Bound<'py, PyRenderStop>>,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let render = |stage: &Stage<'_>, stop: &Stop| fast::render(stage, &self.patches, quality.0, stop);
-        let bytes = self.with_stage(py, placement, [width, height], render)?;
+        let bytes = self.with_stage(py, placement, [width, height], stop, render)?;
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
     }
 
@@ -104,7 +130,8 @@ impl PyNativeStudio {
         height: u32,
         samples: u32,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let bytes = self.with_stage(py, placement, [width, height], |stage, stop| path_trace(stage, samples, stop))?;
+        let trace = |stage: &Stage<'_>, stop: &Stop| path_trace(stage, samples, stop);
+        let bytes = self.with_stage(py, placement, [width, height], None, trace)?;
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
     }
 
@@ -117,9 +144,16 @@ impl PyNativeStudio {
     ///
     /// Raises:
     ///     SceneError: as for `render`.
-    #[pyo3(signature = (placement, *, width, height))]
-    fn passes<'py>(&self, py: Python<'py>, placement: &[u8], width: u32, height: u32) -> PyResult<Annotations<'py>> {
-        let found = self.with_stage(py, placement, [width, height], passes)?;
+    #[pyo3(signature = (placement, *, width, height, stop=None))]
+    fn passes<'py>(
+        &self,
+        py: Python<'py>,
+        placement: &[u8],
+        width: u32,
+        height: u32,
+        stop: Option<&Bound<'py, PyRenderStop>>,
+    ) -> PyResult<Annotations<'py>> {
+        let found = self.with_stage(py, placement, [width, height], stop, passes)?;
         let [rows, columns] = [height as usize, width as usize];
         Ok((
             PyArray1::from_vec(py, found.mask).reshape([rows, columns])?,

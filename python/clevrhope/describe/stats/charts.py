@@ -7,11 +7,13 @@ that the same numbers give the same bytes on one machine.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib import style
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from clevrhope.images.png import encode_png
 
@@ -23,11 +25,39 @@ GRID = "#e6e6e6"
 STYLE = Path(__file__).with_name("charts.mplstyle")
 
 
+class _Renderer(RendererAgg):
+    """Draws letters that the font does not have, such as Chinese ones, as their escapes."""
+
+    def draw_text(
+        self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **how: Any
+    ) -> None:
+        super().draw_text(gc, x, y, _drawable(s, prop), prop, *more, **how)
+
+    def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> Any:
+        return super().get_text_width_height_descent(_drawable(s, prop), prop, ismath)
+
+
+class _Canvas(FigureCanvasAgg):
+    """A canvas with this renderer."""
+
+    def get_renderer(self) -> RendererAgg:
+        found = super().get_renderer()
+        if not isinstance(found, _Renderer):
+            found = self.renderer = _Renderer(found.width, found.height, found.dpi)
+        return found
+
+
+def _drawable(text: str, prop: FontProperties) -> str:
+    known = get_font(findfont(prop)).get_charmap()
+    return "".join(letter if ord(letter) in known else ascii(letter)[1:-1] for letter in text)
+
+
 @contextmanager
 def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]:
     """A figure with a title, to draw on within the block."""
     with style.context(STYLE, after_reset=True):
         drawn = Figure(figsize=(width_in, height_in), dpi=DOTS_AN_INCH, layout="constrained")
+        _Canvas(drawn)
         _add_title(drawn, title)
         yield drawn
 
@@ -60,6 +90,6 @@ def _add_title(drawn: Figure, title: str) -> None:
 def png(drawn: Figure) -> bytes:
     """The figure as PNG, whose bytes depend only on the pixels."""
     # `savefig` would draw twice, the first time for the layout, although drawing computes the layout itself.
-    canvas = FigureCanvasAgg(drawn)
+    canvas = _Canvas(drawn)
     canvas.draw()  # type: ignore[no-untyped-call]
     return encode_png(np.asarray(canvas.buffer_rgba())[..., :3])  # type: ignore[no-untyped-call]

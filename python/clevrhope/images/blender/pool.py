@@ -35,12 +35,10 @@ IMAGES_TIMED = 1000
 
 
 class WorkersFailedError(RenderError):
-    """Workers ended, one after another, without giving an image: the cause is not a scene."""
+    """Workers ended without giving an image, all in a row or from outside: the cause is not a scene."""
 
     def __init__(self, workers: str, reason: str) -> None:
-        super().__init__(
-            f"{workers} in a row ended without giving an image, so the cause is not a scene: {reason}"
-        )
+        super().__init__(f"{workers} ended without giving an image, and the cause is not a scene: {reason}")
 
 
 class ScenesFailedError(RenderError):
@@ -69,6 +67,8 @@ class _Done(Generic[K]):
     reason: str = ""
     ended: str = ""
     """How the last worker ended during the task; empty if it reported a reason instead."""
+    is_outside: bool = False
+    """Whether all workers ended from outside, as by a signal, and not by the task."""
 
 
 @dataclass(eq=False, repr=False)
@@ -120,7 +120,8 @@ class WorkerPool:
 
         Raises:
             RenderError: no worker can be started or has room for its images.
-            WorkersFailedError: too many tasks in a row end their workers.
+            WorkersFailedError: too many tasks in a row end their workers; or some workers were ended from
+                outside, raised after all others are done.
             ScenesFailedError: some tasks failed; raised after all others are done.
         """
         if not self._drivers:
@@ -137,6 +138,7 @@ class WorkerPool:
         failed: dict[K, str] = {}
         in_flight = 0
         in_a_row, ended = 0, ""
+        outside: list[str] = []
         finished = False
         try:
             while True:
@@ -154,7 +156,10 @@ class WorkerPool:
                     raise done
                 in_flight -= 1
                 if done.pixels is None:
-                    failed[done.key] = done.reason
+                    if done.is_outside:
+                        outside.append(done.ended)
+                    else:
+                        failed[done.key] = done.reason
                     if done.ended:
                         in_a_row, ended = in_a_row + 1, done.ended
                     if in_a_row == FAILURES_IN_A_ROW:
@@ -166,7 +171,13 @@ class WorkerPool:
             if not finished:
                 self.close()  # nobody will take the results still in flight
         if in_a_row == FAILURES_IN_A_ROW or (in_a_row >= FAILURES_OF_MACHINE and not self.timings):
-            raise WorkersFailedError(f"{in_a_row * ATTEMPTS} render workers", f"the last one {ended}")
+            raise WorkersFailedError(
+                f"{in_a_row * ATTEMPTS} render workers in a row", f"the last one {ended}"
+            )
+        if outside:
+            raise WorkersFailedError(
+                f"{len(outside) * ATTEMPTS} render workers", f"the last one {outside[-1]}"
+            )
         if failed:
             raise ScenesFailedError(failed, ended=ended)
 
@@ -231,7 +242,7 @@ class _Driver:
 
     def _do(self, key: Any, task: Mapping[str, Any]) -> _Done[Any]:
         pool = self._pool
-        ended = "ended with its run"
+        ended, n_outside = "ended with its run", 0
         for _ in range(ATTEMPTS):
             process = self._started()
             if process is None:
@@ -242,7 +253,7 @@ class _Driver:
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:
-                ended = str(error)
+                ended, n_outside = str(error), n_outside + error.is_outside
                 self._drop()
                 continue
             pool.timings.append((process.images == 1, process.seconds))
@@ -250,7 +261,7 @@ class _Driver:
                 self._drop()
             return _Done(key, pixels)
         reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {ended}"
-        return _Done(key, reason=reason, ended=ended)
+        return _Done(key, reason=reason, ended=ended, is_outside=n_outside == ATTEMPTS)
 
     def _started(self) -> WorkerProcess | None:
         """The live process, started if necessary; None once the pool is closing.

@@ -39,6 +39,8 @@ FULL_BYTES = 1 << 20
 PREFIX = "clevrhope-worker-"
 #: Locked by the run while the folder is in use, whichever machine or container shares it.
 LOCK = "in_use"
+#: Signals that a process does not get by what it does.
+FROM_OUTSIDE = {getattr(signal, name, 0) for name in ("SIGHUP", "SIGINT", "SIGKILL", "SIGTERM")} - {0}
 #: A younger folder is left alone, because it may not be locked yet.
 LEAST_AGE_S = 60.0
 
@@ -75,7 +77,15 @@ class TaskError(RenderError):
 
 
 class WorkerEndedError(RenderError):
-    """The process died or had to be killed."""
+    """The process died or had to be killed.
+
+    Attributes:
+        is_outside: whether the cause is known to be outside the process, and so not its task.
+    """
+
+    def __init__(self, unfit: str, *, is_outside: bool = False) -> None:
+        super().__init__(unfit)
+        self.is_outside = is_outside
 
 
 class WorkerProcess:
@@ -197,7 +207,7 @@ class WorkerProcess:
             answered.set()
         if answer is None or "unfit" in answer[0]:
             self._folder.check_room()
-            raise WorkerEndedError(self._ending() if answer is None else answer[0]["unfit"])
+            raise self._ending() if answer is None else WorkerEndedError(**answer[0])
         if "problem" in answer[0]:
             raise TaskError(answer[0]["problem"])
         return answer
@@ -233,21 +243,21 @@ class WorkerProcess:
             self.kill()
             return
 
-    def _ending(self) -> str:
+    def _ending(self) -> WorkerEndedError:
         """Why there is no answer, as a clause that follows "it"."""
         if self._killed_because:
-            return self._killed_because
+            return WorkerEndedError(self._killed_because)
         code = self._wait()  # the pipe closes a moment before the process ends
         if code is None:
             self.kill()
             code = self._wait()
         if code is None:
-            return "closed its pipe and cannot be ended"
+            return WorkerEndedError("closed its pipe and cannot be ended")
         how = how_ended(code)
         if sys.platform != "win32" and code == -signal.SIGKILL:
             how += ", as the system does when memory runs out"
         last = last_line(self._log.read_text(errors="replace"))
-        return f"{how} ({last})" if last else how
+        return WorkerEndedError(f"{how} ({last})" if last else how, is_outside=-code in FROM_OUTSIDE)
 
 
 class WorkerFolder:
@@ -279,7 +289,7 @@ class WorkerFolder:
             if shutil.disk_usage(self.path).free < FULL_BYTES:
                 place = self.path.parent
                 if place == MEMORY_FOLDER:
-                    raise WorkerEndedError(f"had no space left in {place}")
+                    raise WorkerEndedError(f"had no space left in {place}", is_outside=True)
                 raise RenderError(
                     f"{place}, through which images pass, is full: make room there, or let TMPDIR name a "
                     "folder on another disk"

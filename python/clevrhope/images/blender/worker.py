@@ -28,6 +28,8 @@ Tasks = queue.SimpleQueue[dict[str, Any]]
 #: The highest value: if memory runs out, Linux ends this process before the run that would replace it.
 OUT_OF_MEMORY_SCORE = 1000
 
+RAN_OUT = "ran out of"
+
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
@@ -114,7 +116,9 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
         write_frame(replies, {"problem": str(error)})
         return
     except Exception as error:  # the state of Blender, or of a GPU, is now unknown
-        write_frame(replies, {"unfit": _why_unfit(error, on_gpu=on_gpu)})
+        why = _why_unfit(error, on_gpu=on_gpu)
+        is_outside = isinstance(error, OSError) or why.startswith(RAN_OUT)
+        write_frame(replies, {"unfit": why, "is_outside": is_outside})
         return
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
@@ -141,9 +145,9 @@ def _why_unfit(error: Exception, *, on_gpu: bool) -> str:
     text = " ".join(str(error).split())
     in_python, lower = isinstance(error, MemoryError), text.lower()
     if on_gpu and not in_python and "memory" in lower and "address" not in lower:
-        return f"ran out of the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
+        return f"{RAN_OUT} the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
     if in_python or "out of memory" in lower:
-        return "ran out of memory; take fewer workers"
+        return f"{RAN_OUT} memory; take fewer workers"
     return f"failed with {type(error).__name__}: {text}"
 
 

@@ -174,6 +174,7 @@ class RayRenderer(Renderer):
         if not again:
             return
         failed: dict[K, str] = {}
+        problems: list[str] = []
         lost_in_a_row = failed_in_a_row = 0
         ended = ""
         self._has_images = False
@@ -184,13 +185,15 @@ class RayRenderer(Renderer):
             self._idle_since = monotonic()
             while self._hand_out(task, again, source):
                 for actor, given, answer in self._answers():
-                    if isinstance(answer, str):
+                    if not isinstance(answer, Answer):
                         lost_in_a_row += 1
                         if lost_in_a_row == FAILURES_IN_A_ROW:
-                            raise WorkersFailedError(f"{lost_in_a_row} of Ray's actors", answer)
+                            raise WorkersFailedError(f"{lost_in_a_row} of Ray's actors in a row", str(answer))
                         for each in self._replace(actor):
                             if each.lost < ATTEMPTS:
                                 again.append(each)
+                            elif isinstance(answer, RenderError):
+                                problems.append(str(answer))
                             else:
                                 failed_in_a_row, ended = failed_in_a_row + 1, answer
                                 failed[each.key] = (
@@ -203,7 +206,9 @@ class RayRenderer(Renderer):
                         if answer.ended:
                             failed_in_a_row, ended = failed_in_a_row + 1, f"the last one {answer.ended}"
                         if failed_in_a_row == FAILURES_IN_A_ROW:
-                            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
+                            raise WorkersFailedError(
+                                f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended
+                            )
                     else:
                         lost_in_a_row = failed_in_a_row = 0
                         self._has_images = True
@@ -213,7 +218,9 @@ class RayRenderer(Renderer):
             if not finished:
                 self._end_actors()  # nobody will take the results still in flight
         if failed_in_a_row >= FAILURES_OF_MACHINE and not self._has_images:
-            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
+            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended)
+        if problems:
+            raise WorkersFailedError(f"{len(problems) * ATTEMPTS} of Ray's actors", problems[-1])
         if failed:
             raise ScenesFailedError(failed)
 
@@ -247,8 +254,11 @@ class RayRenderer(Renderer):
         """
         return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
-    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
-        """The next answers, after waiting up to a second; for a lost actor, the reason as a string."""
+    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str | RenderError]]:
+        """The next answers, after waiting up to a second.
+
+        For a lost actor, the reason as a string; for a machine that has broken down, its error.
+        """
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
         elif monotonic() > self._idle_since + PLACE_TIMEOUT_S:
@@ -271,7 +281,7 @@ class RayRenderer(Renderer):
                 if not self._has_images:
                     raise RenderError(answer.problem)
                 # There were images, so other machines work and only this one has broken down.
-                yield actor, task, _in_one_line(RenderError(answer.problem))
+                yield actor, task, RenderError(_in_one_line(RenderError(answer.problem)))
                 continue
             if task is not None:
                 actor.tasks.remove(task)

@@ -15,12 +15,14 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::error::Category;
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 /// How far published directions and heights may be from this world's: they are rounded to 32-bit floats.
 const NEAR: f64 = 1e-4;
 /// Bytes read from the input at once: they take a hundredth of a second to parse.
 const BYTES_AT_ONCE: usize = 1 << 20;
+/// Some editors begin a text in UTF-8 with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads the scenes of CLEVR's train split; `file` names it in messages.
 ///
@@ -47,7 +49,11 @@ pub fn read_clevr(input: impl Read, file: &str, world: &World) -> Result<ClevrSc
         directions: Cell::new(None),
         fault: RefCell::default(),
     };
-    let mut deserializer = serde_json::Deserializer::from_reader(BufReader::with_capacity(BYTES_AT_ONCE, input));
+    let mut input = BufReader::with_capacity(BYTES_AT_ONCE, input);
+    if input.fill_buf().is_ok_and(|begin| begin.starts_with(BYTE_ORDER_MARK)) {
+        input.consume(BYTE_ORDER_MARK.len());
+    }
+    let mut deserializer = serde_json::Deserializer::from_reader(input);
     let parsed = FileSeed(&reading).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     if let Err(error) = parsed {
         return Err(reading.fault.take().unwrap_or_else(|| reading.parse_error(&error)));
