@@ -56,7 +56,8 @@ def test_pairs_ask_from_a_shape_to_its_hypernym_and_on_to_thing(plain_copy: Path
         has_word = [" solid" in text.replace("?", "") for text in (original, partner)]
         assert sorted(has_word) == [False, True]
         other = (original, partner)[has_word[0]]
-        assert any(word in other for word in ("cube", "block", "cylinder")) == (test == TESTS[0])
+        if " the " not in other:  # it describes one object alone
+            assert any(word in other for word in ("cube", "block", "cylinder")) == (test == TESTS[0])
         answers[test].add(answer)
         sides[test].add(has_word[0])
     assert answers == {test: {"yes", "no"} for test in TESTS}
@@ -89,8 +90,8 @@ def test_no_pair_mentions_the_held_out_pair_where_it_is_held_out(plain_copy: Pat
 
 def test_the_audit_proves_the_pairs(plain_copy: Path, suite: Path) -> None:
     report = audit(plain_copy, templates=suite)
-    assert report.passed, report.lines()
-    assert not any("were not read" in line for line in report.lines())
+    assert report.ok
+    assert not any("were not read" in note for check in report.results.values() for note in check.notes)
 
 
 def test_the_shapes_of_a_hypernym_may_be_levels_below_it(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from clevrhope.errors import TemplateError
 from clevrhope.runtime.forms import TEXT, MapOf, check_form
@@ -18,44 +18,20 @@ THING = "thing"
 _MOST_SHAPES = 6
 """The most shapes of a hypernym: more would be more nodes than a template may have."""
 
+_SOURCE = "zero_hop 1"
+"""The family of the dataset whose questions are originals: "Is there any <Z> <C> <M> <S>?" A program of a
+hypernym has its other steps once for each shape, and a step of a relation may not be repeated."""
 
-class _Source(NamedTuple):
-    """A family of the dataset whose questions are originals."""
-
-    name: str
-    number: str
-    """The number in the names of the parameters of the object that is looked for."""
-    n_nodes: int
-    """Its nodes without the last one, which a partner replaces."""
-    node: Mapping[str, Any]
-    """The partner's node in place of the last one, without its attributes."""
-    texts: Sequence[str]
-
-
-_SOURCES = (
-    _Source(
-        "zero_hop 1",
-        "",
-        1,
-        {"type": "filter", "inputs": [0], "side_inputs": []},
-        (
-            "Is there any <Z> <C> <M> {X}?",
-            "Is any <Z> <C> <M> {X} visible?",
-            "Are there <Z> <C> <M> {X}s?",
-            "Are <Z> <C> <M> {X}s visible?",
-        ),
-    ),
-    _Source(
-        "one_hop 1",
-        "2",
-        2,
-        {"type": "relate_filter", "inputs": [1], "side_inputs": ["<R>"]},
-        (
-            "Is there any <Z2> <C2> <M2> {X} [that is] <R> the <Z> <C> <M> <S>?",
-            "Are any <Z2> <C2> <M2> {X}s [visible] <R> the <Z> <C> <M> <S>?",
-        ),
-    ),
+_TEXTS = (
+    "Is there any <Z> <C> <M> {X}?",
+    "Is any <Z> <C> <M> {X} visible?",
+    "Are there <Z> <C> <M> {X}s?",
+    "Are <Z> <C> <M> {X}s visible?",
+    "Are there any visible <Z> <C> <M> {X}s?",
+    "Is there any <Z> <C> <M> {X} that is visible?",
 )
+
+_ATTRIBUTES = ["<Z>", "<C>", "<M>"]
 
 
 def read_hypernyms(path: Path) -> dict[str, tuple[str, ...]]:
@@ -72,7 +48,9 @@ def read_hypernyms(path: Path) -> dict[str, tuple[str, ...]]:
         while (hypernym := table.get(above[-1], THING)) != THING:
             if hypernym in above:
                 cycle = ", ".join([*above[above.index(hypernym) :], hypernym])
-                raise TemplateError(f"{path}: hypernyms in a cycle: {cycle}; one of them must lead to thing")
+                raise TemplateError(
+                    f"{path}: hypernyms in a cycle: {cycle}; give one of them another one, or none"
+                )
             above.append(hypernym)
         if name not in shapes:
             for hypernym in above[1:]:
@@ -123,41 +101,36 @@ def hypernym_entries(hypernyms: Mapping[str, Sequence[str]]) -> list[dict[str, A
 
 
 def _entries(name: str, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:
-    for source in _SOURCES:
-        size, color, material, shape = (f"<{letter}{source.number}>" for letter in "ZCMS")
-        is_shape, is_thing = {"among": {shape: list(shapes)}}, {"unset": [shape]}
-        for test, when in (
-            (f"ontology_{name}", {**is_shape, "answer": ["yes"]}),
-            (f"ontology_{name}", {**is_shape, "answer": ["no"], "holds": True}),
-            (f"ontology_{name}_{THING}", {**is_thing, "answer": ["no"]}),
-            (f"ontology_{name}_{THING}", {**is_thing, "answer": ["yes"], "holds": True}),
-        ):
-            yield {
-                "test": test,
-                "tier": "beyond",
-                "type": "shape",
-                "source": [source.name],
-                "when": {**when, "any_set": [size, color, material]},
-                "params": [
-                    {"type": "Shape", "name": f"<V{number}>", "value": value}
-                    for number, value in enumerate(shapes)
-                ],
-                "then": list(_nodes(source, [size, color, material, shape], len(shapes))),
-                "change": {shape: None},
-                "text": [text.replace("{X}", name) for text in source.texts],
-                "sides": "coin",
-                "relation": "same",
-            }
+    is_shape, is_thing = {"among": {"<S>": list(shapes)}}, {"unset": ["<S>"]}
+    for test, when in (
+        (f"ontology_{name}", {**is_shape, "answer": ["yes"]}),
+        (f"ontology_{name}", {**is_shape, "answer": ["no"], "holds": True}),
+        (f"ontology_{name}_{THING}", {**is_thing, "answer": ["no"]}),
+        (f"ontology_{name}_{THING}", {**is_thing, "answer": ["yes"], "holds": True}),
+    ):
+        params = [{"type": "Shape", "name": f"<V{k}>", "value": value} for k, value in enumerate(shapes)]
+        yield {
+            "test": test,
+            "tier": "beyond",
+            "type": "shape",
+            "source": [_SOURCE],
+            "when": {**when, "any_set": _ATTRIBUTES},
+            "params": params,
+            "then": list(_nodes(len(shapes))),
+            "change": {"<S>": None},
+            "text": [text.replace("{X}", name) for text in _TEXTS],
+            "sides": "coin",
+            "relation": "same",
+        }
 
 
-def _nodes(source: _Source, attributes: Sequence[str], n_shapes: int) -> Iterator[dict[str, Any]]:
-    """The nodes of a question for an object that has one of the shapes."""
-    first = source.n_nodes  # the objects with the other attributes
-    yield {**source.node, "side_inputs": [*source.node["side_inputs"], *attributes]}
+def _nodes(n_shapes: int) -> Iterator[dict[str, Any]]:
+    """The nodes after that of the scene: whether there is an object that has one of the shapes."""
+    yield {"type": "filter", "inputs": [0], "side_inputs": [*_ATTRIBUTES, "<S>"]}
     for number in range(n_shapes):
-        yield {"type": "filter_shape", "inputs": [first], "side_inputs": [f"<V{number}>"]}
-    last = first + 1
+        yield {"type": "filter_shape", "inputs": [1], "side_inputs": [f"<V{number}>"]}
+    last = 2
     for number in range(1, n_shapes):
-        yield {"type": "union", "inputs": [last, first + 1 + number]}
-        last = first + n_shapes + number
+        yield {"type": "union", "inputs": [last, 2 + number]}
+        last = 1 + n_shapes + number
     yield {"type": "exist", "inputs": [last]}
