@@ -488,7 +488,8 @@ ADDED = QuestionKind(
         "relation": replace(_RELATION, least=-1),
         "value": _VALUE,
         "source_idxs": Column(
-            "the row in train.h5 of the question, or of an added one's original; -1 if that was searched for"
+            "the row in train.h5 of the question, or of an added one's original; -1 if that was searched for",
+            least=-1,
         ),
         "clevr_programs": _CLEVR_PROGRAMS,
         "orig_idxs": _ORIG_IDXS,
