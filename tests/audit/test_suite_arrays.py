@@ -305,6 +305,7 @@ IN_ARRAYS: dict[str, tuple[str, Spoil]] = {
     "answer that completes": (HOLDOUT, answer_that_completes),
     "swapped turns": (ADDED, swapped_turns),
     "source_idxs of added": (ADDED, to("source_idxs", 10, 11)),
+    "lost source_idxs of added": (ADDED, to("source_idxs", 10, -1)),
     "original twice": (ADDED, original_twice),
     "other words of the train set": (ADDED, other_words_of_the_train_set),
     "other answer of an added question": (ADDED, other_answer_of_an_added_question),

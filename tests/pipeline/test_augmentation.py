@@ -67,14 +67,19 @@ def test_one_question_follows_every_ten_of_the_train_set(made: Path, suite: str,
             continue
         mine = rows[name][~is_added]
         np.testing.assert_array_equal(mine[:, : there.shape[1]] if there.ndim == 2 else mine, there)
-    sources = rows["source_idxs"][is_added]
+    sources, images = rows["source_idxs"][is_added], rows["image_idxs"][is_added]
     assert (sources < 10 * np.arange(1, 121)).all()
-    np.testing.assert_array_equal(rows["image_idxs"][is_added], own.image_idxs[sources])
+    searched = sources < 0
+    assert searched.any() == (suite == "carets")
+    np.testing.assert_array_equal(images[~searched], own.image_idxs[sources[~searched]])
+    for block in np.flatnonzero(searched).tolist():
+        assert images[block] in own.image_idxs[: 10 * (block + 1)]
     vocab = read_vocab(layout.suite_vocab(hop, suite))
     assert (
         len(read_table(layout.suite_h5(hop, suite, f"train_{suite}"), ADDED, vocab=vocab).check()) == n + 120
     )
-    pairs = set(zip(rows["test"][is_added].tolist(), sources.tolist(), strict=True))
+    asked = [row.tobytes() for row in rows["programs"][is_added]]
+    pairs = set(zip(rows["test"][is_added].tolist(), sources.tolist(), images.tolist(), asked, strict=True))
     assert len(pairs) == 120
 
 
@@ -86,10 +91,8 @@ def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
         rows = columns(out, suite)
         added = rows["test"] >= 0
         counts = Counter(rows["tests"][k] for k in rows["test"][added].tolist())
-        # Tests of questions that a suite searches for have none among those of a train set.
-        of_dataset = [name for name in rows["tests"] if counts[name]]
-        assert len(of_dataset) >= (17 if suite == "carets" else 10)
-        of_frequent = {counts[name] for name in of_dataset if name not in rare}
+        assert len(counts) == len(rows["tests"]) == (46 if suite == "carets" else 10)
+        of_frequent = {counts[name] for name in counts if name not in rare}
         assert max(of_frequent) - min(of_frequent) <= 1
         assert all(0 < counts[name] <= max(of_frequent) for name in rare)
         answers = read_vocab(Layout(out).suite_vocab(HOP, suite)).answer_token_to_idx
@@ -101,6 +104,9 @@ def test_tests_take_turns_and_yes_is_no_answer_to_guess(tmp_path: Path) -> None:
                 assert 0 <= n_yes - n_no <= len(of_value)
             elif name in ("negation", "ontology", "extension_color", "fewer_more", "antonym_relation"):
                 assert abs(n_yes - n_no) <= 1
+            elif name.endswith(("_and", "_or", "_relation")) or "_verify_" in name:
+                assert n_yes + n_no == counts[name]
+                assert 0.2 < n_yes / counts[name] < 0.8
     forms = added_forms(out)
     assert forms.keys() == {"ontology", "extension_size", "extension_color", "extension_material"}
     for counts in forms.values():
@@ -149,7 +155,13 @@ def test_the_held_out_pair_stays_held_out(made: Path) -> None:
         rows = json.loads(path.read_text())["questions"]
         added = [row for row in rows if row["test"]]
         assert len(added) == 120
-        assert all(row["suite"] == suite and row["original_index"] is not None for row in added)
+        assert all(row["suite"] == suite for row in added)
+        found = {row["test"] for row in added if row["original_index"] is None}
+        assert bool(found) == (suite == "carets")
+        assert all(
+            name.startswith(("rephrase_", "order_", "negation_", "antonym_verify_", "opposite_"))
+            for name in found
+        )
         assert all(row["original_index"] is None for row in rows if not row["test"])
     assert audit(made).ok
 

@@ -91,6 +91,8 @@ def test_results_have_a_row_for_each_measure(dataset: Path, tmp_path: Path) -> N
     assert metrics == {
         "": of_pairs,
         "test": of_pairs | {"constant", "words"},
+        "paper's test": of_pairs,
+        "coverage": {"coverage"},
         "type": of_pairs,
         "tier": of_pairs,
         "asks": of_pairs,

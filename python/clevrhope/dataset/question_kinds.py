@@ -487,7 +487,10 @@ ADDED = QuestionKind(
         "tier": replace(_TIER, least=-1),
         "relation": replace(_RELATION, least=-1),
         "value": _VALUE,
-        "source_idxs": Column("the row in train.h5 of the question, or of an added question's original"),
+        "source_idxs": Column(
+            "the row in train.h5 of the question, or of an added one's original; -1 if that was searched for",
+            least=-1,
+        ),
         "clevr_programs": _CLEVR_PROGRAMS,
         "orig_idxs": _ORIG_IDXS,
     },
@@ -504,8 +507,10 @@ ADDED = QuestionKind(
         Field(
             "original_index",
             "source_idxs",
-            "the place in the train set of an added question's original; null for the train set's own",
+            "the place in the train set of an added one's original; null if that was searched for, and for "
+            "the train set's own",
             "int32",
+            value=lambda table, source: None if source < 0 else source,
             given="test",
         ),
     ),

@@ -153,11 +153,15 @@ class PairArrays(SplitArrays):
         """Number of questions in the split when the pairs were made."""
         self.fingerprint = str(self.attributes.get("fingerprint", ""))
         """Fingerprint of the suite's files."""
+        self.n_pairs = len(self) // 2
+        self.lone: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """Rows of questions whose original is not in the file, all of them behind the pairs."""
 
 
 class AddedPairs(PairArrays):
     """The open HDF5 file of a train set with questions of a suite, each paired with its original.
 
+    Questions whose originals were searched for, and not added, follow these pairs.
     `whole` holds the columns of the file. `rows` maps each row here to a row of the file, or to -1 for an
     original that the file does not have.
     """
@@ -174,21 +178,26 @@ class AddedPairs(PairArrays):
         self.whole = whole
         own, added = np.flatnonzero(is_own), np.flatnonzero(~is_own)
         self.n_originals = len(own)
+        is_lone = whole["source_idxs"][added] == -1
+        added, lone = added[~is_lone], added[is_lone]
         sources, n = whole["source_idxs"][added].astype(np.int64), len(added)
         there = (sources >= 0) & (sources < len(own))
         given = np.full(n, -1, dtype=np.int64)
         given[there] = own[sources[there]]
-        self.rows: npt.NDArray[np.int64] = np.stack([given, added], axis=1).reshape(-1)
-        of_pairs = {name: np.repeat(whole[name][added], 2) for name in ("test", "tier", "relation", "value")}
+        self.n_pairs, self.lone = n, 2 * n + np.arange(len(lone))
+        of_pairs: npt.NDArray[np.int64] = np.stack([given, added], axis=1).reshape(-1)
+        self.rows: npt.NDArray[np.int64] = np.concatenate([of_pairs, lone])
+        rows_added = np.concatenate([np.repeat(added, 2), lone])
+        originals = np.stack([np.where(there, sources, -1), np.full(n, -1)], axis=1).reshape(-1)
         self.columns = {
             **{name: whole[name][self.rows] for name in COLUMNS},
-            **of_pairs,
-            "orig_idxs": np.stack([np.where(there, sources, -1), np.full(n, -1)], axis=1).reshape(-1),
+            **{name: whole[name][rows_added] for name in ("test", "tier", "relation", "value")},
+            "orig_idxs": np.concatenate([originals, np.full(len(lone), -1)]),
             "pair_idxs": np.repeat(np.arange(n), 2),
             "role": np.tile([0, 1], n),
             # No added question mentions the held-out values, and no image of a train set shows them together.
-            "cell": np.zeros(2 * n, dtype=np.int8),
-            "touches": np.zeros(2 * n, dtype=np.int8),
+            "cell": np.zeros(len(self.rows), dtype=np.int8),
+            "touches": np.zeros(len(self.rows), dtype=np.int8),
         }
         self._tokens: dict[str, npt.NDArray[np.int32]] = {}
 

@@ -74,6 +74,12 @@ REPLIES: Measures = {
 }
 """Of the answers to questions for yes or no; the last is the share of these to which yes is right."""
 
+JOINED: Measures = {
+    **{name: PAIRS[name] for name in ("accuracy", "consistency", "both_right")},
+    **{name: REPLIES[name] for name in ("yes", "no", "other")},
+}
+"""Of pairs whose questions join two descriptions by and, or by or (CARETS, table 3)."""
+
 _TEXT, _HELD_OUT, _IID_SIZE = (share(model, "questions") for model in ("text", "held_out", "iid_size"))
 
 

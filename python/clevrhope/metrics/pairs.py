@@ -152,6 +152,25 @@ def pair_flags(pairs: QuestionTable, given: Answers, answers: AnswerSet) -> dict
     }
 
 
+def reply_flags(right: Ints, given: Answers, answers: AnswerSet) -> dict[str, Flags]:
+    """The flags of `measures.REPLIES`, each (R, Q): of questions for yes or no, what each run replied.
+
+    Args:
+        right: (Q,) right answers.
+        given: (R, Q) answers of R runs, NOT_GIVEN where one is missing.
+        answers: the vocabulary.
+    """
+    asked = (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
+    yes, no = asked & (given == answers.yes), asked & (given == answers.no)
+    return {
+        "asked": asked,
+        "yes": yes,
+        "no": no,
+        "other": asked & ~yes & ~no,
+        "right_yes": asked & (right == answers.yes),
+    }
+
+
 def _relation_holds(
     pairs: QuestionTable, original: Answers, partner: Answers, answers: AnswerSet
 ) -> Booleans:

@@ -16,6 +16,7 @@ from clevrhope.metrics.results import (
     SplitScores,
     Training,
 )
+from clevrhope.metrics.suite_groups import CONNECTIVE, COVERAGE
 from clevrhope.metrics.suite_tables import ALL_PAIRS, OTHER_GROUPS
 from clevrhope.metrics.suites import YES_NO
 from clevrhope.metrics.text_tables import MODELS
@@ -158,7 +159,7 @@ def _suite_split(split: SplitScores) -> dict[str, Any]:
             {"name": name, "control": split.controls[name]} | _scored(scored)
             for name, scored in split.by("crossings").items()
         ],
-        "groups": named(split.by("groups")),
+        **{by: named(split.by(by)) for by in ("groups", CONNECTIVE, COVERAGE)},
         "constants": {test: asdict(constant) for test, constant in split.constants.items()},
         "words": dict(split.words),
     }

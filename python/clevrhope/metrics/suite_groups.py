@@ -10,11 +10,12 @@ from clevrhope.dataset.question_kinds import TIERS, Numbers
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.describe.suites import n_right_by_words
+from clevrhope.metrics.bootstrap import Floats, ratio
 from clevrhope.metrics.collector import NOT_GIVEN
-from clevrhope.metrics.measures import CROSSINGS, GROUPS
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, JOINED
 from clevrhope.metrics.pairs import AnswerKind, Answers, AnswerSet, Relation, score_groups
 from clevrhope.metrics.published import papers_tests
-from clevrhope.metrics.results import Constant, Part, Scored
+from clevrhope.metrics.results import Constant, Measure, Part, Scored, Scores
 from clevrhope.metrics.shares import Flags
 from clevrhope.splits.kinds import SPLITS
 
@@ -38,6 +39,21 @@ _N_CELLS = 4
 CAPABILITY = "paper's test"
 """The breakdown by the tests that a suite's paper reports, such as CARETS's six."""
 
+CHOICES = "choices"
+"""The breakdown of pairs of REPHRASE-INV and ORDER-INV in CARETS's table 4, with the paper's names."""
+
+_OF_ASKS = {"yes or no": "binary", "one of two values": "2-choice", "one of three values": "3-choice"}
+_MULTI_CHOICE = "multi-choice"
+
+CONNECTIVE = "connective"
+"""The breakdown of pairs of ORDER-INV in CARETS's table 3."""
+
+CONNECTIVES = {"conjunction": "and", "disjunction": "or"}
+"""Name there -> function."""
+
+COVERAGE = "coverage"
+"""The breakdown by tests of a paper in which runs are compared with each other (CARETS, tables 13 to 17)."""
+
 Grouping = tuple[Numbers, Callable[[int], Part | None]]
 """(K,) the number of each pair's group, and what gives the group with a number; None for no group."""
 
@@ -58,24 +74,37 @@ def groupings(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
         return Part("test", pairs.tests[number // _N_CELLS], f"{number % _N_CELLS:02b}")
 
     tests = pairs.test[::2]
-    of_paper = papers_tests(pairs.suite)
-    capabilities = list(dict.fromkeys(of_paper.values()))
-    capability_of_test = np.asarray(
-        [capabilities.index(of_paper[name]) if name in of_paper else -1 for name in pairs.tests]
-    )
+    asks = asked_for(pairs, answers, functions)
+    capabilities, of_paper = capability(pairs)
+    choices = np.where(np.isin(of_paper, _places(capabilities, "REPHRASE-INV", "ORDER-INV")), asks, -1)
+    choices = np.where(np.isin(choices, _places(ASKS, *_OF_ASKS)), choices, -1)
     types = list(dict.fromkeys(pairs.types))
     type_of_test = np.asarray([types.index(kind) for kind in pairs.types])
     found = {
         "test": named("test", pairs.tests, tests),
-        CAPABILITY: named(CAPABILITY, capabilities, capability_of_test[tests]),
+        CAPABILITY: named(CAPABILITY, capabilities, of_paper),
+        CHOICES: named(CHOICES, [_OF_ASKS.get(each, "") for each in ASKS], choices),
+        _MULTI_CHOICE: named(CHOICES, [_MULTI_CHOICE], np.where(choices > 0, 0, -1)),
         "type": named("type", [kind or "no type" for kind in types], type_of_test[tests]),
         "tier": named("tier", TIERS, pairs.tier[::2]),
-        "asks": named("asks", ASKS, asked_for(pairs, answers, functions)),
+        "asks": named("asks", ASKS, asks),
         "step": named("step", STEPS, steps(pairs)),
     }
     if "pair" in SPLITS[pairs.split].of:
         found["cell"] = (_N_CELLS * tests + pairs.cell[::2], cell)
     return found
+
+
+def capability(pairs: QuestionTable) -> tuple[list[str], Ints]:
+    """The tests of the suite's paper, and (K,) the one that each pair belongs to; -1 for none."""
+    of_test = papers_tests(pairs.suite)
+    names = list(dict.fromkeys(of_test.values()))
+    numbers = [names.index(of_test[name]) if name in of_test else -1 for name in pairs.tests]
+    return names, np.asarray(numbers, dtype=np.int32)[pairs.test[::2]]
+
+
+def _places(names: Sequence[str], *wanted: str) -> list[int]:
+    return [place for place, name in enumerate(names) if name in wanted]
 
 
 def asked_for(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]) -> Ints:
@@ -94,13 +123,91 @@ def asked_for(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
 def steps(pairs: QuestionTable) -> Ints:
     """(K,) the direction of each pair of an ontology test, as an index into `STEPS`; -1 for other pairs.
 
-    The question with the hyponym names one value more, so its program has one step more.
+    The question with the hyponym names one value more, so its program has one step more. In the test of a
+    hypernym of one's own, `ontology_NAME`, the one with the hypernym is longer: it has all of its shapes.
     """
     has_step = np.asarray([name.startswith(_STEP_TESTS) for name in pairs.tests])
     is_step = has_step[pairs.test[::2]] & (pairs.relation[::2] == Relation.SAME)
     lengths = (pairs.programs > 0).sum(axis=1)
-    directions: Ints = np.where(is_step, lengths[::2] < lengths[1::2], -1).astype(np.int32)
+    has_shapes = np.asarray(
+        [name.startswith("ontology_") and not name.endswith("_thing") for name in pairs.tests]
+    )
+    is_down = (lengths[::2] < lengths[1::2]) != has_shapes[pairs.test[::2]]
+    directions: Ints = np.where(is_step, is_down, -1).astype(np.int32)
     return directions
+
+
+def connectives(
+    pairs: QuestionTable,
+    flags: Mapping[str, Flags],
+    replies: Mapping[str, Flags],
+    functions: Sequence[str],
+    **draws: Any,
+) -> Iterator[tuple[str, Scored]]:
+    """The names of `CONNECTIVES`, and the scores on pairs of ORDER-INV whose descriptions are joined so.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        flags: those of `pairs.pair_flags`, each (R, K).
+        replies: those of `pairs.reply_flags`, each (R, 2K); they are added up over the sides of a pair.
+        functions: the names of the suite's functions, by number.
+        draws: the keyword arguments `seed` and `bootstrap`.
+    """
+    names, of_paper = capability(pairs)
+    is_order = np.isin(of_paper, _places(names, "ORDER-INV"))
+    of_sides = {name: each.reshape(len(each), -1, 2).sum(axis=2) for name, each in replies.items()}
+    for name, function in CONNECTIVES.items():
+        joins = is_order & np.isin(pairs.programs[::2], _places(functions, function)).any(axis=1)
+        if joins.any():
+            of_joined = {flag: each[:, joins] for flag, each in {**flags, **of_sides}.items()}
+            answered = of_joined["pairs"]
+            of_joined |= {flag: of_joined[flag] * answered for flag in of_sides}
+            yield name, score_groups(of_joined, JOINED, pairs.image_idxs[::2][joins], **draws)[""][0]
+
+
+def coverage(pairs: QuestionTable, flags: Mapping[str, Flags], names: Sequence[str]) -> dict[Part, Scored]:
+    """By test of the suite's paper: the share that a run has right of what other runs have right.
+
+    The measures of a run are named by the other runs. Those that share a name, such as the runs of one model,
+    are averaged, and none is compared with itself. A pair counts if all runs answered both of its questions.
+    There is nothing to compare with one run.
+
+    Source: Jimenez et al., "CARETS", tables 13 to 17.
+
+    Args:
+        pairs: the 2K questions of the pairs of a suite on a split.
+        flags: those of `pairs.pair_flags`, each (R, K).
+        names: the names of the R runs.
+    """
+    capabilities, of_paper = capability(pairs)
+    answered = flags["pairs"].all(axis=0)
+    found: dict[Part, Scored] = {}
+    for number in np.unique(of_paper[answered & (of_paper >= 0)]).tolist() if len(names) > 1 else ():
+        is_of = answered & (of_paper == number)
+        right = np.concatenate([flags[side][:, is_of] for side in ("original", "partner")], axis=1)
+        both = right.astype(float) @ right.T.astype(float)  # (R, R)
+        n_right = np.broadcast_to(both.diagonal(), both.shape)
+        shares = ratio(both, n_right)
+        np.fill_diagonal(shares, np.nan)
+        n_pairs = {"n_pairs": int(is_of.sum())}
+        runs = tuple(
+            Scores(_covered(shares[[run]], n_right[[run]], names), n_pairs) for run in range(len(names))
+        )
+        mean = Scores(_covered(shares, n_right, names), n_pairs)
+        found[Part(COVERAGE, capabilities[number])] = Scored(runs, mean)
+    return found
+
+
+def _covered(shares: Floats, n_right: Floats, names: Sequence[str]) -> dict[str, Measure]:
+    """Name of other runs -> the mean of shares (runs, R) in their columns that are not NaN, in per cent."""
+    measured = {}
+    for name in dict.fromkeys(names):
+        columns = np.asarray(names) == name
+        of_name = shares[:, columns]
+        defined = ~np.isnan(of_name)
+        value = 100 * float(of_name[defined].mean()) if defined.any() else None
+        measured[name] = Measure(value, int(n_right[:, columns][defined].sum()))
+    return measured
 
 
 # What is known without a model

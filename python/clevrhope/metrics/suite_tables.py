@@ -4,9 +4,10 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, JOINED, PAIRS
 from clevrhope.metrics.results import Condition, Results, Scores, SplitScores
 from clevrhope.metrics.shares import Measures
+from clevrhope.metrics.suite_groups import CONNECTIVE, COVERAGE
 from clevrhope.metrics.suites import YES_NO
 from clevrhope.metrics.text_tables import (
     Line,
@@ -35,7 +36,10 @@ ALL_CELLS = "all"
 ALL_PAIRS = "all pairs"
 """The name of the group of all pairs."""
 
-OTHER_GROUPS = ("crossings", "groups", YES_NO.by)
+MOST_COMPARED = 12
+"""The most columns of a table in which runs are compared with each other."""
+
+OTHER_GROUPS = ("crossings", "groups", CONNECTIVE, COVERAGE, YES_NO.by)
 """Groups with other measures than pairs have."""
 
 
@@ -62,13 +66,15 @@ def _split(results: Results, condition: Condition, split: str, scores: SplitScor
     yield from _table("", ["cell", "pairs", *counts, *AGREEMENT], rows)
     yield ""
     yield from _table("", robustness, [row for row in rows if row.name])
-    for by, title, measures in (
-        ("crossings", "  crossings, Acc(D')", CROSSINGS),
-        ("groups", "  groups of all values", GROUPS),
+    for by, title, counted, measures in (
+        ("crossings", "  crossings, Acc(D')", "originals", CROSSINGS),
+        ("groups", "  groups of all values", "originals", GROUPS),
+        (CONNECTIVE, "  descriptions joined by", "pairs", JOINED),
     ):
         if parts := scores.by(by):
             means = [_Row(f"    {name}", scored.mean) for name, scored in parts.items()]
-            yield from _table(title, ["originals", *measures], means, measures)
+            yield from _table(title, [counted, *measures], means, measures)
+    yield from _coverage(scores)
     yield from _replies(condition, scores)
 
 
@@ -139,6 +145,18 @@ def _cell(row: _Row, scores: Scores, column: str, measures: Measures) -> str:
         return {"cell": row.cell, "constant": row.constant, "words": row.words}[column]
     n = scores.counts[_COUNTS[column]] if column in _COUNTS else scores.n
     return "" if row.is_deviation else f"{n:,}"
+
+
+def _coverage(split: SplitScores) -> Iterator[str]:
+    """For each test of the paper, how much each run has right of what another one has right."""
+    for test, scored in split.by(COVERAGE).items():
+        names = list(scored.mean.measures)
+        if len(names) <= MOST_COMPARED:
+            rows = [
+                [f"    {name}", *(value_text(scores[other]) for other in names)]
+                for name, scores in zip(names, scored.runs, strict=True)
+            ]
+            yield from table_lines([[f"  coverage, {test}", *names], *rows])
 
 
 def _replies(condition: Condition, split: SplitScores) -> Iterator[str]:

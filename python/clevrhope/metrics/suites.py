@@ -10,12 +10,11 @@ import numpy as np
 from clevrhope.dataset.contents import no_suite
 from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
-from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import measures
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
-from clevrhope.metrics.pairs import AnswerKind, AnswerSet, pair_flags, score_groups
+from clevrhope.metrics.pairs import AnswerSet, pair_flags, reply_flags, score_groups
 from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.scoring import (
@@ -26,8 +25,17 @@ from clevrhope.metrics.scoring import (
     files_of,
     notes_of,
 )
-from clevrhope.metrics.shares import score_flags
-from clevrhope.metrics.suite_groups import crossings, groupings, groups, known_without_images, traits
+from clevrhope.metrics.shares import Flags, score_flags
+from clevrhope.metrics.suite_groups import (
+    CONNECTIVE,
+    connectives,
+    coverage,
+    crossings,
+    groupings,
+    groups,
+    known_without_images,
+    traits,
+)
 from clevrhope.runtime.progress import Progress
 
 YES_NO = Part("replies", "yes or no")
@@ -55,7 +63,8 @@ def score_suite(
     The groups of a split's scores are all pairs and the parts "test", "type", "tier" and "asks" (what the
     partner asks for), "step" (of the ontology tests, by their direction), the cells of each test where a pair
     of values is held out, "crossings" (tests that have a control), "groups" (tests in which an original has
-    several partners), and "replies" (to questions for yes or no).
+    several partners), and "replies" (to questions for yes or no). Of CARETS's tests, "paper's test",
+    "choices", "connective" and "coverage" are its tables 8 to 12, 4, 3 and 13 to 17.
 
     Args:
         folder: a dataset in which `clevrhope suite` made the suite, or its answer key, so that many files can
@@ -138,10 +147,10 @@ class _Scorer:
             if len(pairs):
                 for target, of_run in zip(targets, given, strict=True):
                     self._note_missing(target, pairs, of_run)
-                splits[split] = self._scored(pairs, given)
+                splits[split] = self._scored(pairs, given, runs)
         return Condition(hop, size, runs=tuple(runs), splits=splits)
 
-    def _scored(self, pairs: QuestionTable, given: AnswerNumbers) -> SplitScores:
+    def _scored(self, pairs: QuestionTable, given: AnswerNumbers, runs: Sequence[str | None]) -> SplitScores:
         """The scores of R runs on K pairs of one split, from (R, 2K) answers."""
         measured = self._key.measured_tests(pairs.hop, pairs.suite, pairs.split)
         functions = self._key.suite_functions(pairs.hop, pairs.suite)
@@ -160,7 +169,11 @@ class _Scorer:
             controls[name] = control
         for name, scores in groups(pairs, given, self._answers, **self._draws):
             parts[Part("groups", name)] = scores
-        parts[YES_NO] = _replies(pairs.answers, given, self._answers)
+        replies = reply_flags(pairs.answers, given, self._answers)
+        parts[YES_NO] = _replies(replies)
+        for name, scores in connectives(pairs, flags, replies, functions, **self._draws):
+            parts[Part(CONNECTIVE, name)] = scores
+        parts |= coverage(pairs, flags, [run or "no run" for run in runs])
         constants, words = known_without_images(pairs, self._answers, measured)
         return SplitScores(
             parts=parts,
@@ -198,16 +211,8 @@ def answers_to_pairs(
     return np.where(of_suite == NOT_GIVEN, own, of_suite)
 
 
-def _replies(right: Ints, given: AnswerNumbers, answers: AnswerSet) -> Scored:
-    """The replies of R runs, from (R, 2K) answers, to those (2K,) questions to which yes or no is right."""
-    asked = (given != NOT_GIVEN) & (answers.kind(right) == AnswerKind.YES_NO)
-    yes, no = asked & (given == answers.yes), asked & (given == answers.no)
-    flags = {
-        "asked": asked,
-        "yes": yes,
-        "no": no,
-        "other": asked & ~yes & ~no,
-        "right_yes": asked & (right == answers.yes),
-    }
-    whole = np.zeros(len(right), dtype=np.int32)
+def _replies(flags: Mapping[str, Flags]) -> Scored:
+    """The replies of R runs to all questions for yes or no, from flags (R, 2K)."""
+    asked = flags["asked"]
+    whole = np.zeros(asked.shape[1], dtype=np.int32)
     return score_flags(flags, measures.REPLIES, {"": whole}, whole, counts={"n": asked})[""][0].scored()

@@ -105,7 +105,9 @@ class SuiteMaker:
         preset = str(folder.manifest.config.get("preset", "demo"))
         self.per_cell = PER_CELL.get(preset, PER_CELL["demo"]) if per_cell is None else per_cell
         templates, template_folder = used_templates(folder.manifest, folder.vocabulary, suite_files)
-        self.suite = read_suite(name, templates, folder=suite_files, template_folder=template_folder)
+        self.suite = read_suite(
+            name, templates, folder.vocabulary, folder=suite_files, template_folder=template_folder
+        )
         encoder = Encoder(
             folder.vocabulary,
             folder.vocab,

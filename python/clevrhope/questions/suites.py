@@ -1,12 +1,14 @@
 """Suites of paired tests, prepared for a dataset's templates (docs/suites.md describes the files)."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from clevrhope._core import Suite, Templates
+from clevrhope._core import Suite, Templates, Vocabulary
 from clevrhope.errors import TemplateError
 from clevrhope.questions import template_files
+from clevrhope.questions.hypernyms import HYPERNYMS, check_hypernyms, hypernym_entries, read_hypernyms
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import TEXT, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -71,19 +73,27 @@ def suite_fingerprint(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def read_suite(name: str, templates: Templates, *, folder: Path, template_folder: Path) -> Suite:
+def read_suite(
+    name: str, templates: Templates, vocabulary: Vocabulary, *, folder: Path, template_folder: Path
+) -> Suite:
     """Reads a suite and prepares it for the templates of a dataset.
 
     Args:
         name: the suite's name, on which its random draws depend.
         templates: the dataset's templates.
+        vocabulary: the dataset's values, which a table of hypernyms names.
         folder: the folder of the suite's files, which are lists of entries.
         template_folder: the folder that the templates were read from.
 
     Raises:
         TemplateError: an entry does not match the templates; names the file and the place in it.
     """
-    entries = [each for each in template_files(folder) if f"{each[0]}.json" != SUBJECTS]
+    entries = [each for each in template_files(folder) if f"{each[0]}.json" not in (SUBJECTS, HYPERNYMS)]
+    if (folder / HYPERNYMS).is_file():
+        hypernyms = read_hypernyms(folder / HYPERNYMS)
+        shapes = dict(vocabulary.attribute_types)["shape"]
+        check_hypernyms(folder / HYPERNYMS, hypernyms, shapes, templates.words)
+        entries.append((Path(HYPERNYMS).stem, json.dumps(hypernym_entries(hypernyms)).encode()))
     subjects: Mapping[str, Sequence[str]] = {}
     if (folder / SUBJECTS).is_file():
         subjects = read_object(folder / SUBJECTS, "noun phrases by family", error=TemplateError)

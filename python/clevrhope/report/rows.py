@@ -9,6 +9,7 @@ from clevrhope.errors import printable
 from clevrhope.metrics.estimates import Estimate
 from clevrhope.metrics.published import size_name
 from clevrhope.metrics.results import Interval, Measure, Model, Part, Results
+from clevrhope.metrics.suite_groups import COVERAGE
 from clevrhope.metrics.suite_tables import ALL_PAIRS
 from clevrhope.metrics.text_tables import WHY_NO_SCORE, described
 from clevrhope.report.all_pairs import ALL_HOPS, all_pairs, mean_gap
@@ -20,7 +21,10 @@ Row = dict[str, Any]
 """Column -> value of a row of results.csv."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
-_OPTIONAL = ("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "n", "low", "high")
+_OPTIONAL = (
+    *("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "of_model", "n"),
+    *("low", "high"),
+)
 """Columns that are left out if they are empty in all rows."""
 
 
@@ -132,7 +136,9 @@ def _of_pairs(paired: SuiteResult) -> Iterator[Row]:
             if value is not None:
                 row = _row(paired.result, name, paired.split, value)
                 if name == "accuracy":
-                    row |= {"metric": "pair_accuracy", "unanswered": scores.counts["n_unread"]}
+                    row |= {"metric": "pair_accuracy", "unanswered": scores.counts.get("n_unread")}
+                if part.by == COVERAGE:
+                    row |= {"metric": COVERAGE, "of_model": name}
                 yield {**row, **of_part, "n": scores.n}
 
 

@@ -1,21 +1,26 @@
 """Paired tests: the scores of each run's last weights on suites, as tables, with published results below."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from clevrhope.errors import ClevrhopeError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collector import Collector
-from clevrhope.metrics.measures import CROSSINGS, GROUPS, PAIRS, REPLIES
+from clevrhope.metrics.collector import AnswerNumbers, Collector
+from clevrhope.metrics.measures import CROSSINGS, GROUPS, JOINED, PAIRS, REPLIES
+from clevrhope.metrics.pairs import AnswerSet, pair_flags
 from clevrhope.metrics.published import reference_results, same_kinds
 from clevrhope.metrics.results import Part, Scores, SplitScores
+from clevrhope.metrics.rows import Target
 from clevrhope.metrics.shares import Measures
-from clevrhope.metrics.suite_groups import CAPABILITY
-from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, ROBUSTNESS
-from clevrhope.metrics.suites import YES_NO, score_suite
+from clevrhope.metrics.suite_groups import CAPABILITY, CHOICES, CONNECTIVE, COVERAGE, coverage
+from clevrhope.metrics.suite_tables import AGREEMENT, ALL_CELLS, ALL_PAIRS, MOST_COMPARED, ROBUSTNESS
+from clevrhope.metrics.suites import YES_NO, answers_to_pairs, score_suite
 from clevrhope.metrics.text_tables import constant_text
 from clevrhope.report.page import Table
 from clevrhope.report.results import Keys, Result, grouped
@@ -37,8 +42,15 @@ class SuiteResult:
     """The scores of all runs of the same file, held-out pair and train size."""
     scores: Mapping[Part, Scores]
     """The run's own."""
+    answers: AnswerNumbers = field(repr=False, compare=False)
+    """(2K,) its answers to the pairs."""
     notes: tuple[str, ...] = ()
     """What must be said wherever the scores are shown."""
+
+    @property
+    def model(self) -> str:
+        """The model with its train size, as other models are compared with it."""
+        return ", ".join(filter(None, (self.result.model, self.result.size)))
 
 
 def measure_suites(
@@ -61,7 +73,7 @@ def measure_suites(
                 except ClevrhopeError as error:
                     skipped[str(error)] = None
             advance(1)
-    return found, tuple(skipped)
+    return list(_with_coverage(found, keys)), tuple(skipped)
 
 
 def _of_file(
@@ -78,8 +90,23 @@ def _of_file(
             if result is None:
                 continue
             for split, scored in condition.splits.items():
-                own = {part: each.runs[k] for part, each in scored.parts.items()}
-                yield SuiteResult(result, suite, split, scored, own, scores.notes)
+                own = {part: each.runs[k] for part, each in scored.parts.items() if part.by != COVERAGE}
+                target = Target(condition.hop, split, name, condition.train_size, suite)
+                answers = answers_to_pairs(collected.given, target, key.pairs(condition.hop, suite, split))
+                yield SuiteResult(result, suite, split, scored, own, answers, scores.notes)
+
+
+def _with_coverage(results: Sequence[SuiteResult], keys: Keys) -> Iterator[SuiteResult]:
+    """The results, with the coverage of the models that answered the same questions."""
+    places = grouped(results, lambda each: (each.result.sub_dataset, each.suite, each.split))
+    for ((folder, hop), suite, split), runs in places.items():
+        key = keys(folder)
+        pairs, answers = key.pairs(hop, suite, split), AnswerSet.from_numbers(key.answers, key.functions)
+        flags = pair_flags(pairs, np.stack([run.answers for run in runs]), answers)
+        compared = coverage(pairs, flags, [run.model for run in runs])
+        for k, run in enumerate(runs):
+            of_run = {part: scored.runs[k] for part, scored in compared.items()}
+            yield replace(run, scores={**run.scores, **of_run})
 
 
 # Tables
@@ -124,8 +151,12 @@ class _Row(NamedTuple):
 
     def spread(self, measure: str) -> str:
         """Mean and deviation of a measure over the runs that define it."""
-        measured = [(each.scores[self.part][measure].value, each.result.collapsed) for each in self.group]
-        defined = [(value, collapsed) for value, collapsed in measured if value is not None]
+        measured = [
+            (each.scores[self.part].measures.get(measure), each.result.collapsed) for each in self.group
+        ]
+        defined = [
+            (of.value, collapsed) for of, collapsed in measured if of is not None and of.value is not None
+        ]
         if not defined:
             return ""
         values, collapsed = zip(*defined, strict=True)
@@ -178,7 +209,7 @@ def suite_tables(results: Sequence[SuiteResult]) -> list[dict[str, Any]]:
             "scored": [result.scored for result in own],
             "splits": {split: _tables(of_split[split]) for split in SPLITS if split in of_split},
             "replies": table_of(_rows(own, [YES_NO]), replies),
-            **_published({part.name for part in _parts(own, "test")}),
+            **_published(own),
         })  # fmt: skip
     return suites
 
@@ -187,7 +218,7 @@ def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
     """The tables of a suite on a split."""
     tests = _parts(own, "test")
     with_cells = list(_rows(own, _tests_and_cells(own)))
-    others = list(_rows(own, _parts(own, "", CAPABILITY, "type", "tier", "asks", "step")))
+    others = list(_rows(own, _parts(own, "", CAPABILITY, CHOICES, "type", "tier", "asks", "step")))
     unread = _UNREAD if any(row.n_unread for row in (*with_cells, *others)) else ()
     cell: Columns[_Row] = (("cell", lambda row: row.part.cell or ALL_CELLS),)
     kind: Columns[_Row] = (
@@ -201,8 +232,30 @@ def _tables(own: Sequence[SuiteResult]) -> dict[str, Table]:
             _rows(own, _parts(own, "crossings")), [*_ORIGINALS, *_measured(CROSSINGS), *_CONSTANT]
         ),
         "groups": table_of(_rows(own, _parts(own, "groups")), [*_ORIGINALS, *_measured(GROUPS)]),
+        "connectives": table_of(
+            _rows(own, _parts(own, CONNECTIVE)), [*kind, *_MODEL, *_PAIRS, *_measured(JOINED)]
+        ),
+        "coverage": _coverage_table(own),
         "others": table_of(others, [*kind, *_MODEL, *_PAIRS, *unread, *_AGREEMENT, *_ROBUSTNESS[:3]]),
     }
+
+
+def _coverage_table(own: Sequence[SuiteResult]) -> Table:
+    """A row for each model and test of the paper, a column for each model that it is compared with."""
+    parts = _parts(own, COVERAGE)
+    models = list(
+        dict.fromkeys(
+            name
+            for each in own
+            for part in parts
+            if part in each.scores
+            for name in each.scores[part].measures
+        )
+    )
+    if len(models) > MOST_COMPARED:
+        return Table([], [])
+    columns = [(name, partial(_Row.spread, measure=name)) for name in models]
+    return table_of(_rows(own, parts), [*_TEST, *columns])
 
 
 def _parts(own: Sequence[SuiteResult], *breakdowns: str) -> list[Part]:
@@ -257,26 +310,59 @@ _PRINTED = {
 _TABLES: Mapping[str, Sequence[int]] = {"carets": range(8, 13), "rad": (2,)}
 """Paper -> the tables that are shown."""
 
+_PRINTED_OF_PARTS = {
+    name: name.removeprefix("answers ")
+    for name in ("ACC", "CONS", "C-ACC", "answers yes", "answers no", "answers other")
+}
+"""Measure of CARETS's tables 3 and 4 -> heading here."""
 
-def _published(tests: Iterable[str]) -> dict[str, Any]:
-    """What the papers printed for tests of the same kinds as these, and the papers."""
+_COVERED = "of those right by "
+"""Begins the parts of CARETS's tables 13 to 17."""
+
+_Cell = tuple[tuple[str, ...], str, float]
+"""The first cells of a row, a column's heading, and a number there."""
+
+
+def _published(own: Sequence[SuiteResult]) -> dict[str, Any]:
+    """What the papers printed for tests and parts of the same kinds as these, and the papers."""
     here: dict[tuple[str, str], list[str]] = {}
-    for test in sorted(tests):
+    for test in sorted(part.name for part in _parts(own, "test")):
         for place in same_kinds().get(test, ()):
             here.setdefault(place, []).append(test)
-    printed: dict[tuple[str, str, str, str], dict[str, str]] = {}
+    whole: list[_Cell] = []
+    of_parts: list[_Cell] = []
+    covered: list[_Cell] = []
+    papers: dict[str, None] = {}
     for row in reference_results():
-        is_shown = row.table in _TABLES[row.paper] and (row.part, row.measure) in _PRINTED
-        if is_shown and (row.paper, row.test) in here:
-            values = printed.setdefault((row.paper, row.test, row.model, row.dataset), {})
-            values[_PRINTED[row.part, row.measure]] = f"{row.value:.1f}"
-    heads = list(_PRINTED.values())
-    rows = [
-        [test, ", ".join(here[paper, test]), model, f"photographs ({dataset})",
-         *(values.get(head, "") for head in heads)]
-        for (paper, test, model, dataset), values in printed.items()
-    ]  # fmt: skip
+        images, is_carets = f"photographs ({row.dataset})", row.paper == "carets"
+        if (row.paper, row.test) in here:
+            if row.table in _TABLES[row.paper] and (heading := _PRINTED.get((row.part, row.measure))):
+                papers[row.paper] = None
+                tests = ", ".join(here[row.paper, row.test])
+                whole.append(((row.test, tests, row.model, images), heading, row.value))
+            if is_carets and row.part.startswith(_COVERED):
+                covered.append(((row.test, row.model, images), row.part.removeprefix(_COVERED), row.value))
+        if is_carets and row.table in (3, 4):
+            of_parts.append(
+                ((row.test, row.part, row.model, images), _PRINTED_OF_PARTS[row.measure], row.value)
+            )
+    test, model = "the paper's test", ("model", "images")
     return {
-        "published": Table(["the paper's test", "tests here", "model", "images", *heads], rows),
-        "papers": list(dict.fromkeys(paper for paper, *_ in printed)),
+        "published": _pivoted([test, "tests here", *model], whole, _PRINTED.values()),
+        "published_parts": _pivoted(
+            [test, "part", *model], of_parts if _parts(own, CONNECTIVE) else [], _PRINTED_OF_PARTS.values()
+        ),
+        "published_coverage": _pivoted([test, *model], covered if _parts(own, COVERAGE) else []),
+        "papers": list(papers),
     }
+
+
+def _pivoted(first: Sequence[str], cells: Sequence[_Cell], heads: Iterable[str] = ()) -> Table:
+    """A table of numbers with the given columns, or with those in the order in which they come."""
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for row, heading, value in cells:
+        rows.setdefault(row, {})[heading] = f"{value:.1f}"
+    names = list(heads) or list(dict.fromkeys(heading for _, heading, _ in cells))
+    return Table(
+        [*first, *names], [[*row, *(of_row.get(name, "") for name in names)] for row, of_row in rows.items()]
+    )

@@ -87,7 +87,9 @@ def _suites(check: CheckResult, folder: AuditFolder) -> None:
         with file.open() as pairs, file.split.open() as split:
             n_questions = len(split)
             n_originals = pairs.n_originals if isinstance(pairs, AddedPairs) else n_questions
-            _compare(check, file.file, "pairs in the manifest", len(pairs) / 2, entry["pairs"])
+            _compare(
+                check, file.file, "pairs in the manifest", (len(pairs) + len(pairs.lone)) / 2, entry["pairs"]
+            )
             _compare(check, file.file, "originals in the manifest", n_originals, entry["originals"])
             of_file = "questions of the split by the file"
             _compare(check, file.file, of_file, n_questions, pairs.n_originals)

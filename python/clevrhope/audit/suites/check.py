@@ -169,5 +169,5 @@ def _keys_of_added(pairs: SuitePairs, arrays: AddedPairs) -> Iterator[Mapping[st
         yield {
             "suite": pairs.place.suite,
             "test": arrays.tests[test] if is_added else None,
-            "original_index": source if is_added else None,
+            "original_index": source if is_added and source >= 0 else None,
         }

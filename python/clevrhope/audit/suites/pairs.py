@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class SuitePairs:
-    """The K pairs of a file; an odd row at its end belongs to no pair.
+    """The K pairs of a file; rows behind them belong to no pair.
 
     Attributes:
         given: (K,) rows of the split's own questions, or of the original if the suite searched for it.
@@ -62,7 +62,7 @@ class SuitePairs:
         self.kinds = {self.answer(value): kind for kind, value in vocab.values()}
         self.counted: Counter[str] = Counter()
         self.notes: dict[tuple[str, str], None] = {}
-        self.n = n = len(arrays) // 2
+        self.n = n = arrays.n_pairs
         numbers = self.both("orig_idxs").astype(np.int64)
         is_given = numbers >= 0
         self.swapped: Flags = is_given[:, 1] & ~is_given[:, 0]
@@ -72,7 +72,7 @@ class SuitePairs:
         first = 2 * np.arange(n)
         self.given: Rows = first + self.swapped
         self.made: Rows = first + 1 - self.swapped
-        self.own: Rows = np.sort(np.concatenate([self.made, self.given[self.searched]]))
+        self.own: Rows = np.sort(np.concatenate([self.made, self.given[self.searched], arrays.lone]))
 
     def of_pair(self, name: str) -> npt.NDArray[Any]:
         """(K,) a column of the file, as the first question of each pair has it."""

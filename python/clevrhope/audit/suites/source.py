@@ -12,6 +12,7 @@ from typing import Any
 
 from clevrhope.errors import DatasetError
 from clevrhope.questions import template_files
+from clevrhope.questions.hypernyms import HYPERNYMS, hypernym_entries, read_hypernyms
 from clevrhope.questions.suites import ORIGINALS, SUBJECTS, suite_fingerprint
 from clevrhope.runtime.json_text import parse_json
 
@@ -97,6 +98,8 @@ class _Reader:
         self._files = {
             name: parse_json(content, folder / f"{name}.json") for name, content in template_files(folder)
         }
+        if self._files.pop(Path(HYPERNYMS).stem, None) is not None:
+            self._files[Path(HYPERNYMS).stem] = hypernym_entries(read_hypernyms(folder / HYPERNYMS))
         self._subjects: Mapping[str, Sequence[str]] = self._files.pop(Path(SUBJECTS).stem, {})
         self._known: list[tuple[str, str, Mapping[str, Any]]] = [
             (file, f"{file} {place}", template)

@@ -222,12 +222,47 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
         stored = (columns[name] if padding is None else arrays.whole_tokens(name))[own]
         differs = _differing(stored, _of_split(split, name)[: len(own)], padding)
         yield from where(differs, f"{name} is not that of the question's row of train", stored, own)
-    wrong = ~is_own & ((sources < 0) | (sources >= before))
+    lone = arrays.rows[arrays.lone]
     problem = "source_idxs is not the row in train of a question before it"
+    wrong = ~is_own & ((sources < 0) | (sources >= before))
+    wrong[lone] = False
     yield from where(wrong, problem, sources)
-    extra = np.flatnonzero(~is_own)
+    yield from _lone(pairs, lone, own)
+    extra = np.setdiff1d(np.flatnonzero(~is_own), lone)
     made_of = np.stack([columns["test"][extra], sources[extra]], axis=1)
     _, first = np.unique(made_of, axis=0, return_index=True)
     again = ~np.isin(np.arange(len(extra)), first)
     problem = "the same test has made a question of this original before"
     yield from where(again, problem, sources[extra], extra)
+
+
+def _lone(pairs: SuitePairs, rows: Rows, own: Rows) -> Iterator[Found]:
+    """Added questions without an original are those of a test whose originals are searched for.
+
+    They are on images of earlier questions, and no test asks the same of an image again. `rows` are theirs in
+    the file, `own` those of the train set's questions.
+    """
+    arrays = pairs.arrays
+    assert isinstance(arrays, AddedPairs)
+    columns, programs = arrays.whole, arrays.whole_tokens("programs")
+    images, first = np.unique(columns["image_idxs"][own], return_index=True)
+    begins = dict(zip(images.tolist(), own[first].tolist(), strict=True))
+    tests = list(pairs.source.tests.values()) if pairs.source else []
+    seen: set[tuple[int, int, bytes]] = set()
+    for row in rows.tolist():
+        test, image, family = (
+            int(columns[name][row]) for name in ("test", "image_idxs", "question_families")
+        )
+        if begins.get(image, row) >= row:
+            yield row, "its original was searched for on an image that no earlier question is about", image
+        asked = (test, image, programs[row].tobytes())
+        if asked in seen:
+            yield row, "the same test asked the same of the image before", image
+        seen.add(asked)
+        if pairs.source and test < len(tests):
+            rules, searched = tests[test], pairs.source.of_originals
+            if not any(family in both and both[0] in searched for both in rules.relations):
+                problem = "source_idxs is -1, but its test searches for no original of this family"
+                yield row, problem, family
+            if columns["tier"][row] != TIERS.index(rules.tier):
+                yield row, f"tier is not that of its test, {rules.tier}", columns["tier"][row]

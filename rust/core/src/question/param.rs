@@ -42,6 +42,8 @@ pub struct Param {
     /// Whether its values are worded by their names only, which are nouns, while other words for them may be
     /// adjectives: "made of rubber", not "made of matte".
     pub by_name: bool,
+    /// The value of a parameter that no text names, in a family that an entry of a suite makes.
+    pub fixed: Option<u8>,
 }
 
 /// The index of the parameter with this name; an error suggests a similar name.

@@ -390,6 +390,7 @@ mod tests {
                     name: format!("<{letter}{n}>"),
                     kind: ParamKind::Attribute(kind as u8),
                     by_name: false,
+                    fixed: None,
                 })
             })
             .collect()

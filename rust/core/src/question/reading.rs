@@ -111,7 +111,10 @@ impl<'a> QuestionReader<'a> {
         let mut readings: Vec<Reading> = Vec::new();
         for variant in variants {
             let worded = Worded { words: [0; MAX_PARAMS], kept: variant.kept };
-            let reading = Reading { phrasing: variant.phrasing, values: [None; MAX_PARAMS], worded };
+            let mut reading = Reading { phrasing: variant.phrasing, values: [None; MAX_PARAMS], worded };
+            for (value, param) in reading.values.iter_mut().zip(&source.params) {
+                *value = param.fixed;
+            }
             let mut at_end = |reading: Reading| {
                 let is_new = !readings.iter().any(|known| known.values == reading.values);
                 if is_new && self.says(source, &reading, tokens, buffer) {

@@ -148,6 +148,9 @@ pub(crate) struct RawParam {
     /// Which words its values take; if not given, all of the lexicon's.
     #[serde(default)]
     pub words: Option<Words>,
+    /// The only value, which texts do not name; for entries of suites alone.
+    #[serde(default)]
+    pub value: Option<String>,
 }
 
 /// The words of a parameter's values. CLEVR's format does not have this key.
@@ -302,8 +305,13 @@ impl Reader {
                 let problem = format!("\"{}\" is not a parameter name; expected one such as <Z2>", shown(&param.name));
                 return self.fault(&format!(".params[{i}]"), problem);
             }
+            if param.value.is_some() {
+                let problem = "\"value\" is for parameters of an entry of a suite".to_owned();
+                return self.fault(&format!(".params[{i}]"), problem);
+            }
             let by_name = param.words == Some(Words::Name);
-            params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)?, by_name });
+            let kind = self.param_kind(i, &param.kind)?;
+            params.push(Param { name: param.name.clone(), kind, by_name, fixed: None });
         }
         let mut nodes: Vec<TemplateNode> = Vec::with_capacity(raw.nodes.len());
         for (i, node) in raw.nodes.iter().enumerate() {

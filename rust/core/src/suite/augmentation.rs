@@ -1,17 +1,19 @@
-//! Questions added to a train set: after every `every` questions, a partner of one of the questions so far.
+//! Questions added to a train set: after every `every` questions, a partner of one of the questions so far, or, of a
+//! test on questions that no dataset has, a question that was searched for on one of their images.
 //!
 //! An added question depends only on the questions before it, so a larger set extends a smaller one.
 
 use super::error::SuiteError;
 use super::expression::Substitute;
 use super::original::Original;
-use super::pairs::{Found, Given, Pair, PairMaker};
+use super::pairs::{Found, Given, Pair, PairMaker, Pairs};
 use super::partner::Step;
+use super::search::TestSearch;
 use crate::question::text_buffer::TextBuffer;
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;
 use crate::vocab::Answer;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// A pair, and its kind if it has one.
 type KindPair = (Pair, Option<Kind>);
@@ -25,7 +27,7 @@ pub struct Augmentation<'a> {
     originals: &'a [(Original, SceneView<'a>)],
     texts: &'a [String],
     every: usize,
-    tests: Vec<Turns>,
+    tests: Vec<Turns<'a>>,
     buffer: TextBuffer,
     /// One for each block so far.
     pub pairs: Vec<Pair>,
@@ -42,8 +44,14 @@ fn kind(step: Step, truth: bool) -> Kind {
 }
 
 /// The partners that a test has added, and the originals that it has left.
-struct Turns {
+struct Turns<'a> {
     key: StreamKey,
+    /// The search for originals; None for a test on the train set's own questions.
+    search: Option<TestSearch<'a>>,
+    /// Pairs that were found and not yet added.
+    found: VecDeque<Pair>,
+    /// After a search in vain, the number of images from which the next one starts.
+    next_search: usize,
     n_added: usize,
     /// The kinds that take turns; those answered no and yes alone, unless partners differ in how much they say.
     kinds: Vec<Kind>,
@@ -60,18 +68,23 @@ struct Turns {
 }
 
 impl<'a> Augmentation<'a> {
-    /// Starts with no pairs; `texts` are the texts of the originals, and `every` is at least 1.
+    /// Starts with no pairs; `texts` are the texts of the originals, and `every` is at least 1. `searches` has, for each
+    /// test, the search for its originals, whose images are in the order in which the originals show them first.
     pub fn new(
         maker: &'a PairMaker<'a>,
         originals: &'a [(Original, SceneView<'a>)],
         texts: &'a [String],
         every: usize,
+        searches: Vec<Option<TestSearch<'a>>>,
     ) -> Self {
-        let turns = |test: usize| {
+        let turns = |(test, search): (usize, Option<TestSearch<'a>>)| {
             let steps = maker.steps(test as u16);
             let waits = !steps.is_empty();
             Turns {
                 key: maker.key_of(test as u16),
+                search,
+                found: VecDeque::new(),
+                next_search: 1,
                 n_added: 0,
                 kinds: if waits { steps } else { vec![(Step::None, false), (Step::None, true)] }
                     .into_iter()
@@ -84,7 +97,7 @@ impl<'a> Augmentation<'a> {
                 owed: BTreeMap::new(),
             }
         };
-        let tests = (0..maker.n_tests()).map(turns).collect();
+        let tests = searches.into_iter().enumerate().map(turns).collect();
         Self { maker, originals, texts, every, tests, buffer: TextBuffer::default(), pairs: Vec::new() }
     }
 
@@ -93,11 +106,11 @@ impl<'a> Augmentation<'a> {
         self.originals.len() / self.every
     }
 
-    /// Adds the pair of the next block of originals.
+    /// Adds the pair of the next block of originals; `n_images` is the number of images that the originals so far show.
     ///
     /// # Errors
     /// No test has a partner for any original so far, or an entry's relation does not hold.
-    pub fn add(&mut self) -> Result<(), SuiteError> {
+    pub fn add(&mut self, n_images: usize) -> Result<(), SuiteError> {
         let end = (self.pairs.len() + 1) * self.every;
         for place in end - self.every..end {
             let family = self.originals[place].0.family;
@@ -112,7 +125,11 @@ impl<'a> Augmentation<'a> {
         // If every test waits, one of them stops waiting.
         for waits in [true, false] {
             for &test in &order {
-                if let Some((pair, kind)) = self.next(test, waits)? {
+                let next = match self.searched(test, n_images)? {
+                    Some(pair) => Some((pair, None)),
+                    None => self.next(test, waits)?,
+                };
+                if let Some((pair, kind)) = next {
                     self.tests[test].n_added += 1;
                     kind.into_iter().for_each(|kind| self.tests[test].n_of_kind[kind] += 1);
                     self.pairs.push(pair);
@@ -121,6 +138,22 @@ impl<'a> Augmentation<'a> {
             }
         }
         Err(SuiteError::Augmentation { suite: self.maker.suite_name().to_owned(), n: end })
+    }
+
+    /// The next pair of a test whose originals are searched for; None for other tests, and if none was found.
+    fn searched(&mut self, test: usize, n_images: usize) -> Result<Option<Pair>, SuiteError> {
+        let turns = &mut self.tests[test];
+        let Some(search) = &mut turns.search else { return Ok(None) };
+        if turns.found.is_empty() && n_images >= turns.next_search {
+            search.n_images = n_images;
+            search.resume();
+            let mut made = Pairs::default();
+            while made.pairs.is_empty() && search.step(&mut made)? {}
+            // A search in vain is repeated when there are twice as many images.
+            turns.next_search = if made.pairs.is_empty() { 2 * n_images } else { 1 };
+            turns.found.extend(made.pairs);
+        }
+        Ok(turns.found.pop_front())
     }
 
     /// The next pair of a test and its kind; None if none of its originals is left, or none for its turn if it `waits`.

@@ -20,6 +20,7 @@ pub(super) struct Condition {
     apart: Vec<u8>,
     offered: Vec<u8>,
     pub set: Vec<u8>,
+    among: Vec<(u8, Vec<u8>)>,
     any_set: Vec<u8>,
     pub unset: Vec<u8>,
     /// Whether an original whose partner has another answer than the relation says is left out.
@@ -68,6 +69,15 @@ impl Condition {
                 format!("unknown answer \"{}\"{hint}; known: {}", shown(name), listed(&known))
             })
         };
+        let among = raw.among.iter().map(|(name, values)| {
+            let place = find_param(&source.params, name)?;
+            let ParamKind::Attribute(kind) = source.params[usize::from(place)].kind else {
+                return Err(format!("among: \"{}\" is not of an attribute type", shown(name)));
+            };
+            let known = values.iter().map(|value| vocab.known_value(usize::from(kind), value));
+            let known: Result<Vec<u8>, _> = known.collect();
+            Ok((place, known.map_err(|error| error.to_string())?))
+        });
         let single = raw.single.iter().map(|set| described(set, false));
         let single = single.chain(raw.alone.iter().map(|set| described(set, true)));
         Ok(Self {
@@ -77,6 +87,7 @@ impl Condition {
             apart: filters(&raw.apart)?,
             offered,
             set: params(&raw.set)?,
+            among: among.collect::<Result<_, String>>()?,
             any_set: params(&raw.any_set)?,
             unset: params(&raw.unset)?,
             holds: raw.holds,
@@ -88,6 +99,9 @@ impl Condition {
         let has_value = |&param: &u8| original.reading.values[usize::from(param)].is_some();
         (self.answers.is_empty() || self.answers.contains(&original.answer))
             && self.set.iter().all(has_value)
+            && self.among.iter().all(|(param, values)| {
+                original.reading.values[usize::from(*param)].is_some_and(|value| values.contains(&value))
+            })
             && (self.any_set.is_empty() || self.any_set.iter().any(has_value))
             && !self.unset.iter().any(has_value)
             && self.is_offered(original)

@@ -98,6 +98,9 @@ pub(super) struct When {
     /// These parameters have different values, one of which is the answer.
     #[serde(default)]
     pub offered: Vec<String>,
+    /// These parameters have one of these values each.
+    #[serde(default)]
+    pub among: BTreeMap<String, Vec<String>>,
     /// At least one of these parameters has a value.
     #[serde(default)]
     pub any_set: Vec<String>,

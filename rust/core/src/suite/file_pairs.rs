@@ -8,6 +8,7 @@ use super::search::{KnownQuestions, SearchTask, TestSearch};
 use crate::question::instantiate::Question;
 use crate::scene::SceneView;
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Why pairs were not made: a fault of the suite, or a check between two steps that stopped the work.
@@ -82,7 +83,8 @@ impl PairMaker<'_> {
         Ok((made, questions))
     }
 
-    /// The pairs of a train set, and all its questions, with a partner after each `every` of them.
+    /// The pairs of a train set, and all its questions, with a question of the suite after each `every` of them: a partner
+    /// of one of them, or of a pair whose original was searched for, the second question.
     ///
     /// `check` is called between blocks of questions.
     ///
@@ -96,18 +98,43 @@ impl PairMaker<'_> {
     ) -> Result<FilePairs, Stop<E>> {
         let FileQuestions { originals, images } = file;
         let (texts, vocab) = (self.texts(originals), self.at.vocab);
-        let mut added = Augmentation::new(self, originals, &texts, every);
-        for _ in 0..added.n_blocks() {
-            added.add()?;
+        // The images in the order in which they are shown first, and how many are shown up to each original.
+        let mut shown = Vec::new();
+        let mut is_new = FxHashSet::default();
+        let mut n_shown = Vec::with_capacity(originals.len());
+        for ((_, view), &image) in originals.iter().zip(images) {
+            if is_new.insert(image) {
+                shown.push((image as u64, *view));
+            }
+            n_shown.push(shown.len());
+        }
+        let (plans, known) = (self.suite.plans(vocab), KnownQuestions::default());
+        let task = SearchTask { images: &shown, plans: &plans, per_cell: u32::MAX, of_dataset: false };
+        let search = |test: u16| {
+            let search = TestSearch::new(self, task, &known, test, &Pairs::default());
+            search.has_sources().then_some(search)
+        };
+        let searches = (0..self.n_tests() as u16).map(search).collect();
+        let mut added = Augmentation::new(self, originals, &texts, every, searches);
+        for block in 0..added.n_blocks() {
+            added.add(n_shown[(block + 1) * every - 1])?;
             check().map_err(Stop::Stopped)?;
         }
         let pairs = added.pairs;
+        self.suite.check_texts(&pairs)?;
         let questions = texts.par_iter().enumerate().flat_map_iter(|(row, text)| {
             let own = question(&originals[row].0, text, originals[row].1, images[row] as u64, vocab);
             let pair = pairs.get(row / every).filter(|_| (row + 1) % every == 0);
-            let partner = pair.map(|pair| {
-                let (view, image) = (originals[pair.original].1, images[pair.original] as u64);
-                pair.partner(view, image, vocab)
+            let partner = pair.map(|pair| match &pair.found {
+                Some(found) => {
+                    let (image, view) = shown[found.1];
+                    let [_, second] = pair.questions((&found.0, view), image, vocab);
+                    second
+                }
+                None => {
+                    let (view, image) = (originals[pair.original].1, images[pair.original] as u64);
+                    pair.partner(view, image, vocab)
+                }
             });
             std::iter::once(own).chain(partner)
         });

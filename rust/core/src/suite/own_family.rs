@@ -3,7 +3,9 @@
 use super::entry::{Entry, Tier};
 use crate::message::shown;
 use crate::program::Function;
+use crate::question::param::Param;
 use crate::question::template::Family;
+use serde_json::Value;
 
 /// The placeholder for a source's noun phrases in a text.
 const SUBJECT: &str = "{X}";
@@ -27,7 +29,9 @@ pub(super) fn check_own(
         }
     }
     for text in texts {
-        if let Some(param) = family.params.iter().find(|param| !text.contains(&param.name)) {
+        let is_unset = |param: &Param| entry.change.get(&param.name).is_some_and(Value::is_null);
+        let is_named = |param: &Param| text.contains(&param.name) || param.fixed.is_some() || is_unset(param);
+        if let Some(param) = family.params.iter().find(|param| !is_named(param)) {
             let (text, name) = (shown(text), &param.name);
             return Err(format!("text: \"{text}\" does not name {name}, so it does not say what its program asks"));
         }

@@ -109,6 +109,8 @@ pub struct TestSearch<'a> {
     counts: [u32; N_CELLS],
     in_vain: [u64; N_CELLS],
     n_attempts: u64,
+    /// The number of images, from the first, that are searched.
+    pub n_images: usize,
     seen: FxHashSet<Known>,
     waiting: BTreeMap<Queue, Vec<Found>>,
 }
@@ -166,6 +168,7 @@ impl<'a> TestSearch<'a> {
             counts: counts_of(made, test),
             in_vain: [0; N_CELLS],
             n_attempts: 0,
+            n_images: task.images.len(),
             seen: FxHashSet::default(),
             waiting: BTreeMap::new(),
         }
@@ -177,7 +180,7 @@ impl<'a> TestSearch<'a> {
     /// The relation of an entry does not hold for a pair.
     pub fn step(&mut self, all: &mut Pairs) -> Result<bool, SuiteError> {
         let open: Vec<Cell> = (0..N_CELLS).filter(|&cell| self.is_open(cell)).collect();
-        if open.is_empty() || self.task.images.is_empty() || self.sources.is_empty() {
+        if open.is_empty() || self.n_images == 0 || self.sources.is_empty() {
             return Ok(false);
         }
         let (vocab, holdout) = (self.maker.at.vocab, self.maker.at.holdout);
@@ -192,6 +195,16 @@ impl<'a> TestSearch<'a> {
             self.take(found, all);
         }
         Ok(true)
+    }
+
+    /// Whether it has families to search, of any of the dataset's or the suite's that its task allows.
+    pub fn has_sources(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Searches again in cells that were given up.
+    pub fn resume(&mut self) {
+        self.in_vain = [0; N_CELLS];
     }
 
     /// The result of the search; `made` has the pairs of all tests.
@@ -209,7 +222,8 @@ impl<'a> TestSearch<'a> {
     /// Makes one attempt; its draws depend only on its number, which determines the image.
     fn attempt(&self, worker: &mut Worker, number: u64, open: &[Cell]) -> Result<Option<Found>, SuiteError> {
         let mut rng = self.key.at(number);
-        let (image, scene) = self.task.images[(number % self.task.images.len() as u64) as usize];
+        let place = (number % self.n_images as u64) as usize;
+        let (image, scene) = self.task.images[place];
         let cell = open[rng.below(open.len() as u32) as usize];
         let is_swapped = self.maker.suite.tests[usize::from(self.test)].sides == Sides::Coin && rng.coin();
         let unswapped = if is_swapped { exchanged(cell) } else { cell };
@@ -235,7 +249,6 @@ impl<'a> TestSearch<'a> {
         let partners = substitutes.into_iter().map(|substitute| (self.test, case, substitute)).chain(controls);
         let family = &self.maker.at.templates.families()[usize::from(original.family)];
         let text = family.say(&original.reading, self.maker.at.templates.lexicon(), &mut worker.buffer);
-        let place = (number % self.task.images.len() as u64) as usize;
         let mut pairs = Vec::new();
         for (test, case, substitute) in partners {
             let given = Given { place: 0, original: &original, scene, text: &text, substitute };

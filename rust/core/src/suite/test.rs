@@ -9,7 +9,7 @@ use crate::message::{shown, suggestion};
 use crate::program::Function;
 use crate::question::param::{Param, ParamKind, find_param};
 use crate::question::plan::Plan;
-use crate::question::template::{Family, RawNode, RawTemplate, TemplateError, TemplateSet, read_templates};
+use crate::question::template::{Family, RawNode, RawParam, RawTemplate, TemplateError, TemplateSet, read_templates};
 use crate::vocab::{Answer, Vocabulary};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -281,6 +281,7 @@ impl<'a> SuiteReader<'a> {
             find_param(&family.params, name).map_err(|problem| fault("change", problem))?;
         }
         let value = |param: &Param| match change.get(&param.name) {
+            None if param.fixed.is_some() => Ok(param.fixed.map_or(Expression::Unset, Expression::Value)),
             Some(raw) => Expression::read(raw, param.kind, &source.params, self.vocab)
                 .map_err(|problem| fault(&format!("change.{}", param.name), problem)),
             None => match source.param(&param.name) {
@@ -376,16 +377,30 @@ impl<'a> SuiteReader<'a> {
         let mut raw = raw.cloned().ok_or_else(|| fault(format!("no template of {}", name_of(base))))?;
         follow(&mut raw, &entry.then).map_err(|problem| fault(format!("then: {problem}")))?;
         let n_known = [raw.nodes.len() - entry.then.len(), raw.params.len()];
-        raw.params.extend(entry.params.iter().cloned());
+        raw.params.extend(entry.params.iter().map(|param| RawParam { value: None, ..param.clone() }));
         raw.text = self.texts(entry, source).map_err(fault)?;
         let texts = raw.text.clone();
         let mut family = raw.family(place).map_err(|error| in_entry(error, place, n_known))?;
+        for (number, (param, own)) in family.params[n_known[1]..].iter_mut().zip(&entry.params).enumerate() {
+            param.fixed = self.fixed(param, own).map_err(|problem| fault(format!("params[{number}]: {problem}")))?;
+        }
         family.index_in_file = self.entry;
         family.file = format!("suites/{}/{}", self.name, place.split_once(".json").map_or(place, |(file, _)| file));
         check_own(entry, &family, &texts, &self.functions).map_err(fault)?;
         self.check_words(entry, &family, "text").map_err(fault)?;
         self.own.push(family);
         Ok(number)
+    }
+
+    /// The value of a parameter that texts do not name.
+    fn fixed(&self, param: &Param, raw: &RawParam) -> Result<Option<u8>, String> {
+        match (&raw.value, param.kind) {
+            (None, _) => Ok(None),
+            (Some(name), ParamKind::Attribute(kind)) => {
+                self.vocab.known_value(usize::from(kind), name).map(Some).map_err(|error| error.to_string())
+            }
+            (Some(_), _) => Err("value: only a parameter of an attribute type has one".to_owned()),
+        }
     }
 
     /// Checks that an in-distribution test only has words of the dataset's questions; `at` names the texts in messages.

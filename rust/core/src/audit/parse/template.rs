@@ -127,6 +127,9 @@ struct RawParam {
     name: String,
     #[serde(default)]
     words: Option<String>,
+    /// The only value, which texts do not name.
+    #[serde(default)]
+    value: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -223,7 +226,10 @@ impl RawFamily {
         for side in &node.side_inputs {
             let place = self.params.iter().position(|param| param.name == *side);
             let place = place.ok_or_else(|| format!("node {at} takes {}, which is not a parameter", shown(side)))?;
-            if applies(&node.kind) {
+            if let Some(value) = &self.params[place].value {
+                let kind = self.params[place].kind.to_lowercase();
+                filters.push(Step::Function(names.function(&format!("filter_{kind}[{value}]"))));
+            } else if applies(&node.kind) {
                 filters.push(Step::Applied(place as u8, applied(&node.kind, &self.params[place].kind, names)));
             } else if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
                 relation = Some(Step::Param(place as u8));
