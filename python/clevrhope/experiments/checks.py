@@ -72,7 +72,8 @@ def check_plan(plan: Plan) -> None:
                     _check_features(step)
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
-            with _naming(f"{plan.experiment.file}: model[{model_number}]"):
+            table = plan.experiment.model_tables[model_number]
+            with _naming(f"{plan.experiment.file}: model[{table}]"):
                 _check_runs(its_runs, model, dataset, built)
 
 

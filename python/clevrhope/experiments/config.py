@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from clevrhope.errors import ConfigError, shown
+from clevrhope.experiments.grids import grid_points
 from clevrhope.metrics.published import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
@@ -215,6 +216,14 @@ class ModelConfig:
         return self.label or self.name.rpartition(":")[2]
 
 
+_LISTS = tuple(
+    each.metadata.get("key", each.name)
+    for each in fields(ModelConfig)
+    if tuple in map(get_origin, (hint := get_type_hints(ModelConfig)[each.name], *get_args(hint)))
+)
+"""The settings of a model that are lists themselves."""
+
+
 @dataclass(frozen=True)
 class ReportConfig:
     """What a report begins with; None for the paper's question."""
@@ -258,7 +267,9 @@ class Experiment:
         out: the folder for everything.
         datasets: to build or use, with replicates one by one.
         tables: the numbers of their [[dataset]] tables.
-        models: grids of runs; their `datasets` name replicates one by one.
+        models: grids of runs; their `datasets` name replicates one by one. Tables with lists of settings are
+            several of these.
+        model_tables: the numbers of their [[model]] tables.
     """
 
     file: Path
@@ -267,6 +278,7 @@ class Experiment:
     datasets: tuple[DatasetConfig, ...]
     tables: tuple[int, ...]
     models: tuple[ModelConfig, ...]
+    model_tables: tuple[int, ...]
 
 
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
@@ -280,14 +292,26 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     """
     raw = read_toml(file, "an experiment")
     base = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
-    found = read_settings(ExperimentFile, raw, where=file, base=base)
+    tables = raw.get("model", [])
+    tables = tables if isinstance(tables, list) else [tables]
+    grids = [grid_points(each, f"{file}: model[{k}]", lists=_LISTS) for k, each in enumerate(tables)]
+    # The first table of each grid stands for it in the file; the others are read below it.
+    found = read_settings(
+        ExperimentFile, {**raw, "model": [points[0] for points in grids]}, where=file, base=base
+    )
+    models = [
+        (k, read_settings(ModelConfig, point, where=file, path=f"model[{k}].", base=base))
+        for k, points in enumerate(grids)
+        for point in points
+    ]
     return Experiment(
         file=file,
         content=found,
         out=out or Path(found.out or Path("out") / file.stem),
         datasets=tuple(_with_paths(own, base) for each in found.dataset for own in each.replicates),
         tables=tuple(k for k, each in enumerate(found.dataset) for _ in each.replicates),
-        models=tuple(_resolved(each, found.dataset, base) for each in found.model),
+        models=tuple(_resolved(each, found.dataset, base) for _, each in models),
+        model_tables=tuple(k for k, _ in models),
     )
 
 

@@ -8,6 +8,7 @@ A run's folder is bound to its settings: where these have changed (more updates,
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
@@ -20,6 +21,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.build_files import Places
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
+from clevrhope.experiments.grids import MOST_RUNS
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.runtime.json_text import read_json
@@ -102,7 +104,7 @@ class RunChain(Chain):
     Attributes:
         dataset: the name of its dataset.
         folder: of the run.
-        model: the number of its [[model]] table.
+        model: its number among the experiment's models; runs of one grid have several.
         source: the run that it starts from, which is trained before it; None for random weights.
     """
 
@@ -140,7 +142,8 @@ def make_plan(experiment: Experiment) -> Plan:
     """The steps of an experiment, in order; writes nothing.
 
     Raises:
-        ConfigError: a HOP is in no dataset, or not in an existing folder, or a run is there twice.
+        ConfigError: a HOP is in no dataset, or not in an existing folder, a run is there twice, or a grid of
+            settings has too many.
         DatasetError: an existing folder holds no dataset.
     """
     file, first = experiment.file, experiment.datasets[0]
@@ -152,7 +155,10 @@ def make_plan(experiment: Experiment) -> Plan:
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
     known = {hop for dataset in experiment.datasets for hop in sub_datasets(dataset)}
     runs: dict[str, RunChain] = {}
-    for model, dataset in product(experiment.models, experiment.datasets):
+    n_runs = Counter[int]()
+    for (model, table), dataset in product(
+        zip(experiment.models, experiment.model_tables, strict=True), experiment.datasets
+    ):
         if model.datasets and dataset.name not in model.datasets:
             continue
         unknown = [hop for hop in model.hops if hop not in known]
@@ -162,6 +168,12 @@ def make_plan(experiment: Experiment) -> Plan:
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
         with naming(f"{file}: model {model.name}"):
             seeds = model.seeds_on(dataset)
+        n_runs[table] += len(hops) * len(model.sizes) * len(seeds) * len(model.variants)
+        if n_runs[table] > MOST_RUNS and experiment.model_tables.count(table) > 1:
+            raise ConfigError(
+                f"{file}: model[{table}]: its grid of settings has more than {MOST_RUNS:,} runs, over all "
+                "pairs, sizes and seeds; list fewer values, or name hops"
+            )
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
         for hop, size, seed, variant in product(hops, model.size_names, seeds, model.variants):
