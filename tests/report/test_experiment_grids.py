@@ -56,8 +56,12 @@ def test_labels_can_be_read(text: str, labels: list[str], grid: Path) -> None:
 
 
 def test_a_run_of_a_grid_can_be_what_another_model_starts_from(grid: Path) -> None:
-    second = HEAD.replace("[300]", "[25]") + 'label = "late"\ninit_from = ["film-rate5e-05", "film-rate0.0001"]'
-    plan = plan_of(grid, text=f"{ALONE}{HEAD}{SET}\n{second}\nset = {{ features = 'pixels', channels = 8 }}\n")
+    second = (
+        HEAD.replace("[300]", "[25]") + 'label = "late"\ninit_from = ["film-rate5e-05", "film-rate0.0001"]'
+    )
+    plan = plan_of(
+        grid, text=f"{ALONE}{HEAD}{SET}\n{second}\nset = {{ features = 'pixels', channels = 8 }}\n"
+    )
     sources = [run.source.name for run in plan.runs if run.source is not None]
     assert sources == [f"film-rate{rate}-rubber_cylinder-300-1" for rate in ("5e-05", "0.0001")]
 
@@ -69,7 +73,7 @@ MANY = ", ".join(map(str, range(1, 41)))
     "text",
     [
         f"updates = [{MANY}]\nkeep_every = [{MANY}]",  # more settings than runs are allowed
-        f'updates = [{MANY}]\nseeds = [{MANY.replace("40", "41")}]',  # more with seeds
+        f"updates = [{MANY}]\nseeds = [{MANY.replace('40', '41')}]",  # more with seeds
         "updates = []",
         "set = { channels = [] }",
         "updates = [100, 100]",
