@@ -63,6 +63,7 @@ class DatasetConfig:
             values of types that are left out.
         suites: suites of paired tests to make, each with the tests to take of it; empty for all of them.
         folder: an existing dataset to use as it is, in which case nothing is built.
+        published: published files, such as CLEVR_v1.0, which are imported in place of a build.
     """
 
     name: str
@@ -80,16 +81,19 @@ class DatasetConfig:
     render: bool = True
     covr: bool = False
     folder: Path | None = None
+    published: Path | None = None
 
     def __post_init__(self) -> None:
         _check_name("name", self.name)
         if not self.builds:
             raise ConfigError("build is empty; a dataset needs [[dataset.build]] with hops")
-        if self.seed is None and not self.seeds and self.folder is None:
+        if self.seed is None and not self.seeds and self.is_built:
             raise ConfigError("seed is missing; it decides the dataset")
-        if self.seeds and (self.seed is not None or self.folder is not None):
-            other = "seed" if self.folder is None else "folder"
-            raise ConfigError(f"seeds does not go with {other}; give one of the two")
+        given = [name for name in ("seed", "folder", "published") if getattr(self, name) is not None]
+        if self.seeds and given:
+            raise ConfigError(f"seeds does not go with {given[0]}; give one of the two")
+        if self.published is not None and len(given) > 1:
+            raise ConfigError(f"published does not go with {given[0]}; give one of the two")
         _check_unique(seeds=self.seeds)
         check_at_least(0, seed=self.seed, seeds=min(self.seeds, default=None))
         if self.suites and (self.asks or self.mentions):
@@ -98,6 +102,11 @@ class DatasetConfig:
                 f"suites do not go with {left_out}: their tests name templates by file and number; choose "
                 "whole files with templates"
             )
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is built here: neither an existing folder nor published files."""
+        return self.folder is None and self.published is None
 
     @property
     def replicates(self) -> tuple["DatasetConfig", ...]:
@@ -190,7 +199,7 @@ class ModelConfig:
             return self.seeds
         if dataset.seed is None:
             raise ConfigError(
-                f'seeds is "dataset", but dataset {dataset.name} is an existing folder; list seeds instead'
+                f'seeds is "dataset", but dataset {dataset.name} is not built here; list seeds instead'
             )
         return (dataset.seed,)
 
@@ -232,11 +241,21 @@ class ReportConfig:
 
 
 @dataclass(frozen=True)
+class ZeroShotConfig:
+    """An LXMERT that others finetuned, which answers a dataset without training: weights and its answers."""
+
+    weights: Path
+    labels: Path
+    dataset: str
+
+
+@dataclass(frozen=True)
 class ExperimentFile:
     """The tables and keys of a file."""
 
     dataset: tuple[DatasetConfig, ...] = ()
     model: tuple[ModelConfig, ...] = ()
+    zero_shot: tuple[ZeroShotConfig, ...] = ()
     report: ReportConfig = field(default_factory=ReportConfig)
     title: str | None = None
     out: str | None = None
@@ -255,6 +274,8 @@ class ExperimentFile:
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
             check_known(model.datasets, names, f"model[{k}].datasets: no dataset")
+        for k, asked in enumerate(self.zero_shot):
+            check_known([asked.dataset], replicates, f"zero_shot[{k}].dataset: no dataset")
 
 
 @dataclass(frozen=True)

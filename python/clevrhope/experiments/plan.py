@@ -9,8 +9,8 @@ A run's folder is bound to its settings: where these have changed (more updates,
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -121,11 +121,12 @@ class RunChain(Chain):
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps of an experiment: a chain for each dataset, by name, and for each run."""
+    """All steps of an experiment: a chain for each dataset, by name, each run and each zero-shot model."""
 
     experiment: Experiment
     datasets: dict[str, Chain]
     runs: tuple[RunChain, ...]
+    zero_shot: tuple[Chain, ...] = ()
 
     @property
     def report(self) -> Path:
@@ -190,7 +191,21 @@ def make_plan(experiment: Experiment) -> Plan:
             begin = "-".join([str(model.init_from), *([] if dataset is first else [dataset.name]), hop])
             source = _source(experiment, model, runs, begin, seed) if model.init_from else None
             runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant, source)
-    return Plan(experiment, datasets, tuple(runs.values()))
+    return Plan(experiment, datasets, tuple(runs.values()), tuple(_zero_shot_chains(experiment)))
+
+
+def _zero_shot_chains(experiment: Experiment) -> Iterator[Chain]:
+    """The steps of the models that answer without training: predictions, and their scores in the log."""
+    of_name = {dataset.name: dataset for dataset in experiment.datasets}
+    for k, asked in enumerate(experiment.content.zero_shot):
+        name, data = f"zero_shot-{asked.dataset}-{k}", Places(experiment.out, of_name[asked.dataset]).data
+        made, inputs = RunFolder(experiment.out / "runs" / name), DatasetInputs(data, "sources")
+        options = _options(labels=asked.labels, dataset=data, out=made.root)
+        path = made.prediction("last", "predict")
+        evaluate = _step(experiment, f"evaluate-{name}", ["evaluate", str(asked.weights), *options], path)
+        score = _step(experiment, f"score-{name}", [], path)
+        score = replace(score, arguments=("score", str(data), str(path)))  # which is never quiet
+        yield Chain(name, (replace(evaluate, inputs=inputs), replace(score, inputs=inputs)))
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -247,7 +262,11 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     folder, steps = places.data, []
     files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
     digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
-    for k, build in enumerate(dataset.builds if dataset.folder is None else ()):
+    if dataset.published is not None:
+        options = _options(out=folder, hop=sub_datasets(dataset), splits=",".join(dataset.splits))
+        arguments, made = ["import", str(dataset.published), *options], folder / "manifest.json"
+        steps.append(_step(experiment, f"import-{dataset.name}", arguments, made, holds=folder))
+    for k, build in enumerate(dataset.builds if dataset.is_built else ()):
         name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
         made = folder / "manifest.json"
         steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))
