@@ -85,6 +85,13 @@ elif arguments[0] == "train":
         sys.exit("clevrhope: another run is in it")
     run.write_text(json.dumps(asked))
     (out / "finished.json").write_text("{}")
+elif arguments[0] == "import":
+    manifest = Path(after("--out")) / "manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text('{"files": {}}')
+elif arguments[0] == "evaluate" and "--labels" in arguments:
+    (Path(after("--out")) / "predictions").mkdir(parents=True)
+    (Path(after("--out")) / "predictions/last.predict.jsonl").touch()
 elif arguments[0] == "evaluate":
     (Path(arguments[1]) / "predictions").mkdir(exist_ok=True)
 '''

@@ -101,11 +101,19 @@ def test_the_packages_experiments_can_be_planned(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "weights/frcnn-vg-finetuned: no such file" in cli("experiment", "paper", "--plan", code=2).err
-    for file in ("frcnn-vg-finetuned/config.yaml", "resnet101.pth", "lxmert-base-uncased/model.safetensors"):
+    # All that is missing is listed, not the first file alone.
+    missing = cli("experiment", "paper", "--plan", code=2)
+    assert "clevrhope train lxmert_s" in missing.out
+    files = ("frcnn-vg-finetuned/config.yaml", "resnet101.pth", "lxmert-base-uncased/model.safetensors")
+    for file in (*files, "lxmert-vqa/model.safetensors"):
         weights = tmp_path / "weights" / file
         weights.parent.mkdir(parents=True, exist_ok=True)
         weights.touch()
+        assert f"weights/{file.removesuffix('/config.yaml')}: no such file" in missing.err
+    assert "CLEVR_v1.0: no published files are there" in missing.err
+    (tmp_path / "weights/trainval_label2ans.json").write_text('["yes", "no"]')
+    (tmp_path / "CLEVR_v1.0/questions").mkdir(parents=True)
+    (tmp_path / "CLEVR_v1.0/questions/CLEVR_train_questions.json").touch()
     counted = (*MODELS, "--drop-type", "--covr-split", "--iid-size-of", "--init-from")
     lines = []
     for name, path in shipped_experiments().items():

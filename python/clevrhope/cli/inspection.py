@@ -106,7 +106,7 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
 
 
 @click.command(cls=Command, short_help="Shows what is in a dataset.")
-@click.argument("folder", metavar="DIR", type=DATASET)
+@click.argument("folder", metavar="DIR", type=PATH)
 @options("""
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
@@ -120,10 +120,13 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
+    from clevrhope.dataset.clevr_folder import clevr_splits
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
     from clevrhope.runtime.extras import check_extra
 
+    if not clevr_splits(folder):  # which are measured as they are
+        folder = dataset_at(folder)
     progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
     other_root, full = choices["other_root"], choices["full"]

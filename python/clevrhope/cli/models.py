@@ -165,6 +165,9 @@ What to answer
     --suite NAME... -> suites: Answer the questions of this suite (carets, rad, holdout, visual), and of its
         splits where answers are missing; repeatable.
     --dataset DATASET: Another dataset of the same world; needs --out.
+    --labels FILE: RUN is not a run, but weights of LXMERT that others finetuned, on VQA2 for instance; FILE
+        names the answers of its head (trainval_label2ans.json, or transformers' config.json). It answers all
+        test sets of --dataset, or those of --hop, into --out.
 With what
     --model CLASS: The run's package.module:Class, if it is one of your own: importing a class runs its code.
     --checkpoint NAME... -> checkpoints: Only this checkpoint; repeatable.  [default: all that were kept]
@@ -181,6 +184,9 @@ With what
 """)
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
+    if choices["labels"] is not None:
+        _evaluate_zero_shot(run, choices)
+        return
     _load_torch(quiet=choices["quiet"])
     from clevrhope.training.evaluation import evaluate as answer
     from clevrhope.training.test_sets import SKIPPED
@@ -220,6 +226,39 @@ def evaluate(run: Path, **choices: Any) -> None:
     rows = [asdict(each) for each in made]
     result = [{"predictions": str(row.pop("path")), **row} for row in rows]
     show_result({"as_json": choices["as_json"]}, result, lines)
+
+
+def _evaluate_zero_shot(weights: Path, choices: Mapping[str, Any]) -> None:
+    """Answers the test sets of a dataset with LXMERT as others finetuned it."""
+    for name in ("dataset", "out"):
+        if choices[name] is None:
+            raise click.UsageError(f"--labels needs --{name}")
+    for name in ("suites", "model", "checkpoints", "reaching"):
+        if choices.get(name):
+            raise click.UsageError(f"--{name.removesuffix('s')} is for a run, not for weights with --labels")
+    _load_torch(quiet=choices["quiet"])
+    from clevrhope.training.zero_shot import evaluate_zero_shot
+
+    made = evaluate_zero_shot(
+        weights,
+        choices["labels"],
+        choices["dataset"],
+        choices["out"],
+        hops=[choices["hop"]] if choices["hop"] else [],
+        splits=read_names(choices["splits"]) or None,
+        features=choices["features"],
+        device=choices["device"],
+        batch_size=choices["batch_size"],
+        progress=shown_progress(choices),
+    )
+    share = 100 * made.n_foreign / made.n_questions
+    lines = [f"{name}: {percent:.2f}%" for name, percent in made.percent.items()]
+    lines.append(
+        f"{made.path}: {made.n_questions:,} answers, of which {share:.1f}% are none of this dataset and "
+        f"count as wrong; {len(made.labels)} labels are answers here"
+    )
+    lines.append(f"To score them: clevrhope score {choices['dataset']} {made.path}")
+    show_result(choices, {**asdict(made), "path": str(made.path)}, lines)
 
 
 def _beside(constant: tuple[str, float] | None, groups: float | None) -> str:

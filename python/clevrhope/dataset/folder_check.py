@@ -15,6 +15,7 @@ _PUBLISHED = (
     *("*.parquet", "*/*.parquet", "*/*/*.parquet", "shards.json", "*-000000.tar"),
     *("held_out_CLEVR*/", "hdf5_held_out_CLEVR/", "hdf5_atom_ho_exist*/", "no_text_no_vis_*/"),
     *("CLEVR_ho_*.json", "val_atom_ho_exist_*"),
+    *("questions/CLEVR_train_questions.json", "questions/CLEVR_val_questions.json"),
 )
 """What a folder of published files has near its top, so that no other folder is searched through."""
 

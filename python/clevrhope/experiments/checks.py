@@ -13,13 +13,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from clevrhope._core import ProgramTokens
+from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.experiments.build_files import Places, write_settings
-from clevrhope.experiments.config import DatasetConfig, ModelConfig
+from clevrhope.experiments.config import DatasetConfig, ModelConfig, ZeroShotConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
+from clevrhope.questions import read_templates
+from clevrhope.scenes import read_world
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -54,32 +58,71 @@ class _Built:
 def check_plan(plan: Plan) -> None:
     """Checks that nothing in the experiment's file is bound to fail; writes nothing.
 
-    Datasets and runs that are done are not checked.
-
     Raises:
         ConfigError: something is bound to fail; names the place in the file.
     """
+    for problem in problems_of(plan):
+        raise problem
+
+
+def problems_of(plan: Plan) -> Iterator[ConfigError]:
+    """Everything that is bound to fail, the first problem of each table, such as a file that is missing.
+
+    Datasets, runs and zero-shot models that are done are not checked.
+    """
+    content, file = plan.experiment.content, plan.experiment.file
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
-        at = f"{plan.experiment.file}: dataset[{k}]"
+        at = f"{file}: dataset[{k}]"
         chain = plan.datasets[dataset.name]
         left = [run for run in plan.runs if run.dataset == dataset.name and not run.done]
         if chain.done and not left:
             continue
-        built = _built(plan, dataset, at)
         for j, step in enumerate(each for each in chain.steps if each.arguments[0] == "features"):
             if not step.done:
-                with _naming(f"{at}.features[{j}]"):
-                    _check_features(step)
+                yield from _problem(f"{at}.features[{j}]", partial(_check_features, step))
+        try:
+            built = _built(plan, dataset, at)
+        except ConfigError as error:
+            yield error
+            continue
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
-            with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                _check_runs(its_runs, model, dataset, built)
+            place = f"{file}: model[{plan.experiment.model_tables[model_number]}]"
+            yield from _problem(place, partial(_check_runs, its_runs, model, dataset, built))
+    for k, (chain, asked) in enumerate(zip(plan.zero_shot, content.zero_shot, strict=True)):
+        if not chain.done:
+            yield from _problem(f"{file}: zero_shot[{k}]", partial(_check_zero_shot, asked))
+
+
+def _problem(place: str, check: Callable[[], None]) -> Iterator[ConfigError]:
+    """The error of a check, with its place in the file; nothing if it passes."""
+    try:
+        with _naming(place):
+            check()
+    except ConfigError as error:
+        yield error
+
+
+def _check_zero_shot(asked: ZeroShotConfig) -> None:
+    from clevrhope.features.weights import check_file_exists
+    from clevrhope.training.zero_shot import WHAT, read_labels
+
+    check_file_exists(asked.weights, what=WHAT)
+    read_labels(asked.labels)
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     """What the builds of a dataset would make in an empty folder."""
-    if dataset.folder is not None:
-        layout = Layout(dataset.folder)
+    layout = Layout(Places(plan.experiment.out, dataset).data)
+    if dataset.published is not None and not layout.manifest.is_file():
+        if not is_published(dataset.published):
+            raise ConfigError(
+                f"{at}.published: {dataset.published}: no published files are there; put a copy there, such "
+                "as CLEVR_v1.0 (nothing is ever downloaded)"
+            )
+        vocabulary, words = read_world().vocabulary, read_templates(read_world(), None).words
+        return _Built(make_vocab(words, ProgramTokens(vocabulary).names, vocabulary.answers), {})
+    if not dataset.is_built:
         covr_vocab = read_vocab(layout.covr_vocab) if layout.covr_vocab.exists() else None
         return _Built(read_vocab(layout.vocab), {}, covr_vocab)
     from clevrhope.cli.datasets import build as command

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from clevrhope.cli.arguments import PATH, Command, options, shown_progress
+from clevrhope.errors import ConfigError
 from clevrhope.runtime.terminal import say
 
 
@@ -18,7 +19,7 @@ from clevrhope.runtime.terminal import say
         cluster; or on one device, where one process trains all runs of a small model together.  [default:
         local]
     --address HOST:PORT: The head of the Ray cluster, or auto.
-    --plan -> only_plan: Print the commands; run and write nothing.
+    --plan -> only_plan: Print the commands, and what is missing or wrong; run and write nothing.
     --quiet: Print nothing but errors.
 """)
 def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **choices: Any) -> int:
@@ -29,18 +30,22 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
     first6, diversity, paper. A run that fails does not stop the others; failures are listed at the end, and
     the exit code is 1.
     """
-    from clevrhope.experiments.checks import check_plan
+    from clevrhope.experiments.checks import problems_of
     from clevrhope.experiments.config import find_file, read_experiment
     from clevrhope.experiments.plan import make_plan
     from clevrhope.experiments.run import run_experiment
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
-        check_plan(plan)
-        for chain in (*plan.datasets.values(), *plan.runs):
+        for chain in (*plan.datasets.values(), *plan.runs, *plan.zero_shot):
             for step in chain.steps:
                 say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
         say(f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html")
+        problems = list(dict.fromkeys(map(str, problems_of(plan))))
+        for problem in problems[:-1]:
+            say(problem, err=True)
+        if problems:
+            raise ConfigError(problems[-1])
         return 0
     made = run_experiment(
         plan,

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from clevrhope.errors import ConfigError, shown
+from clevrhope.experiments.grids import grid_points
 from clevrhope.metrics.published import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
@@ -62,6 +63,7 @@ class DatasetConfig:
             values of types that are left out.
         suites: suites of paired tests to make, each with the tests to take of it; empty for all of them.
         folder: an existing dataset to use as it is, in which case nothing is built.
+        published: published files, such as CLEVR_v1.0, which are imported in place of a build.
     """
 
     name: str
@@ -79,16 +81,19 @@ class DatasetConfig:
     render: bool = True
     covr: bool = False
     folder: Path | None = None
+    published: Path | None = None
 
     def __post_init__(self) -> None:
         _check_name("name", self.name)
         if not self.builds:
             raise ConfigError("build is empty; a dataset needs [[dataset.build]] with hops")
-        if self.seed is None and not self.seeds and self.folder is None:
+        if self.seed is None and not self.seeds and self.is_built:
             raise ConfigError("seed is missing; it decides the dataset")
-        if self.seeds and (self.seed is not None or self.folder is not None):
-            other = "seed" if self.folder is None else "folder"
-            raise ConfigError(f"seeds does not go with {other}; give one of the two")
+        given = [name for name in ("seed", "folder", "published") if getattr(self, name) is not None]
+        if self.seeds and given:
+            raise ConfigError(f"seeds does not go with {given[0]}; give one of the two")
+        if self.published is not None and len(given) > 1:
+            raise ConfigError(f"published does not go with {given[0]}; give one of the two")
         _check_unique(seeds=self.seeds)
         check_at_least(0, seed=self.seed, seeds=min(self.seeds, default=None))
         if self.suites and (self.asks or self.mentions):
@@ -97,6 +102,11 @@ class DatasetConfig:
                 f"suites do not go with {left_out}: their tests name templates by file and number; choose "
                 "whole files with templates"
             )
+
+    @property
+    def is_built(self) -> bool:
+        """Whether it is built here: neither an existing folder nor published files."""
+        return self.folder is None and self.published is None
 
     @property
     def replicates(self) -> tuple["DatasetConfig", ...]:
@@ -189,7 +199,7 @@ class ModelConfig:
             return self.seeds
         if dataset.seed is None:
             raise ConfigError(
-                f'seeds is "dataset", but dataset {dataset.name} is an existing folder; list seeds instead'
+                f'seeds is "dataset", but dataset {dataset.name} is not built here; list seeds instead'
             )
         return (dataset.seed,)
 
@@ -215,6 +225,14 @@ class ModelConfig:
         return self.label or self.name.rpartition(":")[2]
 
 
+_LISTS = tuple(
+    each.metadata.get("key", each.name)
+    for each in fields(ModelConfig)
+    if tuple in map(get_origin, (hint := get_type_hints(ModelConfig)[each.name], *get_args(hint)))
+)
+"""The settings of a model that are lists themselves."""
+
+
 @dataclass(frozen=True)
 class ReportConfig:
     """What a report begins with; None for the paper's question."""
@@ -223,11 +241,21 @@ class ReportConfig:
 
 
 @dataclass(frozen=True)
+class ZeroShotConfig:
+    """An LXMERT that others finetuned, which answers a dataset without training: weights and its answers."""
+
+    weights: Path
+    labels: Path
+    dataset: str
+
+
+@dataclass(frozen=True)
 class ExperimentFile:
     """The tables and keys of a file."""
 
     dataset: tuple[DatasetConfig, ...] = ()
     model: tuple[ModelConfig, ...] = ()
+    zero_shot: tuple[ZeroShotConfig, ...] = ()
     report: ReportConfig = field(default_factory=ReportConfig)
     title: str | None = None
     out: str | None = None
@@ -246,6 +274,8 @@ class ExperimentFile:
         names = list(dict.fromkeys([*tables, *replicates]))
         for k, model in enumerate(self.model):
             check_known(model.datasets, names, f"model[{k}].datasets: no dataset")
+        for k, asked in enumerate(self.zero_shot):
+            check_known([asked.dataset], replicates, f"zero_shot[{k}].dataset: no dataset")
 
 
 @dataclass(frozen=True)
@@ -258,7 +288,9 @@ class Experiment:
         out: the folder for everything.
         datasets: to build or use, with replicates one by one.
         tables: the numbers of their [[dataset]] tables.
-        models: grids of runs; their `datasets` name replicates one by one.
+        models: grids of runs; their `datasets` name replicates one by one. Tables with lists of settings are
+            several of these.
+        model_tables: the numbers of their [[model]] tables.
     """
 
     file: Path
@@ -267,6 +299,7 @@ class Experiment:
     datasets: tuple[DatasetConfig, ...]
     tables: tuple[int, ...]
     models: tuple[ModelConfig, ...]
+    model_tables: tuple[int, ...]
 
 
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
@@ -280,14 +313,26 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     """
     raw = read_toml(file, "an experiment")
     base = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
-    found = read_settings(ExperimentFile, raw, where=file, base=base)
+    tables = raw.get("model", [])
+    tables = tables if isinstance(tables, list) else [tables]
+    grids = [grid_points(each, f"{file}: model[{k}]", lists=_LISTS) for k, each in enumerate(tables)]
+    # The first table of each grid stands for it in the file; the others are read below it.
+    found = read_settings(
+        ExperimentFile, {**raw, "model": [points[0] for points in grids]}, where=file, base=base
+    )
+    models = [
+        (k, read_settings(ModelConfig, point, where=file, path=f"model[{k}].", base=base))
+        for k, points in enumerate(grids)
+        for point in points
+    ]
     return Experiment(
         file=file,
         content=found,
         out=out or Path(found.out or Path("out") / file.stem),
         datasets=tuple(_with_paths(own, base) for each in found.dataset for own in each.replicates),
         tables=tuple(k for k, each in enumerate(found.dataset) for _ in each.replicates),
-        models=tuple(_resolved(each, found.dataset, base) for each in found.model),
+        models=tuple(_resolved(each, found.dataset, base) for _, each in models),
+        model_tables=tuple(k for k, _ in models),
     )
 
 

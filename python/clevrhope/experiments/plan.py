@@ -8,8 +8,9 @@ A run's folder is bound to its settings: where these have changed (more updates,
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
@@ -20,6 +21,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.build_files import Places
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig, Variant
+from clevrhope.experiments.grids import MOST_RUNS
 from clevrhope.experiments.inputs import DatasetInputs
 from clevrhope.runtime.atomic import disk_errors, write_whole
 from clevrhope.runtime.json_text import read_json
@@ -102,7 +104,7 @@ class RunChain(Chain):
     Attributes:
         dataset: the name of its dataset.
         folder: of the run.
-        model: the number of its [[model]] table.
+        model: its number among the experiment's models; runs of one grid have several.
         source: the run that it starts from, which is trained before it; None for random weights.
     """
 
@@ -119,11 +121,12 @@ class RunChain(Chain):
 
 @dataclass(frozen=True)
 class Plan:
-    """All steps of an experiment: a chain for each dataset, by name, and for each run."""
+    """All steps of an experiment: a chain for each dataset, by name, each run and each zero-shot model."""
 
     experiment: Experiment
     datasets: dict[str, Chain]
     runs: tuple[RunChain, ...]
+    zero_shot: tuple[Chain, ...] = ()
 
     @property
     def report(self) -> Path:
@@ -140,7 +143,8 @@ def make_plan(experiment: Experiment) -> Plan:
     """The steps of an experiment, in order; writes nothing.
 
     Raises:
-        ConfigError: a HOP is in no dataset, or not in an existing folder, or a run is there twice.
+        ConfigError: a HOP is in no dataset, or not in an existing folder, a run is there twice, or a grid of
+            settings has too many.
         DatasetError: an existing folder holds no dataset.
     """
     file, first = experiment.file, experiment.datasets[0]
@@ -152,7 +156,10 @@ def make_plan(experiment: Experiment) -> Plan:
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
     known = {hop for dataset in experiment.datasets for hop in sub_datasets(dataset)}
     runs: dict[str, RunChain] = {}
-    for model, dataset in product(experiment.models, experiment.datasets):
+    n_runs = Counter[int]()
+    for (model, table), dataset in product(
+        zip(experiment.models, experiment.model_tables, strict=True), experiment.datasets
+    ):
         if model.datasets and dataset.name not in model.datasets:
             continue
         unknown = [hop for hop in model.hops if hop not in known]
@@ -162,6 +169,12 @@ def make_plan(experiment: Experiment) -> Plan:
         hops = [hop for hop in sub_datasets(dataset) if not model.hops or hop in model.hops]
         with naming(f"{file}: model {model.name}"):
             seeds = model.seeds_on(dataset)
+        n_runs[table] += len(hops) * len(model.sizes) * len(seeds) * len(model.variants)
+        if n_runs[table] > MOST_RUNS and experiment.model_tables.count(table) > 1:
+            raise ConfigError(
+                f"{file}: model[{table}]: its grid of settings has more than {MOST_RUNS:,} runs, over all "
+                "pairs, sizes and seeds; list fewer values, or name hops"
+            )
         # Names leave out the first dataset, so that others can be added later.
         label = model.folder_label if dataset is first else f"{model.folder_label}-{dataset.name}"
         for hop, size, seed, variant in product(hops, model.size_names, seeds, model.variants):
@@ -178,7 +191,21 @@ def make_plan(experiment: Experiment) -> Plan:
             begin = "-".join([str(model.init_from), *([] if dataset is first else [dataset.name]), hop])
             source = _source(experiment, model, runs, begin, seed) if model.init_from else None
             runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed, variant, source)
-    return Plan(experiment, datasets, tuple(runs.values()))
+    return Plan(experiment, datasets, tuple(runs.values()), tuple(_zero_shot_chains(experiment)))
+
+
+def _zero_shot_chains(experiment: Experiment) -> Iterator[Chain]:
+    """The steps of the models that answer without training: predictions, and their scores in the log."""
+    of_name = {dataset.name: dataset for dataset in experiment.datasets}
+    for k, asked in enumerate(experiment.content.zero_shot):
+        name, data = f"zero_shot-{asked.dataset}-{k}", Places(experiment.out, of_name[asked.dataset]).data
+        made, inputs = RunFolder(experiment.out / "runs" / name), DatasetInputs(data, "sources")
+        options = _options(labels=asked.labels, dataset=data, out=made.root)
+        path = made.prediction("last", "predict")
+        evaluate = _step(experiment, f"evaluate-{name}", ["evaluate", str(asked.weights), *options], path)
+        score = _step(experiment, f"score-{name}", [], path)
+        score = replace(score, arguments=("score", str(data), str(path)))  # which is never quiet
+        yield Chain(name, (replace(evaluate, inputs=inputs), replace(score, inputs=inputs)))
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -235,7 +262,11 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
     folder, steps = places.data, []
     files = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
     digest = sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
-    for k, build in enumerate(dataset.builds if dataset.folder is None else ()):
+    if dataset.published is not None:
+        options = _options(out=folder, hop=sub_datasets(dataset), splits=",".join(dataset.splits))
+        arguments, made = ["import", str(dataset.published), *options], folder / "manifest.json"
+        steps.append(_step(experiment, f"import-{dataset.name}", arguments, made, holds=folder))
+    for k, build in enumerate(dataset.builds if dataset.is_built else ()):
         name, arguments = f"build-{dataset.name}-{k}", build_arguments(build, places)
         made = folder / "manifest.json"
         steps.append(_step(experiment, name, arguments, made, settings=digest, holds=folder))

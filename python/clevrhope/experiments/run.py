@@ -105,6 +105,12 @@ def run_experiment(
         for runs in (first, second):
             for failure in _train_and_evaluate(runs, engine == "together", run_chains, progress, tell):
                 note(failure)
+        asked = zip(plan.zero_shot, plan.experiment.content.zero_shot, strict=True)
+        able = [each for each, of in asked if plan.datasets[of.dataset].done and not each.done]
+        with progress.stage("Zero-shot", total=len(able), unit="models") as advance:
+            for failure in run_chains(able):
+                note(failure)
+                advance(1)
         page = _report(plan, failures, progress)
     n_new = sum(run.done for run in left)
     return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
@@ -113,7 +119,8 @@ def run_experiment(
 def _written(plan: Plan) -> Iterator[str]:
     """What the steps of an experiment write, as paths below its folder; existing datasets are elsewhere."""
     out = plan.experiment.out
-    steps = [step for chain in (*plan.datasets.values(), *plan.runs) for step in chain.steps]
+    chains = (*plan.datasets.values(), *plan.runs, *plan.zero_shot)
+    steps = [step for chain in chains for step in chain.steps]
     paths = [path for step in steps for path in (step.mark, step.log, step.made)]
     for dataset in plan.experiment.datasets:
         places = Places(out, dataset)
@@ -127,7 +134,7 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
     """Makes the datasets that are not done; gives the failure of each, or None, as they end."""
     places = {config.name: Places(plan.experiment.out, config) for config in plan.experiment.datasets}
     for config in plan.experiment.datasets:
-        if config.folder is None:
+        if config.is_built:
             write_settings(places[config.name], f"{plan.experiment.file}: dataset {config.name}")
     left = [config for config in plan.experiment.datasets if not plan.datasets[config.name].done]
     chains = [plan.datasets[config.name] for config in left]
@@ -135,9 +142,7 @@ def _make_datasets(plan: Plan, cores: int) -> Iterator[Failure | None]:
     share_a_folder = len({places[config.name].data for config in left}) < len(left)
     # A renderer with processes of its own takes all cores and GPUs by itself.
     shares_no_cores = any(
-        each.folder is None
-        and each.render
-        and not row_recorded(each.config.get("rendering", {})).is_in_process
+        each.is_built and each.render and not row_recorded(each.config.get("rendering", {})).is_in_process
         for each in left
     )
     if jobs < 2 or share_a_folder or shares_no_cores:

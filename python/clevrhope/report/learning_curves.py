@@ -1,14 +1,13 @@
 """Learning curves, from the logs of runs. Needs matplotlib."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from clevrhope.describe.stats.charts import GRID, figure, png
 from clevrhope.report.figures import legend, look_of, looks_of
 from clevrhope.report.page import Figure
 from clevrhope.report.results import Result
+from clevrhope.report.tuning import read_curve
 
 _MOST_CURVES = 8
 """Most panels of learning curves."""
@@ -20,7 +19,8 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
     ylabels: dict[str, str] = {}
     for each in results:
         if not each.source.way:
-            ylabel, points = _curve(each.source.origin / "log.jsonl")
+            tuned_on, points = read_curve(each.source.origin / "log.jsonl")
+            ylabel = "accuracy on the tuning set, %" if tuned_on else "training loss"
             if len(points) > 1 and ylabels.setdefault(each.model, ylabel) == ylabel:
                 curves.setdefault(each.model, {})[each.source.origin] = (each.diversity, points)
     if not curves:
@@ -45,16 +45,3 @@ def learning_curves(results: Sequence[Result]) -> Figure | None:
         if diversities:
             legend(drawn, looks_of(sorted(diversities)))
         return Figure("learning_curves", "Learning curves", png(drawn))
-
-
-def _curve(path: Path) -> tuple[str, list[tuple[int, float]]]:
-    """The label of the vertical axis, and the points of a log's last stage."""
-    try:
-        records: list[Mapping[str, Any]] = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    except (OSError, ValueError):
-        return "", []
-    records = [each for each in records if each.get("stage") == records[-1].get("stage")]
-    tuned = [(each["update"], each["accuracy"]) for each in records if "tuned_on" in each]
-    if tuned:
-        return "accuracy on the tuning set, %", tuned
-    return "training loss", [(each["update"], each["loss"]) for each in records if "loss" in each]

@@ -16,24 +16,39 @@ from clevrhope.report.all_pairs import ALL_HOPS, all_pairs, mean_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.suites import SuiteResult
+from clevrhope.report.tuning import TunedSetting
 
 Row = dict[str, Any]
 """Column -> value of a row of results.csv."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 _OPTIONAL = (
-    *("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "of_model", "n"),
-    *("low", "high"),
+    *("dataset", "trained_on", "unanswered", "note", "suite", "by", "part", "cell", "of_model", "chosen"),
+    *("n", "low", "high"),
 )
 """Columns that are left out if they are empty in all rows."""
 
 
-def results_csv(results: Sequence[Result], paired: Sequence[SuiteResult], covr: Sequence[Results]) -> bytes:
-    """The rows of all results, of those on paired tests and of those on sets of images, as a file."""
+def results_csv(
+    results: Sequence[Result],
+    paired: Sequence[SuiteResult],
+    covr: Sequence[Results],
+    tuned: Sequence[TunedSetting] = (),
+) -> bytes:
+    """The rows of all results, paired tests, sets of images and settings that were compared, as a file."""
     rows = [row for result in results for row in _of_result(result)]
     rows += _of_all_pairs(results)
     rows += [row for result in paired for row in _of_pairs(result)]
     rows += [row for scores in covr for row in _of_sets(scores)]
+    rows += [
+        {
+            **_row(run.result, "tuning_accuracy", run.tuned_on, run.last),
+            "note": "",
+            "chosen": "yes" if setting.chosen else "",
+        }
+        for setting in tuned
+        for run in setting.runs
+    ]
     if len({row.get("dataset") for row in rows}) == 1:  # then it says nothing
         rows = [{**row, "dataset": ""} for row in rows]
     more = [name for name in _OPTIONAL if any(row.get(name) for row in rows)]

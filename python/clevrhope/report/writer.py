@@ -34,6 +34,7 @@ from clevrhope.report.slopes import sections_of, slope_answers, slopes
 from clevrhope.report.suites import SuiteResult, measure_suites, suite_tables
 from clevrhope.report.summary import Group, at_largest, groups_of, headlines, summary_tables
 from clevrhope.report.tables import counted, models_of, paper_tables
+from clevrhope.report.tuning import TunedSetting, tuned_settings, tuning_table
 from clevrhope.runtime.atomic import check_own, write_own
 from clevrhope.runtime.extras import check_extra
 from clevrhope.runtime.progress import Progress, Silent
@@ -118,12 +119,14 @@ def report(
     if not (results or covr):
         of = f" of {', '.join(hops)}" if hops else ""
         raise PredictionsError([*skipped, f"no predictions{of} were found; there is nothing to report"][0])
+    tuned = tuned_settings(_last_of(_shown(results)))
     with progress.stage("Writing", total=1, unit="pages") as advance:
         page = _page(
             results,
             covr,
             paired,
             sources,
+            tuned,
             instances=measure_instances(results, keys=keys),
             title=title,
             question=question,
@@ -133,7 +136,7 @@ def report(
         advance(1)
     missing = _why_missing()
     figures = {f"{FIGURES}/{each.name}.png": each.png for each in page if isinstance(each, Figure)}
-    pages = (results_csv(results, paired, covr), markdown(page).encode(), html(page).encode())
+    pages = (results_csv(results, paired, covr, tuned), markdown(page).encode(), html(page).encode())
     write_own(out, {**figures, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
@@ -151,6 +154,7 @@ def _page(
     covr: Sequence[Results],
     paired: Sequence[SuiteResult],
     sources: Sequence[Source],
+    tuned: Sequence[TunedSetting],
     *,
     instances: Sequence[Instance],
     title: str | None,
@@ -159,10 +163,8 @@ def _page(
     skipped: Sequence[str],
 ) -> list[Block]:
     """The blocks of the page, in the order and with the words of the template report/page.txt."""
-    # Runs that dropped train questions are many instances of one model, for a regression. They have no
-    # tables of their own unless there are no other runs.
-    shown = [result for result in results if not dropped(result.source.setup)] or results
-    last = [result for result in shown if result.source.checkpoint == LAST and not result.is_elsewhere]
+    shown = _shown(results)
+    last = _last_of(shown)
     groups = groups_of(last)
     missing = _why_missing()
     draws = not missing
@@ -199,6 +201,7 @@ def _page(
             **of_groups,
             "all_pairs": all_pairs_table(last, tests=draws),
             "setups": setup_tables(results),
+            "tuning": tuning_table(tuned),
             "datasets": datasets_table(sources),
             "files": files_table(sources),
         },
@@ -208,6 +211,20 @@ def _page(
         **_figures(groups, last, draws=draws),
     )
     return page.blocks
+
+
+def _shown(results: Sequence[Result]) -> Sequence[Result]:
+    """The results that have tables of their own.
+
+    Runs that dropped train questions are many instances of one model, for a regression. They have none unless
+    there are no other runs.
+    """
+    return [result for result in results if not dropped(result.source.setup)] or results
+
+
+def _last_of(results: Sequence[Result]) -> list[Result]:
+    """Those of weights at the end of a run or stage, about the sub-dataset that was trained on."""
+    return [result for result in results if result.source.checkpoint == LAST and not result.is_elsewhere]
 
 
 def _figures(groups: Sequence[Group], last: Sequence[Result], *, draws: bool) -> dict[str, Sequence[Figure]]:

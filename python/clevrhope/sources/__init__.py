@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import DatasetError, WrongFolderError, listed
+from clevrhope.sources.clevr import find_clevr
 from clevrhope.sources.exports import find_parquet, find_webdataset
 from clevrhope.sources.official import find_official
 from clevrhope.sources.source import Source, files_below
@@ -34,6 +35,7 @@ FORMS: dict[str, SourceForm] = {
         "CLEVR_ho_train_*.json)",
         find_official,
     ),
+    "clevr": SourceForm("CLEVR (questions/CLEVR_train_questions.json)", find_clevr),
     "parquet": SourceForm("an export of clevrhope (HOP/train-*-of-*.parquet)", find_parquet),
     "webdataset": SourceForm("an export of clevrhope in tar shards (HOP/train-*.tar)", find_webdataset),
 }

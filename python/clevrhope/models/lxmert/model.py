@@ -124,7 +124,7 @@ class LxmertPretrained(LxmertScratch):
         """
         self.check_begin()
         path = Path(self.config.weights)
-        weights = {_name(name): value for name, value in read_weights(path, what=_WHAT).items()}
+        weights = {published_name(name): value for name, value in read_weights(path, what=_WHAT).items()}
         for name in ("weight", "bias"):
             rows = weights.get(_HEAD + name)
             if rows is None:
@@ -141,7 +141,13 @@ class LxmertPretrained(LxmertScratch):
         load_into(self, weights, path=path, what=_WHAT)
 
 
-def _name(published: str) -> str:
-    """A weight's name here; the original file names the body "bert", perhaps within a parallel module."""
-    name = published.removeprefix("module.")
+def published_name(published: str) -> str:
+    """A published weight's name here.
+
+    The original files name the body "bert", perhaps within a parallel module; those of a finetuned model put
+    it into an encoder, beside the layers of the head.
+    """
+    name = published.removeprefix("module.").removeprefix("lxrt_encoder.model.")
+    if name.startswith("logit_fc."):
+        return f"answer_head.{name}"
     return f"lxmert.{name.removeprefix('bert.')}" if name.startswith("bert.") else name

@@ -274,28 +274,47 @@ _CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
 
 
+def _official_family(row: Mapping[str, Any]) -> int:
+    """The family of a question, which the official files number anew in each template file."""
+    return _FAMILIES.get((row.get("template_filename", ""), row.get("question_family_index", -1)), NO_FAMILY)
+
+
 def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) -> SourceSplit:
-    """The split in a question file.
+    """The split in a question file; arguments and errors as of `json_questions`."""
+    found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
+    n, note = file.plain([index if INDEX.test(index) else 0 for index in found])
+    blocks, record = json_questions(file.path, vocabulary, images, n)
+    return file.split_source(n, blocks, record, note=note)
+
+
+def json_questions(
+    path: Path,
+    vocabulary: Vocabulary,
+    images: Path | None,
+    n: int | None = None,
+    family: Callable[[Mapping[str, Any]], int] = _official_family,
+) -> tuple[Callable[[Numbering], Iterator[Columns]], Callable[[], ImageRecord | None]]:
+    """The first n questions of a file in CLEVR's form, and where their images are, as of `SourceSplit`.
 
     Args:
-        file: the question file.
+        path: the question file.
         vocabulary: the values of programs.
         images: the folder of its images; None if they are not there.
+        n: number of questions; None for all.
+        family: takes a row, gives its family.
 
     Raises:
         DatasetError: the file is not a question file.
     """
     names: dict[int, str] = {}
-    found: Iterator[Any] = (row.get("image_index") for row in read_list(file.path, "questions"))
-    n, note = file.plain([index if INDEX.test(index) else 0 for index in found])
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
-        rows, at = islice(read_list(file.path, "questions"), n), 0
+        rows, at = islice(read_list(path, "questions"), n), 0
         functions = ProgramTokens(vocabulary, numbering.vocab().programs())
         while block := list(islice(rows, JSON_ROWS_AT_ONCE)):
 
             def where(k: int, first: int = at) -> str:
-                return f"{file.path}: questions[{first + k}]"
+                return f"{path}: questions[{first + k}]"
 
             for k, row in enumerate(block):
                 check_form(row, _ROW, where(k))
@@ -328,19 +347,16 @@ def json_split(file: OfficialFile, vocabulary: Vocabulary, images: Path | None) 
             tokens = programs.to_tokens(functions, MOST_PROGRAM_TOKENS)
         except ClevrhopeError as error:
             raise DatasetError(str(error)) from error
-        families = [(row.get("template_filename", ""), row.get("question_family_index", -1)) for row in block]
         return {
             **numbering.texts([row["question"] for row in block], where),
             "programs": tokens,
             "program_lengths": (tokens != 0).sum(axis=1).astype(np.int32),
-            "question_families": np.asarray(
-                [_FAMILIES.get(each, NO_FAMILY) for each in families], dtype=np.int32
-            ),
+            "question_families": np.asarray([*map(family, block)], dtype=np.int32),
             "answers": numbering.answers([row["answer"] for row in block], where),
             "image_idxs": image_numbers([row["image_index"] for row in block], where),
         }
 
-    return file.split_source(n, blocks, record, note=note)
+    return blocks, record
 
 
 def _plain(program: list[Any]) -> list[Any]:
