@@ -12,7 +12,6 @@ import numpy as np
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
-from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
@@ -154,7 +153,7 @@ class Views:
             answer = vocab.answers()[int(reader.answers[row])]
             judged = self._models.judged(place, row, answer)
             questions, _ = reader.tokens(row)
-            text = Detokenizer(vocab).question(questions[0])
+            text = reader.sentence(row, questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
         images = [

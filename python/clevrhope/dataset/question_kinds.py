@@ -453,12 +453,21 @@ PAIRS = QuestionKind(
             "2 if the original mentions the held-out pair, plus 1 if the partner does", "int8", limit=4
         ),
         "touches": Column(
-            "1 if the image shows the held-out pair, plus 2 if the answer completes it", "int8", limit=4
+            "1 if the image shows the held-out pair, plus 2 if the answer completes it; 0 for paraphrases",
+            "int8",
+            limit=4,
         ),
         "relation": _RELATION,
         "value": _VALUE,
         "orig_idxs": Column("the question's row in the split's own file; -1 if the suite made it", least=-1),
         "clevr_programs": _CLEVR_PROGRAMS,
+        "texts": Column(
+            "(T,) of a paraphrase, its text in UTF-8, then 0, since tokens lack its marks; of others, zeros",
+            "uint8",
+            row=(None,),
+            limit=256,
+            needed=False,
+        ),
     },
     fields=SINGLE.fields,
     pair_fields=_PAIR_FIELDS,

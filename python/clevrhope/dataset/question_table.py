@@ -220,10 +220,25 @@ class QuestionTable:
         """The sentences of all questions, as in the split's JSON file; requires a vocabulary."""
         if self._texts is not None:
             return self._texts()
+        return [
+            self.sentence(k, row) for first, rows, _ in self.blocks() for k, row in enumerate(rows, first)
+        ]
+
+    def sentence(self, row: int, tokens: Ints) -> str:
+        """The sentence of the question in a row with these tokens, as in the split's JSON file."""
+        if self._are_worded and (text := self.texts[row].tobytes().rstrip(b"\0")):
+            return text.decode(errors="replace")
+        return self._spoken.question(tokens)
+
+    @cached_property
+    def _are_worded(self) -> bool:
+        return "texts" in self
+
+    @cached_property
+    def _spoken(self) -> Detokenizer:
         if self.vocab is None:
             raise ValueError("without a vocabulary there are no words")
-        spoken = Detokenizer(self.vocab)
-        return [spoken.question(row) for _, rows, _ in self.blocks() for row in rows]
+        return Detokenizer(self.vocab)
 
     def check(self) -> "QuestionTable":
         """Reads all columns with one number per question, which checks them, as `load` does."""

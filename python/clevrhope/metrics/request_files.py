@@ -179,7 +179,7 @@ def _requests(
                     yield {
                         "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
-                        "question": spoken.question(questions[k - first]),
+                        "question": table.sentence(k, questions[k - first]),
                         "answers": answers,
                         **place,
                         **draw,

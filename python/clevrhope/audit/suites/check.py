@@ -120,6 +120,11 @@ class _SuiteChecks:
         for suite, counts in self._texts.items():
             if counts["several"]:
                 notes.append(several_readings(f"{counts['several']:,} texts of {suite}", counts["ambiguous"]))
+            if counts["beyond templates"]:
+                notes.append(
+                    f"{counts['beyond templates']:,} of {counts['pair texts']:,} texts of {suite} are in "
+                    "words that no template has, so their meaning was not checked"
+                )
             if counts["unread"]:
                 notes.append(
                     f"{counts['unread']:,} texts of {suite} were not read: their templates follow from files "

@@ -10,6 +10,7 @@ from clevrhope.audit.checks.questions import END, START, ColumnCheck, int32, mis
 from clevrhope.audit.leaks.report import VIOLATIONS
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
+from clevrhope.audit.suites.paraphrases import paraphrases
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import MISSING
 from clevrhope.splits.kinds import SPLITS
@@ -37,6 +38,8 @@ def equivalents(pairs: SuitePairs) -> Iterator[Found]:
 
     There is none if it combines truth values by `and` or `not`, or compares with a number.
     """
+    if pairs.arrays.is_paraphrased:
+        return  # their programs are the dataset's own
     functions = [(number, token.partition("[")[0]) for token, number in pairs.vocab.functions.items()]
     beyond = [number for number, name in functions if name.startswith(BEYOND)]
     without = [number for number, name in functions if name in WITHOUT_EQUIVALENT]
@@ -69,7 +72,10 @@ def mentions(pairs: SuitePairs) -> Iterator[Found]:
     completes = completed(pairs, pairs.arrays.columns["answers"][pairs.given])
     for name, expected in (
         ("cell", by_program @ np.asarray([2, 1])),
-        ("touches", shows_pair + 2 * completes),
+        (
+            "touches",
+            np.zeros(pairs.n, np.int8) if pairs.arrays.is_paraphrased else shows_pair + 2 * completes,
+        ),
     ):
         stored = pairs.of_pair(name)
         for k in np.flatnonzero((stored != expected) & is_known).tolist():
@@ -182,6 +188,9 @@ def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator
     same = (questions[pairs.given] == questions[pairs.made]).all(axis=1)
     for row in pairs.made[same].tolist():
         yield row, "it is worded exactly like its original", pairs.text(row)
+    if pairs.arrays.is_paraphrased:
+        yield from paraphrases(pairs, reader)
+        return
     families, answers = (int32(pairs.arrays.columns[name]) for name in ("question_families", "answers"))
     rows = pairs.own[families[pairs.own] < n_families]
     counted["pair texts"] += len(rows)

@@ -65,7 +65,7 @@ def structure(pairs: SuitePairs) -> Iterator[Found]:
 
 
 def order(pairs: SuitePairs) -> Iterator[Found]:
-    """Pairs are sorted by test and original, and only groups repeat an original.
+    """Pairs are sorted by test and original, and only groups and paraphrases repeat an original.
 
     If the suite's files are unknown, the pairs of an original have to ask for different values.
     """
@@ -77,7 +77,7 @@ def order(pairs: SuitePairs) -> Iterator[Found]:
     for k in (1 + np.flatnonzero(np.diff(ranks) <= 0)).tolist():
         if ranks[k] == ranks[k - 1]:
             rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
-            if rules.has_groups if rules else values[k] != values[k - 1]:
+            if rules.has_groups if rules else values[k] != values[k - 1] or pairs.arrays.is_paraphrased:
                 continue
         problem = "not in the order of tests and originals, each original once for a test"
         yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"

@@ -103,8 +103,10 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
 
 
 def _search_options(path: Path) -> list[str]:
-    """The options by which the pairs in a file were searched for; none if the file is gone."""
+    """The options by which the pairs in a file were searched for or read; none if the file is gone."""
     search = read_table(path, PAIRS).attributes if path.is_file() else {}
+    if "files" in search:
+        return [word for name in search["files"] for word in ("--texts", name)]
     if "origin" not in search:
         return []
     return [

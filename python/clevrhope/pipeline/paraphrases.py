@@ -1,0 +1,377 @@
+"""Makes a suite of paraphrases from elsewhere: `clevrhope suite NAME DIR --texts FILE`.
+
+People, another model or a translation there and back may have written them. A file has JSON lines or, if its
+name ends in `.csv`, a table with a header: `id`, the question's as `clevrhope ask` gives it, `text`, and
+optionally `source`, who or what wrote the text, which names the test that the pair belongs to. Each text is
+the partner of its question, about the same image and with the same program and answer.
+"""
+
+import csv
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import number_texts
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.folder import Folder
+from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.mentions import mentions
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
+from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.suite_files import without_suites
+from clevrhope.dataset.suite_pools import VISUAL
+from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.describe.suites import CELLS
+from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.pipeline.engine import Encoder
+from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
+from clevrhope.pipeline.suite_writer import SuiteWriter
+from clevrhope.pipeline.suites import locked_dataset, with_datasheet
+from clevrhope.questions.suites import OF_SETS, suite_names
+from clevrhope.runtime.atomic import record, sweep
+from clevrhope.runtime.forms import NAME, TEXT, Fields, Nullable, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.paths import NO_NAME, is_name
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.reading import numbered_lines, open_text, reading
+from clevrhope.sources.source import MOST_CHARACTERS
+from clevrhope.splits.kinds import SPLITS
+
+TEST, TIER = "paraphrase", "beyond"
+"""The test of texts without a source, and the tier of all: their words may be new."""
+
+MOST_WORDS = 1 << 16
+"""The numbers of words stay below this."""
+
+_FORM = Fields({"id": TEXT, "text": TEXT}, {"source": Nullable(NAME)})
+_ID = re.compile(r"([^/@]+)/([^/@]+)/(\d{1,9})(?:@(\w+))?")
+_REMEDY = 'expected {"id": ..., "text": ...}'
+
+
+@dataclass(frozen=True)
+class Paraphrase:
+    """A question in other words."""
+
+    row: int
+    """The question's row in its split."""
+    text: str
+    test: str
+
+
+Texts = Mapping[tuple[str, str], Sequence[Paraphrase]]
+"""The paraphrases of each sub-dataset and split, in the order of the files."""
+
+
+@dataclass(frozen=True)
+class ParaphraseSplit(SuiteSplit):
+    """The pairs on one split."""
+
+    n_same: int
+    """Number of texts that are their question's own, word for word, and are left out."""
+    n_again: int
+    """Number of texts that a test has twice for a question, of which one is left out."""
+
+
+def make_paraphrases(
+    root: Path, name: str, files: Sequence[Path], *, progress: Progress | None = None
+) -> tuple[ParaphraseSplit, ...]:
+    """Writes a suite whose partners are the texts of files, in place of an earlier suite of such texts.
+
+    Args:
+        root: the dataset's folder.
+        name: the suite's name.
+        files: the files of paraphrases.
+        progress: shows how far the work is.
+
+    Raises:
+        ConfigError: the name is taken or no name, a line of a file is malformed or about no question of the
+            dataset, or a text is empty.
+        DatasetError: the folder is not a finished dataset, or a file in it is incomplete.
+    """
+    with locked_dataset(root) as folder:
+        layout, manifest = folder.layout, folder.manifest
+        _check_name(name, folder)
+        texts = read_paraphrases(files, folder)
+        maker = _Maker(folder, name, texts, files)
+        with (progress or Silent()).stage(
+            f"Making pairs of {name}", total=len(texts), unit="splits"
+        ) as advance:
+            of_splits = []
+            for hop, split in texts:
+                of_splits.append(maker.pairs(hop, split))
+                advance(1)
+        sweep(layout.folders())
+        before = {hop: suites[name] for hop, suites in manifest.suites.items() if name in suites}
+        for hop in before:
+            manifest = without_suites(layout, manifest, hop, suite=name)
+        made = []
+        for pairs in of_splits:
+            n_before = before.get(pairs.own.hop, {}).get(pairs.own.split, {}).get("pairs", 0)
+            manifest = maker.write(manifest, pairs)
+            made.append(pairs.counts(maker.tests, n_before))
+        for hop in dict.fromkeys((*before, *(hop for hop, _ in texts))):
+            manifest = with_datasheet(layout, manifest, hop)
+        write_manifest(layout.manifest, manifest)
+    return tuple(made)
+
+
+def _check_name(name: str, folder: Folder) -> None:
+    """Checks that a suite of paraphrases may have a name.
+
+    Raises:
+        ConfigError: it may not.
+    """
+    if not is_name(name):
+        raise ConfigError(f"{shown(name)} {NO_NAME}")
+    if name in (*suite_names(), VISUAL, OF_SETS):
+        raise ConfigError(f"{name} is the name of a suite of the package; give the paraphrases another name")
+    for hop, suites in folder.manifest.suites.items():
+        for split in suites.get(name, {}):
+            path = folder.layout.suite_h5(hop, name, split)
+            if split not in SPLITS or (path.is_file() and "texts" not in read_table(path, PAIRS)):
+                raise ConfigError(
+                    f"{path}: not of paraphrases, but of a suite of templates called {name}; give the "
+                    "paraphrases another name"
+                )
+
+
+def read_paraphrases(files: Sequence[Path], folder: Folder) -> Texts:
+    """Reads files of paraphrases of a dataset's questions.
+
+    Raises:
+        ConfigError: a line is malformed or about no question of the dataset, or a text is empty.
+    """
+    found: dict[tuple[str, str], list[Paraphrase]] = {}
+    known = cache(lambda hop, split: _n_questions(folder, hop, split))
+    for path in files:
+        for number, row in _rows(path):
+            place = f"{path}:{number}"
+            check_form(row, _FORM, place, error=ConfigError, remedy=_REMEDY)
+            match = _ID.fullmatch(row["id"])
+            if match is None:
+                raise ConfigError(
+                    f"{place}: id is {shown(row['id'])}; expected HOP/SPLIT/NUMBER, as clevrhope ask "
+                    "gives them for a split"
+                )
+            hop, split, digits, digest = match.groups()
+            source = folder.manifest.source or {}
+            if digest not in (None, folder.manifest.digest, source.get("dataset")):
+                raise ConfigError(
+                    f"{place}: {shown(row['id'])} is about another dataset; give the folder "
+                    "that the ids are from"
+                )
+            if int(digits) >= (n := known(hop, split)):
+                what = f"{hop}/{split} has questions 0 to {n - 1:,}" if n else _splits_in_words(folder, hop)
+                raise ConfigError(f"{place}: there is no question {shown(row['id'])}; {what}")
+            text = _text(row["text"], place)
+            of_split = found.setdefault((hop, split), [])
+            of_split.append(Paraphrase(int(digits), text, row.get("source") or TEST))
+    if not found:
+        raise ConfigError(f"{files[0]}: no paraphrases; {_REMEDY} on each line, or a .csv file with a header")
+    return found
+
+
+def _n_questions(folder: Folder, hop: str, split: str) -> int:
+    """The number of questions in a split that may be paraphrased; 0 if there is no such split."""
+    entry = folder.manifest.splits.get(hop, {}).get(split)
+    return int(entry["questions"]) if entry and split in SPLITS and SPLITS[split].role != "train" else 0
+
+
+def _splits_in_words(folder: Folder, hop: str) -> str:
+    """What a message says of ids that name no HOP or split."""
+    splits = [split for split in folder.manifest.splits.get(hop, {}) if _n_questions(folder, hop, split)]
+    if splits:
+        return f"paraphrases can be of {', '.join(splits)} of {hop}"
+    return f"the dataset has the HOPs {', '.join(folder.manifest.splits)}"
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The rows of a file, each with its line number; raises a ConfigError for a file of another form."""
+    is_table = path.suffix.lower() == ".csv"
+    with (
+        reading(path, "a CSV table" if is_table else "JSON lines", error=ConfigError),
+        open_text(path, error=ConfigError) as file,
+    ):
+        if not is_table:
+            for number, line in numbered_lines(path, file):
+                if not line.isspace():
+                    yield number, parse_json(line, path, line=number, error=ConfigError, remedy=_REMEDY)
+            return
+        table = csv.DictReader(file, strict=True)
+        for name in _FORM.needed:
+            if name not in (table.fieldnames or ()):
+                raise ConfigError(f"{path}:1: the header has no {name}; expected id,text or id,text,source")
+        for row in table:
+            if None in row:
+                raise ConfigError(
+                    f"{path}:{table.line_num}: more cells than the header has; put a text with commas in "
+                    "quotation marks"
+                )
+            yield table.line_num, {**row, "source": row.get("source") or None}
+
+
+def _text(given: str, place: str) -> str:
+    """A text with single spaces between words and composed letters.
+
+    Raises:
+        ConfigError: it has no words, is too long, or has a character or token that no text can have.
+    """
+    text = unicodedata.normalize("NFC", " ".join(given.split()))
+    wrong = next((letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs")), None)
+    token = next((token for token in SPECIAL_TOKENS if token in text), None)
+    if not text.strip(" ?.,;!"):
+        raise ConfigError(
+            f"{place}: text is {shown(given)}, without a word; expected the question in other words"
+        )
+    if len(text) > MOST_CHARACTERS:
+        raise ConfigError(
+            f"{place}: a text of {len(text):,} characters; expected at most {MOST_CHARACTERS:,}"
+        )
+    if wrong or token:
+        raise ConfigError(f"{place}: text has {shown(wrong or token)}, which no question can have")
+    return text
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The K pairs of a split, by test and row."""
+
+    own: QuestionTable
+    """The split's questions."""
+    given: Sequence[Paraphrase]
+    tests: npt.NDArray[np.int16]
+    """(K,) numbers of tests."""
+    tokens: npt.NDArray[np.int32]
+    """(K, Q) the texts' tokens."""
+    cells: npt.NDArray[np.int8]
+    """(K,) 3 if the question mentions the held-out pair, as its paraphrase does then; otherwise 0."""
+    json_lines: Sequence[bytes]
+    """The question file's rows of the questions that have paraphrases, by `rows`."""
+    n_same: int
+    n_again: int
+
+    @property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """(K,) rows of the questions in their split."""
+        return np.asarray([each.row for each in self.given], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return 2 * len(self.given)
+
+    def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]:
+        """The rows of both questions of each pair, as in the question file of the split."""
+        made = []
+        for k, (each, line) in enumerate(zip(self.given, self.json_lines, strict=True)):
+            for role in (0, 1):
+                fields = json.loads(line) | {"question_index": start_index + 2 * k + role}
+                made.append({**fields, "question": each.text} if role else fields)
+        return [json.dumps(fields, ensure_ascii=False).encode() for fields in made]
+
+    def table(self, writer: SuiteWriter) -> QuestionTable:
+        """Both questions of each pair."""
+        n = len(self.given)
+        columns = self.own.take(np.repeat(self.rows, 2)).arrays()
+        questions = _wide(columns["questions"], self.tokens.shape[1])
+        questions[1::2] = _wide(self.tokens, questions.shape[1])
+        written = [np.frombuffer(each.text.encode(), dtype=np.uint8) for each in self.given]
+        texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
+        for k, letters in enumerate(written):
+            texts[2 * k + 1, : len(letters)] = letters
+        columns |= {
+            "questions": questions,
+            "question_lengths": np.count_nonzero(questions, axis=1).astype(np.int32),
+            "texts": texts,
+            "clevr_programs": np.zeros_like(columns["programs"]),
+            **writer.pair_columns(
+                0,
+                self.tests,
+                cells=self.cells,
+                touches=np.zeros(n, dtype=np.int8),
+                relations=np.full(n, RELATIONS.index("same"), dtype=np.int8),
+                values=np.full(n, -1, dtype=np.int32),
+                originals=np.stack([self.rows, np.full(n, -1)], axis=1),
+            ),
+        }
+        return writer.table_of(PAIRS, columns)
+
+    def counts(self, tests: Sequence[str], n_before: int) -> ParaphraseSplit:
+        """Number of pairs of each test."""
+        cells = [
+            np.bincount(self.cells[self.tests == k], minlength=len(CELLS)).tolist() for k in range(len(tests))
+        ]
+        found = tuple(
+            TestCounts(test, TIER, sum(of), {cell: n for cell, n in zip(CELLS, of, strict=True) if n}, {})
+            for test, of in zip(tests, cells, strict=True)
+        )
+        place, left_out = (self.own.hop, self.own.split, len(self.own)), (self.n_same, self.n_again)
+        return ParaphraseSplit(*place, found, 0, "questions", *left_out, n_before=n_before)
+
+
+class _Maker:
+    """Makes pairs of texts; errors as for `make_paraphrases`."""
+
+    def __init__(self, folder: Folder, name: str, texts: Texts, files: Sequence[Path]) -> None:
+        self._folder, self._texts = folder, texts
+        every = [each for of_split in texts.values() for each in of_split]
+        self.tests = sorted({each.test for each in every})
+        _, words = number_texts([each.text for each in every], folder.vocab.questions())
+        encoder = Encoder(folder.vocabulary, folder.vocab, folder.vocabulary.answers, words=words)
+        if len(encoder.words) > MOST_WORDS:
+            raise ConfigError(f"{files[0]}: {len(words):,} new words; expected texts of fewer")
+        about = {"files": [path.name for path in files]}
+        self.writer = SuiteWriter(folder, name, encoder, [(test, TIER, "") for test in self.tests], about)
+
+    def pairs(self, hop: str, split: str) -> _Pairs:
+        """The pairs of a split, without those whose text is not new."""
+        folder, layout = self._folder, self._folder.layout
+        h5, questions = layout.questions_h5(hop, split), layout.questions_json(hop, split)
+        for path in (h5, questions):
+            if record(path) != folder.manifest.files.get(layout.relative(path)):
+                raise DatasetError(
+                    f"{path}: not the file that the manifest lists; restore it, or run the dataset's "
+                    "build again"
+                )
+        own = read_table(h5, vocab=folder.vocab).load()
+        given = sorted(self._texts[hop, split], key=lambda each: (each.test, each.row))
+        (tokens, _), _ = number_texts([each.text for each in given], self.writer.encoder.words)
+        width = max(tokens.shape[1], own.widths[0])
+        tokens, known = _wide(tokens, width), _wide(own.questions, width)
+        is_same = (tokens == known[[each.row for each in given]]).all(axis=1)
+        seen: set[tuple[str, int, bytes]] = set()
+        kept = []
+        for k in np.flatnonzero(~is_same).tolist():
+            key = (given[k].test, given[k].row, tokens[k].tobytes())
+            kept += [k] if key not in seen else []
+            seen.add(key)
+        given, n_again = [given[k] for k in kept], int((~is_same).sum()) - len(kept)
+        rows = [each.row for each in given]
+        held_out, programs = folder.hop(hop).held_out, np.ascontiguousarray(own.programs[rows])
+        cells = np.zeros(len(rows), dtype=np.int8)
+        if held_out and rows:
+            mention = mentions(programs, folder.vocab, folder.vocabulary, held_out, of_sets=False)
+            cells = 3 * mention.astype(np.int8)
+        wanted = set(rows)
+        lines = {k: line for k, line in enumerate(read_row_lines(questions)) if k in wanted}
+        tests = np.asarray([self.tests.index(each.test) for each in given], dtype=np.int16)
+        found = [lines[row] for row in rows]
+        return _Pairs(own, given, tests, tokens[kept], cells, found, int(is_same.sum()), n_again)
+
+    def write(self, manifest: Manifest, pairs: _Pairs) -> Manifest:
+        """Writes pairs; returns the manifest that lists them."""
+        own, entry = pairs.own, {"pairs": len(pairs.given), "originals": len(pairs.own)}
+        blocks = [(pairs, pairs.table(self.writer))]
+        place = (manifest, own.hop, own.split, blocks, entry)
+        return self.writer.write(*place, pool=own.pool, n_originals=len(own))
+
+
+def _wide(rows: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:
+    """Rows of tokens with padding up to a width, copied."""
+    return np.pad(rows, ((0, 0), (0, max(0, width - rows.shape[1]))))
