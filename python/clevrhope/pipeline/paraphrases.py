@@ -11,21 +11,21 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope._core import number_texts
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.folder import Folder
-from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.manifest import write_manifest
 from clevrhope.dataset.mentions import mentions
 from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
 from clevrhope.dataset.question_table import QuestionTable, read_table
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.suite_pools import VISUAL
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
@@ -54,6 +54,7 @@ MOST_WORDS = 1 << 16
 _FORM = Fields({"id": TEXT, "text": TEXT}, {"source": Nullable(NAME)})
 _ID = re.compile(r"([^/@]+)/([^/@]+)/(\d{1,9})(?:@(\w+))?")
 _REMEDY = 'expected {"id": ..., "text": ...}'
+_BUILD_AGAIN = "restore it, or run the dataset's build again"
 
 
 @dataclass(frozen=True)
@@ -100,27 +101,31 @@ def make_paraphrases(
         layout, manifest = folder.layout, folder.manifest
         _check_name(name, folder)
         texts = read_paraphrases(files, folder)
-        maker = _Maker(folder, name, texts, files)
-        with (progress or Silent()).stage(
-            f"Making pairs of {name}", total=len(texts), unit="splits"
-        ) as advance:
-            of_splits = []
+        maker, made = _Maker(folder, name, texts), list[_Made]()
+        stage = (progress or Silent()).stage(f"Making pairs of {name}", total=len(texts), unit="splits")
+        with stage as advance:
             for hop, split in texts:
-                of_splits.append(maker.pairs(hop, split))
+                made.append(maker.make(hop, split))
                 advance(1)
         sweep(layout.folders())
         before = {hop: suites[name] for hop, suites in manifest.suites.items() if name in suites}
         for hop in before:
             manifest = without_suites(layout, manifest, hop, suite=name)
-        made = []
-        for pairs in of_splits:
-            n_before = before.get(pairs.own.hop, {}).get(pairs.own.split, {}).get("pairs", 0)
-            manifest = maker.write(manifest, pairs)
-            made.append(pairs.counts(maker.tests, n_before))
+        about: dict[str, Any] = {"files": [path.name for path in files]}
+        for each, rows, table in made:
+            entry = {"pairs": each.n_pairs, "originals": each.n_originals}
+            about |= {
+                "pool": folder.manifest.splits[each.hop][each.split]["pool"],
+                "n_originals": each.n_originals,
+            }
+            manifest = maker.writer.write(manifest, each.hop, each.split, [(rows, table)], entry, **about)
         for hop in dict.fromkeys((*before, *(hop for hop, _ in texts))):
             manifest = with_datasheet(layout, manifest, hop)
         write_manifest(layout.manifest, manifest)
-    return tuple(made)
+    return tuple(
+        replace(each, n_before=before.get(each.hop, {}).get(each.split, {}).get("pairs", 0))
+        for each, *_ in made
+    )
 
 
 def _check_name(name: str, folder: Folder) -> None:
@@ -154,7 +159,7 @@ def read_paraphrases(files: Sequence[Path], folder: Folder) -> Texts:
     for path in files:
         for number, row in _rows(path):
             place = f"{path}:{number}"
-            check_form(row, _FORM, place, error=ConfigError, remedy=_REMEDY)
+            check_form(row, _FORM, place, error=ConfigError)
             match = _ID.fullmatch(row["id"])
             if match is None:
                 raise ConfigError(
@@ -189,7 +194,7 @@ def _splits_in_words(folder: Folder, hop: str) -> str:
     """What a message says of ids that name no HOP or split."""
     splits = [split for split in folder.manifest.splits.get(hop, {}) if _n_questions(folder, hop, split)]
     if splits:
-        return f"paraphrases can be of {', '.join(splits)} of {hop}"
+        return f"{hop} has questions to paraphrase in {', '.join(splits)}"
     return f"the dataset has the HOPs {', '.join(folder.manifest.splits)}"
 
 
@@ -241,137 +246,114 @@ def _text(given: str, place: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """The K pairs of a split, by test and row."""
+class _Rows:
+    """Both questions of K pairs as rows of a question file."""
 
-    own: QuestionTable
-    """The split's questions."""
-    given: Sequence[Paraphrase]
-    tests: npt.NDArray[np.int16]
-    """(K,) numbers of tests."""
-    tokens: npt.NDArray[np.int32]
-    """(K, Q) the texts' tokens."""
-    cells: npt.NDArray[np.int8]
-    """(K,) 3 if the question mentions the held-out pair, as its paraphrase does then; otherwise 0."""
-    json_lines: Sequence[bytes]
-    """The question file's rows of the questions that have paraphrases, by `rows`."""
-    n_same: int
-    n_again: int
-
-    @property
-    def rows(self) -> npt.NDArray[np.int64]:
-        """(K,) rows of the questions in their split."""
-        return np.asarray([each.row for each in self.given], dtype=np.int64)
+    lines: Sequence[bytes]
+    """(K,) the rows of the questions in their split's file."""
+    texts: Sequence[str]
 
     def __len__(self) -> int:
-        return 2 * len(self.given)
+        return 2 * len(self.texts)
 
     def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]:
-        """The rows of both questions of each pair, as in the question file of the split."""
-        made = []
-        for k, (each, line) in enumerate(zip(self.given, self.json_lines, strict=True)):
-            for role in (0, 1):
-                fields = json.loads(line) | {"question_index": start_index + 2 * k + role}
-                made.append({**fields, "question": each.text} if role else fields)
-        return [json.dumps(fields, ensure_ascii=False).encode() for fields in made]
-
-    def table(self, writer: SuiteWriter) -> QuestionTable:
-        """Both questions of each pair."""
-        n = len(self.given)
-        columns = self.own.take(np.repeat(self.rows, 2)).arrays()
-        questions = _wide(columns["questions"], self.tokens.shape[1])
-        questions[1::2] = _wide(self.tokens, questions.shape[1])
-        written = [np.frombuffer(each.text.encode(), dtype=np.uint8) for each in self.given]
-        texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
-        for k, letters in enumerate(written):
-            texts[2 * k + 1, : len(letters)] = letters
-        columns |= {
-            "questions": questions,
-            "question_lengths": np.count_nonzero(questions, axis=1).astype(np.int32),
-            "texts": texts,
-            "clevr_programs": np.zeros_like(columns["programs"]),
-            **writer.pair_columns(
-                0,
-                self.tests,
-                cells=self.cells,
-                touches=np.zeros(n, dtype=np.int8),
-                relations=np.full(n, RELATIONS.index("same"), dtype=np.int8),
-                values=np.full(n, -1, dtype=np.int32),
-                originals=np.stack([self.rows, np.full(n, -1)], axis=1),
-            ),
-        }
-        return writer.table_of(PAIRS, columns)
-
-    def counts(self, tests: Sequence[str], n_before: int) -> ParaphraseSplit:
-        """Number of pairs of each test."""
-        cells = [
-            np.bincount(self.cells[self.tests == k], minlength=len(CELLS)).tolist() for k in range(len(tests))
+        """As `QuestionBatch.json_rows`."""
+        own = [json.loads(line) for line in self.lines for _ in range(2)]
+        texts = [
+            text for row, each in zip(own[::2], self.texts, strict=True) for text in (row["question"], each)
         ]
-        found = tuple(
-            TestCounts(test, TIER, sum(of), {cell: n for cell, n in zip(CELLS, of, strict=True) if n}, {})
-            for test, of in zip(tests, cells, strict=True)
+        rows = (
+            {**row, "question_index": start_index + k, "question": text}
+            for k, (row, text) in enumerate(zip(own, texts, strict=True))
         )
-        place, left_out = (self.own.hop, self.own.split, len(self.own)), (self.n_same, self.n_again)
-        return ParaphraseSplit(*place, found, 0, "questions", *left_out, n_before=n_before)
+        return [json.dumps(row, ensure_ascii=False).encode() for row in rows]
+
+
+_Made = tuple[ParaphraseSplit, _Rows, QuestionTable]
 
 
 class _Maker:
     """Makes pairs of texts; errors as for `make_paraphrases`."""
 
-    def __init__(self, folder: Folder, name: str, texts: Texts, files: Sequence[Path]) -> None:
+    def __init__(self, folder: Folder, name: str, texts: Texts) -> None:
         self._folder, self._texts = folder, texts
         every = [each for of_split in texts.values() for each in of_split]
-        self.tests = sorted({each.test for each in every})
+        self._tests = sorted({each.test for each in every})
         _, words = number_texts([each.text for each in every], folder.vocab.questions())
         encoder = Encoder(folder.vocabulary, folder.vocab, folder.vocabulary.answers, words=words)
         if len(encoder.words) > MOST_WORDS:
-            raise ConfigError(f"{files[0]}: {len(words):,} new words; expected texts of fewer")
-        about = {"files": [path.name for path in files]}
-        self.writer = SuiteWriter(folder, name, encoder, [(test, TIER, "") for test in self.tests], about)
+            raise ConfigError(f"the paraphrases have {len(words):,} new words; give fewer texts")
+        self.writer = SuiteWriter(folder, name, encoder, [(test, TIER, "") for test in self._tests])
 
-    def pairs(self, hop: str, split: str) -> _Pairs:
-        """The pairs of a split, without those whose text is not new."""
+    def make(self, hop: str, split: str) -> _Made:
+        """The pairs of a split, by test and row, without those whose text is not new."""
         folder, layout = self._folder, self._folder.layout
         h5, questions = layout.questions_h5(hop, split), layout.questions_json(hop, split)
         for path in (h5, questions):
             if record(path) != folder.manifest.files.get(layout.relative(path)):
-                raise DatasetError(
-                    f"{path}: not the file that the manifest lists; restore it, or run the dataset's "
-                    "build again"
-                )
+                raise DatasetError(f"{path}: not the file that the manifest lists; {_BUILD_AGAIN}")
         own = read_table(h5, vocab=folder.vocab).load()
         given = sorted(self._texts[hop, split], key=lambda each: (each.test, each.row))
         (tokens, _), _ = number_texts([each.text for each in given], self.writer.encoder.words)
         width = max(tokens.shape[1], own.widths[0])
         tokens, known = _wide(tokens, width), _wide(own.questions, width)
         is_same = (tokens == known[[each.row for each in given]]).all(axis=1)
-        seen: set[tuple[str, int, bytes]] = set()
-        kept = []
-        for k in np.flatnonzero(~is_same).tolist():
-            key = (given[k].test, given[k].row, tokens[k].tobytes())
-            kept += [k] if key not in seen else []
-            seen.add(key)
-        given, n_again = [given[k] for k in kept], int((~is_same).sum()) - len(kept)
-        rows = [each.row for each in given]
-        held_out, programs = folder.hop(hop).held_out, np.ascontiguousarray(own.programs[rows])
-        cells = np.zeros(len(rows), dtype=np.int8)
-        if held_out and rows:
-            mention = mentions(programs, folder.vocab, folder.vocabulary, held_out, of_sets=False)
-            cells = 3 * mention.astype(np.int8)
-        wanted = set(rows)
-        lines = {k: line for k, line in enumerate(read_row_lines(questions)) if k in wanted}
-        tests = np.asarray([self.tests.index(each.test) for each in given], dtype=np.int16)
-        found = [lines[row] for row in rows]
-        return _Pairs(own, given, tests, tokens[kept], cells, found, int(is_same.sum()), n_again)
+        new = {(given[k].test, given[k].row, tokens[k].tobytes()): k for k in np.flatnonzero(~is_same)[::-1]}
+        kept = sorted(new.values())
+        n_same = int(is_same.sum())
+        left_out = (n_same, len(given) - n_same - len(kept))
+        table = self._table(own, [given[k] for k in kept], tokens[kept])
+        rows = table.orig_idxs[::2].tolist()
+        lines = {row: line for row, line in enumerate(read_row_lines(questions)) if row in set(rows)}
+        texts = _Rows([lines[row] for row in rows], [given[k].text for k in kept])
+        return (
+            ParaphraseSplit(hop, split, len(own), self._counts(table), 0, "questions", *left_out),
+            texts,
+            table,
+        )
 
-    def write(self, manifest: Manifest, pairs: _Pairs) -> Manifest:
-        """Writes pairs; returns the manifest that lists them."""
-        own, entry = pairs.own, {"pairs": len(pairs.given), "originals": len(pairs.own)}
-        blocks = [(pairs, pairs.table(self.writer))]
-        place = (manifest, own.hop, own.split, blocks, entry)
-        return self.writer.write(*place, pool=own.pool, n_originals=len(own))
+    def _table(self, own: QuestionTable, given: Sequence[Paraphrase], tokens: Ints) -> QuestionTable:
+        """Both questions of each of K pairs; `tokens` (K, Q) are those of the texts."""
+        n, rows = len(given), np.asarray([each.row for each in given], dtype=np.int64)
+        columns = own.take(np.repeat(rows, 2)).arrays()
+        questions = _wide(own.questions[np.repeat(rows, 2)], tokens.shape[1])
+        questions[1::2] = tokens
+        written = [np.frombuffer(each.text.encode(), dtype=np.uint8) for each in given]
+        texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
+        for row, letters in zip(texts[1::2], written, strict=True):
+            row[: len(letters)] = letters
+        folder, cells = self._folder, np.zeros(n, dtype=np.int8)
+        if n and (held_out := folder.hop(own.hop).held_out):
+            programs = np.ascontiguousarray(own.programs[rows])
+            cells += 3 * mentions(programs, folder.vocab, folder.vocabulary, held_out, of_sets=False)
+        columns |= {
+            "questions": questions,
+            "question_lengths": np.count_nonzero(questions, axis=1).astype(np.int32),
+            "texts": texts,
+            "clevr_programs": np.zeros_like(columns["programs"]),
+            **self.writer.pair_columns(
+                0,
+                np.asarray([self._tests.index(each.test) for each in given], dtype=np.int16),
+                cells=cells,
+                touches=np.zeros(n, dtype=np.int8),
+                relations=np.full(n, RELATIONS.index("same"), dtype=np.int8),
+                values=np.full(n, -1, dtype=np.int32),
+                originals=np.stack([rows, np.full(n, -1)], axis=1),
+            ),
+        }
+        return self.writer.table_of(PAIRS, columns)
+
+    def _counts(self, table: QuestionTable) -> tuple[TestCounts, ...]:
+        """Number of pairs of each test that has some."""
+        counts = []
+        for k, test in enumerate(self._tests):
+            of_test = np.bincount(table.cell[::2][table.test[::2] == k], minlength=len(CELLS)).tolist()
+            cells = {cell: n for cell, n in zip(CELLS, of_test, strict=True) if n}
+            if cells:
+                counts.append(TestCounts(test, TIER, sum(of_test), cells, {}))
+        return tuple(counts)
 
 
-def _wide(rows: npt.NDArray[np.int32], width: int) -> npt.NDArray[np.int32]:
+def _wide(rows: Ints, width: int) -> Ints:
     """Rows of tokens with padding up to a width, copied."""
     return np.pad(rows, ((0, 0), (0, max(0, width - rows.shape[1]))))

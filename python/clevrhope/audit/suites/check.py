@@ -125,6 +125,11 @@ class _SuiteChecks:
                     f"{counts['beyond templates']:,} of {counts['pair texts']:,} texts of {suite} are in "
                     "words that no template has, so their meaning was not checked"
                 )
+            if counts["other programs"]:
+                notes.append(
+                    f"{counts['other programs']:,} of {counts['pair texts']:,} texts of {suite} have other "
+                    "programs by the templates, with the same answers on scenes of the pool"
+                )
             if counts["unread"]:
                 notes.append(
                     f"{counts['unread']:,} texts of {suite} were not read: their templates follow from files "

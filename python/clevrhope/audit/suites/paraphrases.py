@@ -10,16 +10,18 @@ from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.dataset.native_reader import Ints, known_words
 from clevrhope.dataset.vocab import by_number
+from clevrhope.sources.source import MOST_PROGRAM_TOKENS
 from clevrhope.splits.kinds import SPLITS
 
-SCENES = 200
-"""Number of scenes on which two programs that mean the same have the same answers."""
+SCENES = 2_000
+"""The most scenes on which two programs are compared."""
 
 
 def paraphrases(pairs: SuitePairs, reader: TextReader) -> Iterator[Found]:
     """Each text has its tokens, is new to its question and test, and brings no word of the held-out pair.
 
-    If the templates have a text, possibly but for a capital letter at its beginning, it means its program.
+    If the templates have a text, possibly but for a capital letter at its beginning, the program that it
+    means has the same answers as its own on scenes of the pool.
     """
     made, words = pairs.made, by_number(pairs.vocab.words)
     texts = [
@@ -27,9 +29,8 @@ def paraphrases(pairs: SuitePairs, reader: TextReader) -> Iterator[Found]:
         for row in pairs.tokens("texts")[made].astype(np.uint8)
     ]
     questions = pairs.tokens("questions")[made]
-    yield from where(
-        _other(_numbered(texts, words), questions), "its tokens are not those of its text", texts, made
-    )
+    other = _other(_numbered(texts, words), questions)
+    yield from where(other, "its tokens are not those of its text", texts, made)
     seen: set[tuple[int, int, bytes]] = set()
     for k, tests in enumerate(pairs.of_pair("test").tolist()):
         key = (tests, int(pairs.originals[k]), questions[k].tobytes())
@@ -37,8 +38,10 @@ def paraphrases(pairs: SuitePairs, reader: TextReader) -> Iterator[Found]:
             yield int(made[k]), "the same text again for its question and test", texts[k]
         seen.add(key)
     if pairs.place.hop.held_out and SPLITS[pairs.place.split.name].asked == "never":
-        brings = _names_pair(pairs, texts) & ~_names_pair(
-            pairs, [pairs.text(row) for row in pairs.given.tolist()]
+        brings = (
+            ~pairs.findings.by_words[made]
+            & _names_pair(pairs, texts)
+            & ~_names_pair(pairs, [pairs.text(row) for row in pairs.given.tolist()])
         )
         problem = f"names {pairs.place.hop.words} apart, which its question does not"
         yield from where(brings, problem, texts, made)
@@ -53,10 +56,12 @@ def paraphrases(pairs: SuitePairs, reader: TextReader) -> Iterator[Found]:
     pairs.counted["pair texts"] += len(made)
     pairs.counted["beyond templates"] += int(np.count_nonzero(flags & TextReader.UNREAD))
     others = np.flatnonzero(flags & TextReader.OTHER_PROGRAM)
-    _, (read, _), _ = reader.meanings(capital[others], programs.shape[1])
+    _, (read, _), _ = reader.meanings(capital[others], MOST_PROGRAM_TOKENS)
     for k, program in zip(others.tolist(), read, strict=True):
-        if not _mean_the_same(pairs, program, programs[k]):
+        if _differ(pairs, program, programs[k]):
             yield int(made[k]), "by the templates, it asks something else than its question", texts[k]
+        else:
+            pairs.counted["other programs"] += 1
 
 
 def _numbered(texts: Sequence[str], words: Sequence[str]) -> Ints:
@@ -82,12 +87,12 @@ def _names_pair(pairs: SuitePairs, texts: Sequence[str]) -> Flags:
     return np.asarray([all(pattern.search(text) for pattern in patterns) for text in texts], dtype=np.bool_)
 
 
-def _mean_the_same(pairs: SuitePairs, program: Ints, other: Ints) -> bool:
-    """Whether two programs (P,) have the same answers, or none, on scenes of the pool."""
+def _differ(pairs: SuitePairs, program: Ints, other: Ints) -> bool:
+    """Whether two programs (P,) have different answers on a scene of the pool."""
     n = min(SCENES, len(pairs.pool.indices))
     scenes, texts = np.arange(n, dtype=np.int64), np.full((n, 2), [1, 2], dtype=np.int32)
     mine, theirs = (
         pairs.reader.read(texts, np.tile(each, (n, 1)), pairs.pool.native, scenes).answers
         for each in (program, other)
     )
-    return bool((mine == theirs).all())
+    return bool((mine != theirs).any())

@@ -98,7 +98,8 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
                 options += ["--visual", str(most)]
             else:
                 hop, split = next(iter(made))
-                options += _search_options(Layout(folder).suite_h5(hop, suite, split))
+                search = _search_options(Layout(folder).suite_h5(hop, suite, split))
+                options = search if "--texts" in search else [*options, *search]
             yield ["clevrhope", "suite", suite, str(folder), *options]
 
 
