@@ -2,13 +2,14 @@
 
 import csv
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli, build_demo, tree
+from building import SET_SIZES, Cli, build_demo, tree
 from suite_folders import HOP
 
 import clevrhope
@@ -127,7 +128,7 @@ def test_an_audit_passes_and_says_how_many_texts_it_could_not_read(people: Path)
             10,
             "Is a cylinder, or whatever else, as big as the purple rubber block?",
             "pair texts",
-            "names rubber cylinder apart, which its question does not",
+            "names rubber cylinder, which its question does not",
         ),
     ],
     ids=["other meaning", "held-out pair", "held-out pair apart"],
@@ -138,8 +139,8 @@ def test_an_audit_finds_a_wrong_meaning_and_a_leak(
     file = written(tmp_path / "people.jsonl", lines(dict(sorted({**PEOPLE, row: text}.items()))))
     make_paraphrases(plain_copy, "people", [file])
     found = faults(plain_copy)
-    assert problem in found.pop(line)
-    assert not found
+    assert problem in found[line]
+    assert found.keys() <= {"pair texts", line}
 
 
 def test_an_audit_finds_spoiled_texts(people: Path) -> None:
@@ -352,3 +353,66 @@ def test_texts_stay_as_they_are_in_items_and_pages(shown: Path) -> None:
     assert PEOPLE[4] in repr(pairs.show(4))
     line = Views(SiteFolder(shown), Models()).line(SplitKey(HOP, SPLIT, "people"), 9)
     assert line.text == PEOPLE[4]
+
+
+# Questions about sets of images
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset with paraphrases of questions about sets of images."""
+    folder = tmp_path_factory.mktemp("sets") / "data"
+    build_demo(folder, images="h5", covr=True, sizes=SET_SIZES, splits=(SPLIT,))
+    of_test = lines({0: "In this way?", 1: "In this way?", 3: "So…"}, "covr_test")
+    of_dev = lines({2: "Well?"}, "covr_dev")
+    make_paraphrases(folder, "people", [written(folder.parent / "texts.jsonl", [*of_test, *of_dev])])
+    return folder
+
+
+def test_sets_of_images_can_be_paraphrased(sets: Path, tmp_path: Path, cli: Cli) -> None:
+    assert not {name: found for name, found in faults(sets).items() if name != "images"}
+    pairs = clevrhope.load(sets, HOP, "covr_test", suite="people", text=True)
+    assert [pair["partner"]["question_text"] for pair in pairs] == ["In this way?", "In this way?", "So…"]
+    own = clevrhope.load(sets, HOP, "covr_test")
+    for pair, row in zip(pairs, (0, 1, 3), strict=True):
+        for side in ("original", "partner"):
+            assert pair[side]["image_indices"] == own[row]["image_indices"]
+            assert pair[side]["answer"] == own[row]["answer"]
+    rows = []
+    for name, options in {"theirs": ["--split", "covr_test"], "mine": ["--suite", "people"]}.items():
+        cli("ask", sets, *options, "--out", tmp_path / f"{name}.jsonl")
+        asked = [json.loads(line) for line in (tmp_path / f"{name}.jsonl").read_text().splitlines()]
+        replies = [{"id": row["id"], "reply": row["asked"][0]} for row in asked]
+        written(tmp_path / "replies.jsonl", replies)
+        said = ["--requests", tmp_path / f"{name}.jsonl", "--out", tmp_path / f"{name}.predictions.jsonl"]
+        cli("answers", tmp_path / "replies.jsonl", *said)
+        rows.append((tmp_path / f"{name}.predictions.jsonl").read_text())
+    (tmp_path / "both.jsonl").write_text("".join(rows))
+    (condition,) = score_suite(sets, "people", tmp_path / "both.jsonl", seed=1, bootstrap=0).conditions
+    scores = condition.splits["covr_test"].parts[Part()].mean
+    assert (scores.counts["n_pairs"], scores["consistency"].value) == (3, 100)
+    assert scores["original_accuracy"].value == scores["partner_accuracy"].value
+
+
+def test_an_audit_finds_spoiled_paraphrases_of_sets(sets: Path, tmp_path: Path) -> None:
+    import h5py
+
+    folder = Path(shutil.copytree(sets, tmp_path / "data"))
+    texts = lines({0: "Any cylinder made of rubber?", 2: "Well?"}, "covr_test")
+    make_paraphrases(folder, "people", [written(tmp_path / "texts.jsonl", texts)])
+    with h5py.File(Layout(folder).suite_h5(HOP, "people", "covr_test"), "r+") as file:
+        images, questions = file["image_idxs"][:], file["questions"][:]
+        images[3], questions[3] = images[0], questions[1]
+        file["image_idxs"][:], file["questions"][:] = images, questions
+    found = faults(folder)
+    assert "image_idxs is not that of its row of the split" in found["pairs"]
+    assert set(found["pair texts"]) == {
+        "its tokens are not those of its text",
+        "names rubber cylinder, which its question does not",
+    }
+
+
+def test_one_suite_is_about_one_image_or_about_sets(sets: Path, tmp_path: Path) -> None:
+    texts = [*lines({0: "Well?"}), *lines({0: "Well?"}, "covr_test")]
+    with refused(ConfigError):
+        make_paraphrases(sets, "mixed", [written(tmp_path / "texts.jsonl", texts)])

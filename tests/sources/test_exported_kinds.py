@@ -39,7 +39,7 @@ from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 ONE = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-SUITES = ("carets", "people", "visual")
+SUITES = ("carets", "people", "sets", "visual")
 PREDICATE = "has-quant"
 
 
@@ -52,11 +52,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     look = NativeSettings(width=60, height=40, quality="draft")
     build(request(out, sizes=sizes, covr=True, images="png", rendering=look))
     make_suite(out, "carets")
-    texts = [
-        {"id": f"{HOP}/complex_iid/{row}", "text": f"Né {row}. What's up; well?"} for row in (4, 2, 4, 9)
-    ]
-    (out.parent / "texts.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in texts))
-    make_paraphrases(out, "people", [out.parent / "texts.jsonl"])
+    for suite, split in (("people", "complex_iid"), ("sets", "covr_test")):
+        texts = [
+            {"id": f"{HOP}/{split}/{row}", "text": f"Né {row}. What's up; well?"} for row in (4, 2, 4, 9)
+        ]
+        (out.parent / suite).write_text("".join(f"{json.dumps(row)}\n" for row in texts))
+        make_paraphrases(out, suite, [out.parent / suite])
     make_visual_suite(out, 2)
     return out
 

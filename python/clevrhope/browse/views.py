@@ -13,7 +13,7 @@ from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SET_PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -318,7 +318,7 @@ class Views:
     def pair_reader(self, place: SplitKey) -> QuestionTable:
         """The questions of a suite's pairs; raises as `SiteFolder.reader` does."""
         reader, _ = self._folder.reader(place)
-        if reader.kind is not PAIRS:
+        if reader.kind not in (PAIRS, SET_PAIRS):
             raise DatasetError(f"{reader.path}: not a file of paired tests")
         return reader
 

@@ -487,6 +487,23 @@ none), `controls` (for each test, the one for which its pairs are controls; "" f
 search should give each cell of a test).
 """
 
+SET_PAIRS = replace(
+    PAIRS,
+    name="set_pairs",
+    what="a file of paraphrases about sets of images",
+    columns={
+        **SETS.columns,
+        **{
+            name: column
+            for name, column in PAIRS.columns.items()
+            if name not in (*_OF_ONE_IMAGE, "touches", "clevr_programs")
+        },
+    },
+    fields=SETS.fields,
+    lists={**SETS.lists, **PAIRS.lists},
+)
+"""The same for paraphrases of questions about sets of images, with the columns and attributes of both."""
+
 ADDED = QuestionKind(
     name="added",
     what="a train set with questions of a suite",
@@ -528,5 +545,5 @@ ADDED = QuestionKind(
 split: `suite`, `tests`, `types`, and `fingerprint`, SHA-256 of the suite's own files.
 """
 
-KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, ADDED)}
+KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, SET_PAIRS, ADDED)}
 """The kinds by name. A new kind is a new row."""

@@ -15,6 +15,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.question_kinds import (
     ABSENT,
+    PAIRS,
+    SET_PAIRS,
+    SETS,
     SINGLE,
     Column,
     Field,
@@ -308,7 +311,7 @@ def read_table(
 
     Args:
         path: the HDF5 file.
-        kind: the kind of its questions.
+        kind: the kind of its questions; `PAIRS` also for those about sets of images.
         limit: only the first `limit` questions; None for all.
         max_rows: the most questions that the file may have; the manifest's number, if a manifest was read.
         vocab: the vocabulary that must contain all tokens and answers; None checks nothing.
@@ -317,6 +320,8 @@ def read_table(
         ConfigError: the limit is below 1, or above the number of questions.
         DatasetError: the file is missing, cut off, or not a file of this kind.
     """
+    if kind is PAIRS and kind_of(path.stem) is SETS:  # the file has the name of its split
+        kind = SET_PAIRS
     file = ProcessFile(path, kind.schema, max_rows=max_rows)
     with file.reading() as opened:
         n = opened["answers"].shape[0]

@@ -23,14 +23,15 @@ from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.manifest import write_manifest
 from clevrhope.dataset.mentions import mentions
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SET_PAIRS, kind_of
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.metrics.answer_key import is_trained_on
 from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
 from clevrhope.pipeline.suite_writer import SuiteWriter
@@ -43,6 +44,7 @@ from clevrhope.runtime.paths import NO_NAME, is_name
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.sources.source import MOST_CHARACTERS
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
 
 TEST, TIER = "paraphrase", "beyond"
@@ -101,7 +103,7 @@ def make_paraphrases(
         layout, manifest = folder.layout, folder.manifest
         _check_name(name, folder)
         texts = read_paraphrases(files, folder)
-        maker, made = _Maker(folder, name, texts), list[_Made]()
+        maker, made = _Maker(folder, name, texts, files[0]), list[_Made]()
         stage = (progress or Silent()).stage(f"Making pairs of {name}", total=len(texts), unit="splits")
         with stage as advance:
             for hop, split in texts:
@@ -111,12 +113,12 @@ def make_paraphrases(
         before = {hop: suites[name] for hop, suites in manifest.suites.items() if name in suites}
         for hop in before:
             manifest = without_suites(layout, manifest, hop, suite=name)
-        about: dict[str, Any] = {"files": [path.name for path in files]}
         for each, rows, table in made:
             entry = {"pairs": each.n_pairs, "originals": each.n_originals}
-            about |= {
-                "pool": folder.manifest.splits[each.hop][each.split]["pool"],
+            about = {
+                "files": [path.name for path in files],
                 "n_originals": each.n_originals,
+                **rows.attributes,
             }
             manifest = maker.writer.write(manifest, each.hop, each.split, [(rows, table)], entry, **about)
         for hop in dict.fromkeys((*before, *(hop for hop, _ in texts))):
@@ -141,7 +143,9 @@ def _check_name(name: str, folder: Folder) -> None:
     for hop, suites in folder.manifest.suites.items():
         for split in suites.get(name, {}):
             path = folder.layout.suite_h5(hop, name, split)
-            if split not in SPLITS or (path.is_file() and "texts" not in read_table(path, PAIRS)):
+            if split not in (*SPLITS, *COVR_SPLITS) or (
+                path.is_file() and "texts" not in read_table(path, PAIRS)
+            ):
                 raise ConfigError(
                     f"{path}: not of paraphrases, but of a suite of templates called {name}; give the "
                     "paraphrases another name"
@@ -186,13 +190,17 @@ def read_paraphrases(files: Sequence[Path], folder: Folder) -> Texts:
 
 def _n_questions(folder: Folder, hop: str, split: str) -> int:
     """The number of questions in a split that may be paraphrased; 0 if there is no such split."""
-    entry = folder.manifest.splits.get(hop, {}).get(split)
-    return int(entry["questions"]) if entry and split in SPLITS and SPLITS[split].role != "train" else 0
+    entry = getattr(folder.manifest, kind_of(split).listed).get(hop, {}).get(split)
+    return int(entry["questions"]) if entry and not is_trained_on(split) else 0
 
 
 def _splits_in_words(folder: Folder, hop: str) -> str:
     """What a message says of ids that name no HOP or split."""
-    splits = [split for split in folder.manifest.splits.get(hop, {}) if _n_questions(folder, hop, split)]
+    splits = [
+        split
+        for of, split, _ in folder.manifest.all_splits()
+        if of == hop and _n_questions(folder, of, split)
+    ]
     if splits:
         return f"{hop} has questions to paraphrase in {', '.join(splits)}"
     return f"the dataset has the HOPs {', '.join(folder.manifest.splits)}"
@@ -252,6 +260,8 @@ class _Rows:
     lines: Sequence[bytes]
     """(K,) the rows of the questions in their split's file."""
     texts: Sequence[str]
+    attributes: Mapping[str, Any]
+    """The attributes of the file in HDF5 that its split's file has, too."""
 
     def __len__(self) -> int:
         return 2 * len(self.texts)
@@ -275,14 +285,21 @@ _Made = tuple[ParaphraseSplit, _Rows, QuestionTable]
 class _Maker:
     """Makes pairs of texts; errors as for `make_paraphrases`."""
 
-    def __init__(self, folder: Folder, name: str, texts: Texts) -> None:
+    def __init__(self, folder: Folder, name: str, texts: Texts, file: Path) -> None:
         self._folder, self._texts = folder, texts
+        kinds = {kind_of(split).name: kind_of(split) for _, split in texts}
+        self._kind = kinds.popitem()[1]
+        if kinds:
+            raise ConfigError(
+                f"{file}: questions about one image and about sets of images cannot be in one suite; make two"
+            )
         every = [each for of_split in texts.values() for each in of_split]
         self._tests = sorted({each.test for each in every})
-        _, words = number_texts([each.text for each in every], folder.vocab.questions())
-        encoder = Encoder(folder.vocabulary, folder.vocab, folder.vocabulary.answers, words=words)
+        self._vocab = read_vocab(folder.layout.vocab_of(next(iter(texts))[1]))
+        _, words = number_texts([each.text for each in every], self._vocab.questions())
+        encoder = Encoder(folder.vocabulary, self._vocab, (), words=words)
         if len(encoder.words) > MOST_WORDS:
-            raise ConfigError(f"the paraphrases have {len(words):,} new words; give fewer texts")
+            raise ConfigError(f"{file}: {len(words):,} new words; give fewer texts")
         self.writer = SuiteWriter(folder, name, encoder, [(test, TIER, "") for test in self._tests])
 
     def make(self, hop: str, split: str) -> _Made:
@@ -292,7 +309,7 @@ class _Maker:
         for path in (h5, questions):
             if record(path) != folder.manifest.files.get(layout.relative(path)):
                 raise DatasetError(f"{path}: not the file that the manifest lists; {_BUILD_AGAIN}")
-        own = read_table(h5, vocab=folder.vocab).load()
+        own = read_table(h5, self._kind, vocab=self._vocab).load()
         given = sorted(self._texts[hop, split], key=lambda each: (each.test, each.row))
         (tokens, _), _ = number_texts([each.text for each in given], self.writer.encoder.words)
         width = max(tokens.shape[1], own.widths[0])
@@ -305,7 +322,8 @@ class _Maker:
         table = self._table(own, [given[k] for k in kept], tokens[kept])
         rows = table.orig_idxs[::2].tolist()
         lines = {row: line for row, line in enumerate(read_row_lines(questions)) if row in set(rows)}
-        texts = _Rows([lines[row] for row in rows], [given[k].text for k in kept])
+        about = {"pool": own.pool, **{name: own.attributes[name] for name in self._kind.lists}}
+        texts = _Rows([lines[row] for row in rows], [given[k].text for k in kept], about)
         return (
             ParaphraseSplit(hop, split, len(own), self._counts(table), 0, "questions", *left_out),
             texts,
@@ -322,10 +340,10 @@ class _Maker:
         texts = np.zeros((2 * n, max(map(len, written), default=1)), dtype=np.uint8)
         for row, letters in zip(texts[1::2], written, strict=True):
             row[: len(letters)] = letters
-        folder, cells = self._folder, np.zeros(n, dtype=np.int8)
-        if n and (held_out := folder.hop(own.hop).held_out):
-            programs = np.ascontiguousarray(own.programs[rows])
-            cells += 3 * mentions(programs, folder.vocab, folder.vocabulary, held_out, of_sets=False)
+        cells, of_sets = np.zeros(n, dtype=np.int8), self._kind.of_sets
+        if n and (held_out := self._folder.hop(own.hop).held_out):
+            programs, vocabulary = np.ascontiguousarray(own.programs[rows]), self._folder.vocabulary
+            cells += 3 * mentions(programs, self._vocab, vocabulary, held_out, of_sets=of_sets)
         columns |= {
             "questions": questions,
             "question_lengths": np.count_nonzero(questions, axis=1).astype(np.int32),
@@ -341,7 +359,7 @@ class _Maker:
                 originals=np.stack([rows, np.full(n, -1)], axis=1),
             ),
         }
-        return self.writer.table_of(PAIRS, columns)
+        return self.writer.table_of(SET_PAIRS if of_sets else PAIRS, columns)
 
     def _counts(self, table: QuestionTable) -> tuple[TestCounts, ...]:
         """Number of pairs of each test that has some."""

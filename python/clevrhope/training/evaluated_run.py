@@ -102,14 +102,17 @@ def open_run(
     trained_hop = find_hop(layout, info["hop"])
     hop = trained_hop if hop is None else _other_sub_dataset(layout, hop, trained_hop)
     of_sets = is_covr(info.get("split", TRAIN.name))
-    if of_sets and suite is not None:
-        raise ConfigError(
-            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
-            "about one image; choose a run on train"
-        )
     built = splits_in(layout, hop, SETS if of_sets else SINGLE)
     every = chosen_splits(built, hop, None)
-    tested = built if suite is None else suite_splits(layout, hop, suite)
+    tested = built
+    if suite is not None:
+        tested = tuple(split for split in suite_splits(layout, hop, suite) if is_covr(split) == of_sets)
+        if not tested:
+            mine, theirs = ("sets of images", "one image") if of_sets else ("one image", "sets of images")
+            raise ConfigError(
+                f"{folder.root}: the run is about {mine}, and the questions of the suite {suite} are about "
+                f"{theirs}; choose another run"
+            )
     chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
     about = identity(
         Folder.open(layout.root).manifest,

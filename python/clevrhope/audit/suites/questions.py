@@ -10,7 +10,6 @@ from clevrhope.audit.checks.questions import END, START, ColumnCheck, int32, mis
 from clevrhope.audit.leaks.report import VIOLATIONS
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
-from clevrhope.audit.suites.paraphrases import paraphrases
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import MISSING
 from clevrhope.splits.kinds import SPLITS
@@ -188,9 +187,6 @@ def texts(pairs: SuitePairs, reader: TextReader, *, n_families: int) -> Iterator
     same = (questions[pairs.given] == questions[pairs.made]).all(axis=1)
     for row in pairs.made[same].tolist():
         yield row, "it is worded exactly like its original", pairs.text(row)
-    if pairs.arrays.is_paraphrased:
-        yield from paraphrases(pairs, reader)
-        return
     families, answers = (int32(pairs.arrays.columns[name]) for name in ("question_families", "answers"))
     rows = pairs.own[families[pairs.own] < n_families]
     counted["pair texts"] += len(rows)
