@@ -19,7 +19,7 @@ from clevrhope.browse.models import Models
 from clevrhope.browse.views import Views
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
-from clevrhope.dataset.question_kinds import PAIRS
+from clevrhope.dataset.question_kinds import PAIRS, SETS
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
@@ -398,7 +398,10 @@ def test_an_audit_finds_spoiled_paraphrases_of_sets(sets: Path, tmp_path: Path) 
     import h5py
 
     folder = Path(shutil.copytree(sets, tmp_path / "data"))
-    texts = lines({0: "Any cylinder made of rubber?", 2: "Well?"}, "covr_test")
+    vocab = read_vocab(Layout(folder).covr_vocab)
+    own = read_table(Layout(folder).questions_h5(HOP, "covr_test"), SETS, vocab=vocab).sentences()
+    row = next(row for row, text in enumerate(own) if "cylinder" not in text)
+    texts = lines({row: "Any cylinder made of rubber?", row + 2: "Well?"}, "covr_test")
     make_paraphrases(folder, "people", [written(tmp_path / "texts.jsonl", texts)])
     with h5py.File(Layout(folder).suite_h5(HOP, "people", "covr_test"), "r+") as file:
         images, questions = file["image_idxs"][:], file["questions"][:]

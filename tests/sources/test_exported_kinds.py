@@ -160,7 +160,9 @@ def test_images_and_scenes_are_those_of_the_dataset(imported: Path, folder: Path
                 a, b = (each[k] for each in pairs)
                 assert a["pair_index"] == b["pair_index"]
                 for side in ("original", "partner"):
-                    np.testing.assert_array_equal(a[side]["image"], b[side]["image"])
+                    name = "images" if suite == "sets" else "image"
+                    for one, other in zip(a[side][name], b[side][name], strict=True):
+                        np.testing.assert_array_equal(one, other)
 
 
 def test_the_same_predictions_give_the_same_scores(
