@@ -229,9 +229,9 @@ class QuestionTable:
 
     def sentence(self, row: int, tokens: Ints) -> str:
         """The sentence of the question in a row with these tokens, as in the split's JSON file."""
-        if self._are_worded and (text := self.texts[row].tobytes().rstrip(b"\0")):
-            return text.decode(errors="replace")
-        return self._spoken.question(tokens)
+        written: bytes = self.texts[row].tobytes() if self._are_worded else b""
+        text = written.rstrip(b"\0").decode(errors="replace")
+        return text or self._spoken.question(tokens)
 
     @cached_property
     def _are_worded(self) -> bool:
