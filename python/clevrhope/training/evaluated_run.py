@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits
+from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits, suite_splits_in
 from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.folder_check import check_in_place
@@ -106,12 +106,13 @@ def open_run(
     every = chosen_splits(built, hop, None)
     tested = built
     if suite is not None:
-        tested = tuple(split for split in suite_splits(layout, hop, suite) if is_covr(split) == of_sets)
+        made = (suite_splits_in if of_sets else suite_splits)(layout, hop, suite)
+        tested = tuple(split for split in made if is_covr(split) == of_sets)
         if not tested:
             mine, theirs = ("sets of images", "one image") if of_sets else ("one image", "sets of images")
             raise ConfigError(
                 f"{folder.root}: the run is about {mine}, and the questions of the suite {suite} are about "
-                f"{theirs}; choose another run"
+                f"{theirs}; choose a run on {TRAIN.name if of_sets else COVR_TRAIN}"
             )
     chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
     about = identity(
