@@ -34,6 +34,11 @@ def test_a_word_gives_the_answer_away_wherever_it_stands() -> None:
     assert n_right(words, is_yes, np.arange(400, dtype=np.int32)) == pytest.approx(400, abs=4)
 
 
+def test_too_many_words_are_not_fitted() -> None:
+    words = np.arange(6000, dtype=np.int32).reshape(1000, 6)
+    assert n_right(words, np.arange(1000) % 2 == 0, np.arange(1000, dtype=np.int32)) is None
+
+
 def test_words_that_say_nothing_reach_a_half() -> None:
     is_yes = np.random.default_rng(2).random(4000) < 0.5
     reached = n_right(drawn_words(4000, 1), is_yes, np.arange(4000, dtype=np.int32))

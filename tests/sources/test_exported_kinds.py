@@ -29,6 +29,7 @@ from clevrhope.metrics.results import Results
 from clevrhope.metrics.suites import score_suite
 from clevrhope.pipeline import build
 from clevrhope.pipeline.importing import import_source
+from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.pipeline.visual.suite import make_visual_suite
 from clevrhope.runtime.atomic import record
@@ -37,19 +38,25 @@ from wording import check_words, refused
 
 HOP = "rubber_cylinder"
 ONE = ("train", "val_iid", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-SUITES = ("carets", "visual")
+SUITES = ("carets", "people", "sets", "visual")
 PREDICATE = "has-quant"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Questions about one image, about sets, and three suites, one with images of its own."""
+    """Questions about one image and about sets, and suites: one of paraphrases, one with its own images."""
     out = tmp_path_factory.mktemp("kinds") / "data"
     sizes = {name: n // 2 for name, n in SET_SIZES.items()}
     sizes |= {"train": 27, "complex_iid": 27, "complex_ood": 18}
     look = NativeSettings(width=60, height=40, quality="draft")
     build(request(out, sizes=sizes, covr=True, images="png", rendering=look))
     make_suite(out, "carets")
+    for suite, split in (("people", "complex_iid"), ("sets", "covr_test")):
+        texts = [
+            {"id": f"{HOP}/{split}/{row}", "text": f"Né {row}. What's up; well?"} for row in (4, 2, 4, 9)
+        ]
+        (out.parent / suite).write_text("".join(f"{json.dumps(row)}\n" for row in texts))
+        make_paraphrases(out, suite, [out.parent / suite])
     make_visual_suite(out, 2)
     return out
 
@@ -152,7 +159,9 @@ def test_images_and_scenes_are_those_of_the_dataset(imported: Path, folder: Path
                 a, b = (each[k] for each in pairs)
                 assert a["pair_index"] == b["pair_index"]
                 for side in ("original", "partner"):
-                    np.testing.assert_array_equal(a[side]["image"], b[side]["image"])
+                    name = "images" if suite == "sets" else "image"
+                    for one, other in zip(a[side][name], b[side][name], strict=True):
+                        np.testing.assert_array_equal(one, other)
 
 
 def test_the_same_predictions_give_the_same_scores(

@@ -1,6 +1,7 @@
 """Runs on questions about sets of images: trained, tuned, resumed and evaluated, by call and by command."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from clevrhope.dataset.question_table import open_split, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.store import open_store
+from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
 from clevrhope.training.request import TrainRequest
@@ -125,6 +127,18 @@ def test_what_does_not_fit_is_said(folder: Path, tmp_path: Path, cli: Cli, argum
     command = ["train", "object_transformer", folder, "--out", tmp_path / "run", *sets, *options.split()]
     check_words(cli(*command, code=2).err)
     assert not (tmp_path / "run").exists()
+
+
+def test_paraphrases_of_questions_about_sets_are_answered(run: Train, folder: Path, tmp_path: Path) -> None:
+    dataset = Path(shutil.copytree(folder, tmp_path / "data"))
+    texts = [{"id": f"{HOP}/covr_test/{row}", "text": f"Which colour, {row}?"} for row in (3, 8)]
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(text)}\n" for text in texts))
+    make_paraphrases(dataset, "people", [tmp_path / "texts.jsonl"])
+    settings = {"hidden": 8, "recipe.batch_size": 8}
+    run(model="question_only", settings=settings, updates=2, dataset=dataset, split="covr_train", size=96)
+    (made,) = evaluate(tmp_path / "run", suite="people", checkpoints=["last"], device="cpu")
+    assert set(made.percent) == {"covr_test", "people/covr_test"}
+    assert "colour" in made.unknown_words
 
 
 def test_models_of_one_image_and_suites_are_refused(run: Train, folder: Path, tmp_path: Path) -> None:

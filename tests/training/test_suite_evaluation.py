@@ -25,6 +25,7 @@ from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.metrics.suites import score_suite
+from clevrhope.pipeline.paraphrases import make_paraphrases
 from clevrhope.pipeline.suites import make_suite
 from clevrhope.runtime.reading import MAX_BYTES
 from clevrhope.training.evaluation import PredictionFile, evaluate
@@ -62,6 +63,18 @@ def places(path: Path) -> dict[tuple[str | None, str], list[int]]:
     for row in rows(path):
         found.setdefault((row.get("suite"), row["split"]), []).append(row["question_index"])
     return found
+
+
+def test_paraphrases_are_answered_without_the_words_that_the_model_lacks(
+    answer: Evaluate, folder: Path, tmp_path: Path
+) -> None:
+    texts = [{"id": f"{HOP}/complex_iid/{row}", "text": f"Which colour, {row}?"} for row in (3, 8)]
+    (tmp_path / "texts.jsonl").write_text("".join(f"{json.dumps(text)}\n" for text in texts))
+    make_paraphrases(folder, "people", [tmp_path / "texts.jsonl"])
+    (made,) = answer(suite="people")
+    assert set(made.percent) == {"complex_iid", "people/complex_iid"}
+    assert {"3", "8", "colour"} <= set(made.unknown_words)
+    assert places(made.path)["people", "complex_iid"] == [1, 3]
 
 
 def test_a_suite_and_the_originals_are_answered_and_scored(

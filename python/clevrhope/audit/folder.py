@@ -22,7 +22,7 @@ from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.folder import Folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.native_reader import vocabulary_of
-from clevrhope.dataset.question_kinds import KINDS, PAIRS, SETS, SINGLE, QuestionKind
+from clevrhope.dataset.question_kinds import KINDS, PAIRS, SET_PAIRS, SETS, SINGLE, QuestionKind
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.split_files import AddedPairs, PairArrays, SetArrays, SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.suite_pools import VISUAL, SuitePool
@@ -192,7 +192,8 @@ class AuditFolder:
             if kind not in (SINGLE, SETS):
                 reader = partial(SplitArrays, kind=kind)
                 self.all_files += tuple(_question_files(folder, kind, reader, by_name))
-        self.all_pairs = tuple(_pair_files(folder, self.all_splits, added=False))
+        of_both = (*self.all_splits, *self.all_sets)
+        self.all_pairs = tuple(_pair_files(folder, of_both, added=False))
         self.all_added = tuple(_pair_files(folder, self.all_splits, added=True))
         self.left_out: list[str] = []
         self._find_readable()
@@ -326,6 +327,7 @@ def _pair_files(folder: Folder, splits: Iterable[SplitFile], *, added: bool) -> 
                 continue
             n_pairs = int(entries[name]["pairs"])
             n_rows = n_pairs + int(entries[name]["originals"]) if added else 2 * n_pairs
-            reader = AddedPairs if added else PairArrays
-            file = (folder.layout, PAIRS, split.hop, name, split.pool, n_rows, reader)
+            kind = SET_PAIRS if split.kind.of_sets else PAIRS
+            reader = AddedPairs if added else partial(PairArrays, kind=kind)
+            file = (folder.layout, kind, split.hop, name, split.pool, n_rows, reader)
             yield PairFile(*file, suite, split)

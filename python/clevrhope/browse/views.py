@@ -12,9 +12,8 @@ import numpy as np
 from clevrhope.browse.folder import SiteFolder, SplitKey
 from clevrhope.browse.models import Judged, Models
 from clevrhope.browse.program_graph import ProgramGraph, Step, program_graph
-from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.layout import image_filename
-from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, TIERS
+from clevrhope.dataset.question_kinds import PAIRS, RELATIONS, SET_PAIRS, TIERS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.suite_pools import is_pixel_edit, parse_suite_pool
 from clevrhope.errors import ClevrhopeError, DatasetError
@@ -154,7 +153,7 @@ class Views:
             answer = vocab.answers()[int(reader.answers[row])]
             judged = self._models.judged(place, row, answer)
             questions, _ = reader.tokens(row)
-            text = Detokenizer(vocab).question(questions[0])
+            text = reader.sentence(row, questions[0])
         except DatasetError as error:
             return QuestionLine(place, row, "", "", fault=str(error))
         images = [
@@ -319,7 +318,7 @@ class Views:
     def pair_reader(self, place: SplitKey) -> QuestionTable:
         """The questions of a suite's pairs; raises as `SiteFolder.reader` does."""
         reader, _ = self._folder.reader(place)
-        if reader.kind is not PAIRS:
+        if reader.kind not in (PAIRS, SET_PAIRS):
             raise DatasetError(f"{reader.path}: not a file of paired tests")
         return reader
 

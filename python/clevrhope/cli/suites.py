@@ -26,6 +26,8 @@ What to make
     --templates FOLDER: The folder of a suite of your own, or one of templates with it in suites/SUITE;
         docs/suites.md describes its files. With visual, the dataset's question templates, if they are not the
         package's.
+    --texts FILE... -> texts: Paraphrases, as JSON lines or a .csv file of id and text; repeatable. SUITE is a
+        name of your own.
 Searched originals
     --from questions|search = questions -> origin: Take originals from the dataset's questions alone, or also
         search the images for them.  [default: questions]
@@ -47,7 +49,7 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
     Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
     images of each split. In the train sets of --train, a partner of one of the questions so far follows every
-    ten questions.
+    ten questions. With --texts, partners are paraphrases that people or another model wrote.
     """
     from clevrhope.dataset.suite_pools import VISUAL
     from clevrhope.pipeline.suites import make_suite, remove_suite, suite_lines
@@ -62,7 +64,11 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
         )
         return
     made: Sequence[SuiteSplit]
-    if name == VISUAL:
+    if choices["texts"]:
+        from clevrhope.pipeline.paraphrases import make_paraphrases
+
+        made = make_paraphrases(folder, name, choices["texts"], progress=progress)
+    elif name == VISUAL:
         from clevrhope.pipeline.visual.suite import make_visual_suite
 
         files = {key: choices[key] for key in ("templates", "properties")}
@@ -87,14 +93,17 @@ def _check_choices(name: str, choices: Mapping[str, Any]) -> None:
         "--from search": choices["origin"] == "search" or None,
         "--train": choices["train"] or None,
         "--remove": choices["remove"] or None,
+        "--texts": choices["texts"] or None,
+        "--hop": choices["hops"] or None,
     }
     given = {option for option, value in values.items() if value is not None}
     if name != VISUAL and given & of_visual:
         raise click.UsageError(f"{min(given & of_visual)} goes with the suite visual alone")
     for first, allowed in (
-        ("--remove", set()),
-        ("--train", {"--templates"}),
-        (VISUAL, {*of_visual, "--templates", "--remove"}),
+        ("--texts", set()),
+        ("--remove", {"--hop"}),
+        ("--train", {"--templates", "--hop"}),
+        (VISUAL, {*of_visual, "--templates", "--remove", "--hop"}),
     ):
         others = given - allowed - {first}
         if (first in given or first == name) and others:

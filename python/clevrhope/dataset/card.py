@@ -71,7 +71,7 @@ def make_card(
     questions, programs = table.tokens(number)
     indices = () if images is None else table.images_of(number)
     return Card(
-        question=detokenizer.question(questions[0]),
+        question=table.sentence(number, questions[0]),
         answer=detokenizer.answer(int(table.answers[number])),
         program=text_of_tokens(detokenizer.program(programs[0])),
         images=tuple(Image.fromarray(images.pixels(index)) for index in indices) if images else (),

@@ -16,6 +16,7 @@ from clevrhope.dataset.suite_questions import augmented_split
 from clevrhope.errors import ConfigError, DatasetError, listed
 from clevrhope.runtime.paths import is_name
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.hops import name_order
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
@@ -64,7 +65,7 @@ def suites_in(layout: Layout, hop: str) -> tuple[str, ...]:
 def suite_splits_in(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:
     """The splits of a HOP that have pairs of a suite, in order; empty if the suite was not made."""
     names = {path.stem for path in layout.suite(hop, suite).glob("[!.]*.h5")} if is_name(suite) else set()
-    return tuple(name for name in SPLITS if name in names)
+    return tuple(name for name in (*SPLITS, *COVR_SPLITS) if name in names)
 
 
 def suite_splits(layout: Layout, hop: str, suite: str) -> tuple[str, ...]:

@@ -142,6 +142,7 @@ class Split(ItemSequence):
             item |= self._annotated(self._annotations, item["image_index"])
         if self._text:
             item |= self._spoken.texts(questions[0], programs[0], item["answer"])
+            item["question_text"] = table.sentence(k, questions[0])
         return item
 
     def show(self, number: int) -> Card:

@@ -453,12 +453,21 @@ PAIRS = QuestionKind(
             "2 if the original mentions the held-out pair, plus 1 if the partner does", "int8", limit=4
         ),
         "touches": Column(
-            "1 if the image shows the held-out pair, plus 2 if the answer completes it", "int8", limit=4
+            "1 if the image shows the held-out pair, plus 2 if the answer completes it; 0 for paraphrases",
+            "int8",
+            limit=4,
         ),
         "relation": _RELATION,
         "value": _VALUE,
         "orig_idxs": Column("the question's row in the split's own file; -1 if the suite made it", least=-1),
         "clevr_programs": _CLEVR_PROGRAMS,
+        "texts": Column(
+            "(T,) of a paraphrase, its text in UTF-8, then 0, since tokens lack its marks; of others, zeros",
+            "uint8",
+            row=(None,),
+            limit=256,
+            needed=False,
+        ),
     },
     fields=SINGLE.fields,
     pair_fields=_PAIR_FIELDS,
@@ -477,6 +486,23 @@ none), `controls` (for each test, the one for which its pairs are controls; "" f
 ("search" if originals of the dataset's families were also searched for) and `per_cell` (how many pairs the
 search should give each cell of a test).
 """
+
+SET_PAIRS = replace(
+    PAIRS,
+    name="set_pairs",
+    what="a file of paraphrases about sets of images",
+    columns={
+        **SETS.columns,
+        **{
+            name: column
+            for name, column in PAIRS.columns.items()
+            if name not in (*_OF_ONE_IMAGE, "touches", "clevr_programs")
+        },
+    },
+    fields=SETS.fields,
+    lists={**SETS.lists, **PAIRS.lists},
+)
+"""The same for paraphrases of questions about sets of images, with the columns and attributes of both."""
 
 ADDED = QuestionKind(
     name="added",
@@ -524,5 +550,5 @@ ADDED = QuestionKind(
 split: `suite`, `tests`, `types`, and `fingerprint`, SHA-256 of the suite's own files.
 """
 
-KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, ADDED)}
+KINDS: dict[str, QuestionKind] = {kind.name: kind for kind in (SINGLE, SETS, PAIRS, SET_PAIRS, ADDED)}
 """The kinds by name. A new kind is a new row."""

@@ -15,6 +15,9 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.question_kinds import (
     ABSENT,
+    PAIRS,
+    SET_PAIRS,
+    SETS,
     SINGLE,
     Column,
     Field,
@@ -220,10 +223,25 @@ class QuestionTable:
         """The sentences of all questions, as in the split's JSON file; requires a vocabulary."""
         if self._texts is not None:
             return self._texts()
+        return [
+            self.sentence(k, row) for first, rows, _ in self.blocks() for k, row in enumerate(rows, first)
+        ]
+
+    def sentence(self, row: int, tokens: Ints) -> str:
+        """The sentence of the question in a row with these tokens, as in the split's JSON file."""
+        written: bytes = self.texts[row].tobytes() if self._are_worded else b""
+        text = written.rstrip(b"\0").decode(errors="replace")
+        return text or self._spoken.question(tokens)
+
+    @cached_property
+    def _are_worded(self) -> bool:
+        return "texts" in self
+
+    @cached_property
+    def _spoken(self) -> Detokenizer:
         if self.vocab is None:
             raise ValueError("without a vocabulary there are no words")
-        spoken = Detokenizer(self.vocab)
-        return [spoken.question(row) for _, rows, _ in self.blocks() for row in rows]
+        return Detokenizer(self.vocab)
 
     def check(self) -> "QuestionTable":
         """Reads all columns with one number per question, which checks them, as `load` does."""
@@ -293,7 +311,7 @@ def read_table(
 
     Args:
         path: the HDF5 file.
-        kind: the kind of its questions.
+        kind: the kind of its questions; `PAIRS` also for those about sets of images.
         limit: only the first `limit` questions; None for all.
         max_rows: the most questions that the file may have; the manifest's number, if a manifest was read.
         vocab: the vocabulary that must contain all tokens and answers; None checks nothing.
@@ -302,6 +320,8 @@ def read_table(
         ConfigError: the limit is below 1, or above the number of questions.
         DatasetError: the file is missing, cut off, or not a file of this kind.
     """
+    if kind is PAIRS and kind_of(path.stem) is SETS:  # the file has the name of its split
+        kind = SET_PAIRS
     file = ProcessFile(path, kind.schema, max_rows=max_rows)
     with file.reading() as opened:
         n = opened["answers"].shape[0]

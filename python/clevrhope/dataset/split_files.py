@@ -140,9 +140,12 @@ class PairArrays(SplitArrays):
     """The open HDF5 file of a suite's pairs on a split, with two rows per pair."""
 
     kind = PAIRS
+    is_paraphrased = False
+    """Whether its partners are texts from elsewhere."""
 
     def _read(self) -> None:
         super()._read()
+        self.is_paraphrased = "texts" in self._wide
         self.tests = tuple(map(str, self.attributes["tests"]))
         """Names of the tests by number."""
         self.types = tuple(map(str, self.attributes["types"]))

@@ -90,7 +90,8 @@ def open_suite(
     pairs = read_table(layout.suite_h5(hop, suite, split), PAIRS, vocab=vocab).check()
     made = np.flatnonzero(pairs.orig_idxs < 0)
     # Unlike the dataset's images, those of a suite's own pool can be edited pixel by pixel.
-    is_skipped = without_pixel_edits & is_pixel_edit(pairs.image_idxs[made])
-    is_skipped &= parse_suite_pool(pairs.pool) is not None
+    is_skipped = np.zeros(len(made), dtype=np.bool_)
+    if without_pixel_edits and parse_suite_pool(pairs.pool) is not None:
+        is_skipped = is_pixel_edit(pairs.image_idxs[made])
     rows = made[~is_skipped]
     return SuiteQuestions(pairs.take(rows), rows, int(is_skipped.sum()))

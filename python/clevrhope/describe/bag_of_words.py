@@ -7,6 +7,9 @@ from clevrhope.dataset.questions_h5 import Ints
 
 Floats = npt.NDArray[np.float64]
 
+MOST_WORDS = 4_000
+"""The most words of a fit, whose time grows with their cube; templates have about a hundred."""
+
 _PENALTY = 1.0
 """Of the squared weights, in a loss that is summed over the questions."""
 
@@ -21,7 +24,7 @@ def n_right(questions: Ints, is_yes: npt.NDArray[np.bool_], images: Ints) -> int
     """The number of yes/no questions that a logistic regression on counts of words answers.
 
     It is trained on the questions about one half of the images (every other image, by number) and tested on
-    those about the other half, both ways. None if there is only one image.
+    those about the other half, both ways. None if there is only one image, or more than `MOST_WORDS` words.
 
     Args:
         questions: (N, W) the numbers of the words, in any order.
@@ -30,7 +33,7 @@ def n_right(questions: Ints, is_yes: npt.NDArray[np.bool_], images: Ints) -> int
     """
     _, ranks = np.unique(images, return_inverse=True)
     halves = ranks % 2
-    if len(np.unique(halves)) < 2:
+    if len(np.unique(halves)) < 2 or len(np.unique(questions)) > MOST_WORDS:
         return None
     counts = _counts(questions)  # (N, V)
     found = 0

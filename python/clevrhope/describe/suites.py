@@ -16,6 +16,7 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe import bag_of_words
 from clevrhope.errors import DatasetError
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
 
 Booleans = npt.NDArray[np.bool_]
@@ -41,7 +42,7 @@ def _measure_suite(layout: Layout, manifest: Manifest, hop: str, suite: str) -> 
         split: measure_pairs(
             read_table(layout.suite_h5(hop, suite, split), PAIRS, vocab=vocab), vocab.answer_token_to_idx
         )
-        for split in SPLITS
+        for split in (*SPLITS, *COVR_SPLITS)
         if split in manifest.suites[hop][suite]
     }
 
@@ -87,5 +88,5 @@ def n_right_by_words(pairs: QuestionTable, of_test: Booleans, is_yes: Booleans) 
         of_test: (K,) whether each pair is of the test.
         is_yes: (K,) whether yes is the right answer to each partner.
     """
-    questions, images = pairs.questions[1::2][of_test], pairs.image_idxs[1::2][of_test]
-    return bag_of_words.n_right(questions, is_yes[of_test], images)
+    images = pairs.image_idxs.reshape(len(pairs), -1)[1::2, 0]  # of a set, the first one
+    return bag_of_words.n_right(pairs.questions[1::2][of_test], is_yes[of_test], images[of_test])

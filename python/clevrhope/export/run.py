@@ -265,7 +265,7 @@ def _suites(layout: Layout, manifest: Manifest, splits: Sequence[SplitSource]) -
                     f"{pairs.split}, but the manifest lists {entry['pairs']:,} of {suite} on {hop}/"
                     f"{split.split} there; make it again: {suite_command(layout.root, suite, hop)}"
                 )
-            indices, counts = np.unique(pairs.image_idxs, return_counts=True)
+            indices, counts = np.unique(pairs.image_idxs[pairs.image_idxs >= 0], return_counts=True)
             images = split.images
             if own_pool and images is not None:
                 images = find_images(layout, own_pool, indices, prefer="png")

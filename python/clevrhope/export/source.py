@@ -202,7 +202,7 @@ class SplitSource:
             for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
                 yield SampleQuestion(
                     index=k,
-                    text=detokenizer.question(question),
+                    text=reader.sentence(k, question),
                     program=detokenizer.program(program),
                     answer=detokenizer.answer(int(reader.answers[k])),
                     about=reader.said(self.fields, k),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.question_kinds import PAIRS, SINGLE, Field, QuestionKind, kind_of
+from clevrhope.dataset.question_kinds import PAIRS, SETS, SINGLE, Field, QuestionKind, kind_of
 from clevrhope.dataset.question_table import QuestionTable, check_numbers, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -25,7 +25,7 @@ from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
-from clevrhope.splits.covr.kinds import COVR_KINDS
+from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
 from clevrhope.splits.palettes import parse_pool_name
@@ -123,6 +123,15 @@ class AnswerKey:
             path, n = self.kind.h5(self._layout, hop, split), int(self._entries[hop][split]["questions"])
             self._tables[hop, split] = read_table(path, self.kind, max_rows=n, vocab=self._vocab)
         return self._tables[hop, split]
+
+    @classmethod
+    def of_suite(cls, folder: Path | str, suite: str) -> Self:
+        """The key of the splits that a suite is about: of one image, or of sets; raises as the class does."""
+        suites = Folder.open(Path(folder), finished=False).manifest.suites.values()
+        return cls(
+            folder,
+            SETS if any(is_covr(split) for each in suites for split in each.get(suite, ())) else SINGLE,
+        )
 
     @property
     def functions(self) -> list[str]:

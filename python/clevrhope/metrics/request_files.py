@@ -31,7 +31,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
-from clevrhope.metrics.answer_key import is_trained_on
+from clevrhope.metrics.answer_key import has_to_be_answered, is_trained_on
 from clevrhope.metrics.people import Agreement, majorities
 from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
 from clevrhope.programs import default_vocabulary
@@ -43,7 +43,6 @@ from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.splits.covr.kinds import is_covr
-from clevrhope.splits.kinds import SPLITS
 
 Numbers = npt.NDArray[np.integer[Any]]
 
@@ -117,7 +116,7 @@ def write_requests(
     if trained is not None:
         raise ConfigError(f"--split: {trained} is not a test set; name another, or leave out --split for all")
     made = _chosen(layout, hops, splits) if suite is None else choose_suite(layout, suite, hops, splits)
-    chosen = [place for place in made if place[1] in splits or SPLITS[place[1]].is_test_set]
+    chosen = [place for place in made if place[1] in splits or has_to_be_answered(place[1])]
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="test sets") as advance:
         requests = _requests(layout, out, chosen, suite, limit, seed, advance, with_asked=with_asked)
         n = write_predictions(out, requests, marked_by="answers")
@@ -179,7 +178,7 @@ def _requests(
                     yield {
                         "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
-                        "question": spoken.question(questions[k - first]),
+                        "question": table.sentence(k, questions[k - first]),
                         "answers": answers,
                         **place,
                         **draw,

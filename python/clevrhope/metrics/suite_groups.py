@@ -90,7 +90,7 @@ def groupings(pairs: QuestionTable, answers: AnswerSet, functions: Sequence[str]
         "asks": named("asks", ASKS, asks),
         "step": named("step", STEPS, steps(pairs)),
     }
-    if "pair" in SPLITS[pairs.split].of:
+    if pairs.split not in SPLITS or "pair" in SPLITS[pairs.split].of:
         found["cell"] = (_N_CELLS * tests + pairs.cell[::2], cell)
     return found
 
@@ -252,10 +252,11 @@ def traits(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, tuple[str, 
     whatever it has learned. In "entailments", yes is the right answer to both: there RAD is the share of
     pairs answered yes to the partner, among those answered yes to the original.
     """
-    programs, images = pairs.programs, pairs.image_idxs
+    programs, images = pairs.programs, pairs.image_idxs.reshape(len(pairs), -1)
+    of_same_images = (images[::2] == images[1::2]).all(axis=1)
     having = {
         "beyond": pairs.tier[::2] == TIERS.index("beyond"),
-        "same_programs": (programs[::2] == programs[1::2]).all(axis=1) & (images[::2] == images[1::2]),
+        "same_programs": (programs[::2] == programs[1::2]).all(axis=1) & of_same_images,
         "entailments": (pairs.answers.reshape(-1, 2) == answers.yes).all(axis=1),
     }
     return {

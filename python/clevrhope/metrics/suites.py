@@ -12,7 +12,7 @@ from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import measures
-from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.answer_key import AnswerKey, drawn_images
 from clevrhope.metrics.collector import EXAMPLES, NOT_GIVEN, AnswerNumbers, Collector, collect, runs_of
 from clevrhope.metrics.pairs import AnswerSet, pair_flags, reply_flags, score_groups
 from clevrhope.metrics.results import Condition, Part, Results, Scored, SplitScores
@@ -84,7 +84,7 @@ def score_suite(
         DatasetError: the folder is not a dataset, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
-    key = folder if isinstance(folder, AnswerKey) else AnswerKey(folder)
+    key = folder if isinstance(folder, AnswerKey) else AnswerKey.of_suite(folder, suite)
     wanted = checked_hops(key, hops)
     made = [hop for hop in wanted or key.splits if key.suite_splits(hop, suite)]
     lacking = [hop for hop in wanted or () if hop not in made]
@@ -157,7 +157,7 @@ class _Scorer:
         by_name = groupings(pairs, self._answers, functions)
         part_of = {by: numbers for by, (numbers, _) in by_name.items()}
         flags = pair_flags(pairs, given, self._answers)
-        scored = score_groups(flags, measures.PAIRS, pairs.image_idxs[::2], part_of, **self._draws)
+        scored = score_groups(flags, measures.PAIRS, drawn_images(pairs)[::2], part_of, **self._draws)
         parts = {Part(): scored[""][0]}
         for by, (_, part_named) in by_name.items():
             for number, scores in scored[by].items():

@@ -224,7 +224,8 @@ class SuiteMaker:
         layout, name = self.folder.layout, self.writer.suite
         of_suite = self.folder.manifest.suites.get(hop.name, {}).get(name, {})
         # Names that are not those of splits belong to train sets with added questions.
-        kept = [split for split in of_suite if SPLITS.get(split, TRAIN).role != self.role]
+        kinds = {split: SPLITS.get(split, TRAIN) for split in of_suite}
+        kept = [split for split, kind in kinds.items() if (kind.role, kind.drawn) != (self.role, "stream")]
         path = layout.suite_vocab(hop.name, name)
         if kept and path.is_file() and read_vocab(path) != self.writer.encoder.vocab:
             remove = f"clevrhope suite {name} {layout.root} --hop {hop.name} --remove"

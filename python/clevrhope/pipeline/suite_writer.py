@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,16 @@ from clevrhope.questions import read_templates
 from clevrhope.runtime import assets
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.palettes import palette_from_json, parse_pool_name
+
+
+class JsonRows(Protocol):
+    """Questions as rows of a question file: a `QuestionBatch` or others."""
+
+    def __len__(self) -> int:
+        """Number of questions."""
+
+    def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]:
+        """The rows, of which the first has this number."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,7 @@ class SuiteWriter:
         manifest: Manifest,
         hop: str,
         split: str,
-        blocks: Iterable[tuple[QuestionBatch, QuestionTable]],
+        blocks: Iterable[tuple[JsonRows, QuestionTable]],
         entry: Mapping[str, int],
         *,
         pool: str,
@@ -88,8 +98,11 @@ class SuiteWriter:
         self, kind: QuestionKind, batch: QuestionBatch, widths: tuple[int, int], columns: Mapping[str, Any]
     ) -> QuestionTable:
         """The table of a batch, with columns of its kind besides those of all questions."""
-        encoded = self.encoder.columns(batch, widths)
-        return QuestionTable(kind, {**encoded, **columns}, vocab=self.encoder.vocab, **self._names)
+        return self.table_of(kind, {**self.encoder.columns(batch, widths), **columns})
+
+    def table_of(self, kind: QuestionKind, columns: Mapping[str, Any]) -> QuestionTable:
+        """A table with these columns."""
+        return QuestionTable(kind, columns, vocab=self.encoder.vocab, **self._names)
 
     def pair_columns(
         self, first: int, tests: Any, *, cells: Any, touches: Any, relations: Any, values: Any, originals: Any

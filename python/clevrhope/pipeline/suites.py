@@ -23,6 +23,7 @@ from clevrhope.questions.suites import suite_folder
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -174,7 +175,7 @@ def suite_lines(splits: Sequence[SuiteSplit]) -> Iterator[str]:
         questions = _counted(split.n_originals, "question")
         # Train sets with added questions are not in SPLITS.
         made = f"{questions} and {split.n_pairs:,} added"
-        if split.split in SPLITS:
+        if split.split in (*SPLITS, *COVR_SPLITS):
             made = f"{_counted(split.n_pairs, 'pair')} on the images of {questions}"
         if split.n_before not in (0, split.n_pairs):
             made += f"; they replace the {split.n_before:,} that were there"

@@ -55,7 +55,7 @@ def suite_folder(name: str, folder: Path | None = None) -> Path:
     if name not in known:
         raise TemplateError(
             f'no suite "{name}"{suggestion(name, known)}; the package has {", ".join(known)}, and visual; '
-            "--templates FOLDER reads a suite of your own"
+            "--templates FOLDER reads a suite of your own, and --texts FILE paraphrases"
         )
     return own
 

@@ -38,6 +38,7 @@ from clevrhope.sources.source import (
     files_below,
     image_numbers,
 )
+from clevrhope.splits.covr.kinds import COVR_SPLITS
 from clevrhope.splits.kinds import SPLITS
 
 METADATA = "clevrhope"
@@ -199,7 +200,7 @@ def _found(
     splits: list[_ExportedSplit] = []
     for (_, split), group in groupby(named, lambda each: (each[0].parent, each[1])):
         found = opened([path for path, _ in group], split)
-        if found is not None and found.attributes["split"] in (found.kind.splits or SPLITS):
+        if found is not None and found.attributes["split"] in (found.kind.splits or (*SPLITS, *COVR_SPLITS)):
             splits.append(found)
     if not splits:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.binding import difference
-from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits
+from clevrhope.dataset.contents import find_hop, same_hop, splits_in, suite_splits, suite_splits_in
 from clevrhope.dataset.covr_questions import rows_sha256
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.folder_check import check_in_place
@@ -102,14 +102,18 @@ def open_run(
     trained_hop = find_hop(layout, info["hop"])
     hop = trained_hop if hop is None else _other_sub_dataset(layout, hop, trained_hop)
     of_sets = is_covr(info.get("split", TRAIN.name))
-    if of_sets and suite is not None:
-        raise ConfigError(
-            f"{folder.root}: the run is about sets of images, and the questions of the suite {suite} are "
-            "about one image; choose a run on train"
-        )
     built = splits_in(layout, hop, SETS if of_sets else SINGLE)
     every = chosen_splits(built, hop, None)
-    tested = built if suite is None else suite_splits(layout, hop, suite)
+    tested = built
+    if suite is not None:
+        made = (suite_splits_in if of_sets else suite_splits)(layout, hop, suite)
+        tested = tuple(split for split in made if is_covr(split) == of_sets)
+        if not tested:
+            mine, theirs = ("sets of images", "one image") if of_sets else ("one image", "sets of images")
+            raise ConfigError(
+                f"{folder.root}: the run is about {mine}, and the questions of the suite {suite} are about "
+                f"{theirs}; choose a run on {TRAIN.name if of_sets else COVR_TRAIN}"
+            )
     chosen = chosen_splits(tested, hop, splits, place=f"{layout.root}: ")
     about = identity(
         Folder.open(layout.root).manifest,

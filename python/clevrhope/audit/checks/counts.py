@@ -76,9 +76,11 @@ def _check_listing(check: CheckResult, folder: AuditFolder) -> None:
 def _suites(check: CheckResult, folder: AuditFolder) -> None:
     """Compares the numbers of pairs and originals; reports suites without a split."""
     for hop, suites in folder.manifest.suites.items():
-        splits = folder.manifest.splits.get(hop, {}).keys()
+        splits = {split for of, split, _ in folder.manifest.all_splits() if of == hop}
         for suite, entries in suites.items():
-            of_train = {f"{name}_{suite}" for name in splits if SPLITS[name].role == "train"}
+            of_train = {
+                f"{name}_{suite}" for name in splits if name in SPLITS and SPLITS[name].role == "train"
+            }
             for unknown in sorted(entries.keys() - splits - of_train):
                 problem = f"suites.{hop}.{suite}: pairs on a split that it does not list"
                 check.fault("manifest.json", None, problem, unknown)

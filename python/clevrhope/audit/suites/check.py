@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from clevrhope._core import TextReader
@@ -11,7 +12,7 @@ from clevrhope.audit.checks.questions import of_vocabulary, several_readings
 from clevrhope.audit.folder import AuditFolder, PairFile
 from clevrhope.audit.json_agreement import compare_json, question_encoder, row_keys
 from clevrhope.audit.report import Found, Results
-from clevrhope.audit.suites import answers, questions, structure
+from clevrhope.audit.suites import answers, paraphrases, questions, structure
 from clevrhope.audit.suites.pairs import SuitePairs, named
 from clevrhope.audit.suites.source import SuiteSource, find_source
 from clevrhope.audit.suites.visual import check_visual
@@ -75,10 +76,14 @@ class _SuiteChecks:
         """Checks the pairs on one split, or a train set with added questions."""
         folder, results = self._folder, self._results
         vocab = read_vocab(place.vocab)
-        results["pairs"].add(folder.layout.relative(place.vocab), of_vocabulary(vocab, folder.vocab))
+        of_split = read_vocab(place.split.vocab)
+        results["pairs"].add(folder.layout.relative(place.vocab), of_vocabulary(vocab, of_split))
         with place.open() as arrays, place.split.open() as split:
             source = self._source(place.suite, arrays.fingerprint)
             pairs = SuitePairs(folder, place, arrays, split, vocab, source)
+            if arrays.kind.of_sets:
+                self._check_sets(pairs)
+                return
             families = [*folder.families, *(source.places if source else ())]
             rows = arrays.rows if isinstance(arrays, AddedPairs) else None
             if rows is not None:
@@ -94,6 +99,8 @@ class _SuiteChecks:
             else:
                 reader = self._reader(place.suite, arrays.fingerprint, place.vocab)
                 texts = questions.texts(pairs, reader, n_families=len(families))
+                if arrays.is_paraphrased:
+                    texts = chain(paraphrases.words(pairs), paraphrases.meanings(pairs, reader))
                 results["pair texts"].add(place.file, texts, rows)
             if place.json.is_file() and folder.is_readable(place.json):
                 self._compare_files(pairs, families)
@@ -102,6 +109,17 @@ class _SuiteChecks:
         self._texts.setdefault(place.suite, Counter()).update(pairs.counted)
         for name, note in pairs.notes:
             results[name].notes += [] if note in results[name].notes else [note]
+
+    def _check_sets(self, pairs: SuitePairs) -> None:
+        """Checks paraphrases about sets of images, whose meaning and question file are not read."""
+        results, file = self._results, pairs.place.file
+        for rule in (structure.attributes, structure.structure, structure.order, structure.of_sets):
+            results["pairs"].add(file, rule(pairs))
+        results["pair texts"].add(file, paraphrases.words(pairs))
+        for name, n in (("pairs", pairs.n), ("pair texts", pairs.n)):
+            results[name].n_checked += n
+        note = f"the texts of {pairs.place.suite} are about sets of images, so their meaning was not checked"
+        results["pair texts"].notes += [] if note in results["pair texts"].notes else [note]
 
     def _compare_files(self, pairs: SuitePairs, families: Sequence[tuple[str, int]]) -> None:
         """Compares a question file with the arrays of its file in HDF5, of which each row is its own."""
@@ -120,6 +138,16 @@ class _SuiteChecks:
         for suite, counts in self._texts.items():
             if counts["several"]:
                 notes.append(several_readings(f"{counts['several']:,} texts of {suite}", counts["ambiguous"]))
+            if counts["beyond templates"]:
+                notes.append(
+                    f"{counts['beyond templates']:,} of {counts['pair texts']:,} texts of {suite} are in "
+                    "words that no template has, so their meaning was not checked"
+                )
+            if counts["other programs"]:
+                notes.append(
+                    f"{counts['other programs']:,} of {counts['pair texts']:,} texts of {suite} have other "
+                    "programs by the templates, with the same answers on scenes of the pool"
+                )
             if counts["unread"]:
                 notes.append(
                     f"{counts['unread']:,} texts of {suite} were not read: their templates follow from files "

@@ -52,7 +52,8 @@ class SuitePairs:
         self.folder, self.place, self.arrays, self.split = folder, place, arrays, split
         self.vocab, self.source = vocab, source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
-        self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"])
+        # Of a set, the first image; programs about sets are not executed here.
+        self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"].reshape(len(arrays), -1)[:, 0])
         words = folder.templates.words
         self.reader = question_reader(vocab, place.hop.target, words, vocabulary_of(vocab))
         questions, programs = self.tokens("questions"), self.tokens("programs")

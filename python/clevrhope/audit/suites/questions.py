@@ -37,6 +37,8 @@ def equivalents(pairs: SuitePairs) -> Iterator[Found]:
 
     There is none if it combines truth values by `and` or `not`, or compares with a number.
     """
+    if pairs.arrays.is_paraphrased:
+        return  # their programs are the dataset's own
     functions = [(number, token.partition("[")[0]) for token, number in pairs.vocab.functions.items()]
     beyond = [number for number, name in functions if name.startswith(BEYOND)]
     without = [number for number, name in functions if name in WITHOUT_EQUIVALENT]
@@ -69,7 +71,10 @@ def mentions(pairs: SuitePairs) -> Iterator[Found]:
     completes = completed(pairs, pairs.arrays.columns["answers"][pairs.given])
     for name, expected in (
         ("cell", by_program @ np.asarray([2, 1])),
-        ("touches", shows_pair + 2 * completes),
+        (
+            "touches",
+            np.zeros(pairs.n, np.int8) if pairs.arrays.is_paraphrased else shows_pair + 2 * completes,
+        ),
     ):
         stored = pairs.of_pair(name)
         for k in np.flatnonzero((stored != expected) & is_known).tolist():

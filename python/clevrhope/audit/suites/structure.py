@@ -9,7 +9,7 @@ import numpy.typing as npt
 from clevrhope.audit.checks.questions import of_attributes, of_ranges
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs, named
-from clevrhope.dataset.question_kinds import TIERS
+from clevrhope.dataset.question_kinds import SETS, TIERS
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import AddedPairs, SplitArrays
 
@@ -54,8 +54,10 @@ def structure(pairs: SuitePairs) -> Iterator[Found]:
         stored = pairs.both(name)
         yield from where((stored != expected).ravel(), f"{name} is not that of the row", stored.ravel())
     for name in _OF_A_PAIR:
-        if name == "image_idxs" and pairs.place.own_pool:
-            continue  # its pairs differ in their images
+        if name not in arrays.columns or (
+            name == "image_idxs" and (pairs.place.own_pool or arrays.kind.of_sets)
+        ):
+            continue  # its pairs differ in their images; `of_sets` compares sets
         stored = pairs.both(name)
         yield from pairs.at_pairs(stored[:, 0] != stored[:, 1], f"{name} differs within the pair", stored)
     problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
@@ -65,7 +67,7 @@ def structure(pairs: SuitePairs) -> Iterator[Found]:
 
 
 def order(pairs: SuitePairs) -> Iterator[Found]:
-    """Pairs are sorted by test and original, and only groups repeat an original.
+    """Pairs are sorted by test and original, and only groups and paraphrases repeat an original.
 
     If the suite's files are unknown, the pairs of an original have to ask for different values.
     """
@@ -77,7 +79,7 @@ def order(pairs: SuitePairs) -> Iterator[Found]:
     for k in (1 + np.flatnonzero(np.diff(ranks) <= 0)).tolist():
         if ranks[k] == ranks[k - 1]:
             rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
-            if rules.has_groups if rules else values[k] != values[k - 1]:
+            if rules.has_groups if rules else values[k] != values[k - 1] or pairs.arrays.is_paraphrased:
                 continue
         problem = "not in the order of tests and originals, each original once for a test"
         yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"
@@ -97,6 +99,22 @@ def originals(pairs: SuitePairs) -> Iterator[Found]:
         differs = _differing(stored, _of_split(split, name)[rows], padding)
         for k in np.flatnonzero(differs).tolist():
             yield int(given[k]), f"{name} is not that of row {rows[k]} of the split", stored[k].tolist()
+
+
+def of_sets(pairs: SuitePairs) -> Iterator[Found]:
+    """Of sets of images, both questions of a pair are the split's, but for the words of the partner."""
+    rows = pairs.originals[pairs.sound]
+    for name, column in SETS.columns.items():
+        is_wide = bool(column.row) and name != "image_idxs"
+        mine, theirs = (
+            arrays.tokens(name, 0, len(arrays)) if is_wide else arrays.columns[name]
+            for arrays in (pairs.arrays, pairs.split)
+        )
+        for of, is_made in ((pairs.given[pairs.sound], False), (pairs.made[pairs.sound], True)):
+            if name == "orig_idxs" or (is_made and name in ("questions", "question_lengths")):
+                continue
+            differs = _differing(mine[of], theirs[rows], 0 if column.row else None)
+            yield from where(differs, f"{name} is not that of its row of the split", mine[of], of)
 
 
 def _of_split(split: SplitArrays, name: str) -> npt.NDArray[Any]:

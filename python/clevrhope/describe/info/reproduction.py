@@ -98,13 +98,16 @@ def _suites(folder: Path, manifest: Manifest) -> Iterator[list[str]]:
                 options += ["--visual", str(most)]
             else:
                 hop, split = next(iter(made))
-                options += _search_options(Layout(folder).suite_h5(hop, suite, split))
+                search = _search_options(Layout(folder).suite_h5(hop, suite, split))
+                options = search if "--texts" in search else [*options, *search]
             yield ["clevrhope", "suite", suite, str(folder), *options]
 
 
 def _search_options(path: Path) -> list[str]:
-    """The options by which the pairs in a file were searched for; none if the file is gone."""
+    """The options by which the pairs in a file were searched for or read; none if the file is gone."""
     search = read_table(path, PAIRS).attributes if path.is_file() else {}
+    if "files" in search:
+        return [word for name in search["files"] for word in ("--texts", name)]
     if "origin" not in search:
         return []
     return [
