@@ -147,6 +147,25 @@ def test_stats_shows_them_and_gives_every_count(
     assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err
 
 
+def test_stats_counts_the_questions_with_a_property(
+    folder: Path, measured: Measured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    splits, own = ["covr_train", "covr_test"], "uses:{some,none} & answer:yes"
+    command = ["stats", str(folder), "--hop", HOP, "--splits", ",".join(splits), "--covr-split"]
+    assert run_command([*command, "has-quant", "--covr-split", own, "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["hops"][HOP]["predicates"]
+    assert counts["has-quant"] == {split: measured[split]["properties"]["has-quant"] for split in splits}
+    for split in splits:
+        rows = [row for row in json_rows(folder, split) if row["answer"] == "yes"]
+        used = [{step["operation"] for step in row["program"]} for row in rows]
+        assert counts[own][split] == sum(bool(each & {"some", "none"}) for each in used) > 0
+    assert run_command([*command, "has-quant"]) == 0
+    train, test = counts["has-quant"].values()
+    assert re.search(rf"has-quant +{train} +{test}\b", capsys.readouterr().out)
+    assert run_command([*command, "ans-num & has-quant"]) == 2
+    assert "covr_test, no question has this property; name one that some" in capsys.readouterr().err
+
+
 def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     (layout.root / "covr" / HOP).mkdir(parents=True)

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.covr_questions import offered_answers
+from clevrhope.dataset.contents import find_split
+from clevrhope.dataset.covr_questions import offered_answers, read_description
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.measure import counted
-from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
+from clevrhope.splits.covr.kinds import COVR_DEV, COVR_SPLITS, COVR_TRAIN
+from clevrhope.splits.covr.selection import bind_predicate
 
 N_TRAIN = 248_154
 """Train questions of COVR. Source: Bogin et al. 2021, section 3."""
@@ -71,6 +73,25 @@ def measure_covr(
             "maj_templ": _guessed_by_template(table, train, vocab) if train else None,
         }
     return measured
+
+
+def count_predicates(
+    layout: Layout, hop: str, splits: Sequence[str], texts: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Predicate -> split -> the number of questions for which it holds.
+
+    Raises:
+        ConfigError: a text is not a predicate, or the sub-dataset lacks covr_train or covr_dev.
+        SplitError: it holds for all questions or for none, or its pairs cannot be drawn.
+    """
+    names = dict.fromkeys(find_split(layout, hop, name) for name in (COVR_TRAIN, COVR_DEV, *splits))
+    described = {name: read_description(layout, hop, name) for name in names}
+    counts = {}
+    for text in texts:
+        predicate = bind_predicate(text, train=described[COVR_TRAIN], dev=described[COVR_DEV])
+        predicate.check_divides([described[name] for name in splits])
+        counts[text] = {name: int(predicate.holds(described[name]).sum()) for name in splits}
+    return counts
 
 
 def _measure(table: QuestionTable) -> dict[str, Any]:

@@ -5,14 +5,15 @@ What depends on the machine or on a folder, such as a full disk, is left to the 
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from clevrhope.dataset.covr_questions import words_of
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError
@@ -20,6 +21,7 @@ from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.models.names import MODELS
+from clevrhope.splits.covr.description import Words
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -42,23 +44,27 @@ class _Built:
         vocab: of the questions about one image.
         splits: sub-dataset -> split -> number of questions; empty for an existing folder.
         covr_vocab: of the questions about sets of images; None where there are none.
-        covr_names: the names of their properties and terms; empty where these are not known.
+        covr_words: the names that predicates on these may use; None for an existing folder.
     """
 
     vocab: Vocab
     splits: Mapping[str, Mapping[str, int]]
     covr_vocab: Vocab | None = None
-    covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    covr_words: Words | None = None
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(plan: Plan) -> tuple[str, ...]:
     """Checks that nothing in the experiment's file is bound to fail; writes nothing.
 
     Datasets and runs that are done are not checked.
 
+    Returns:
+        What runs on existing folders hold out of covr_train, as `train` says it.
+
     Raises:
         ConfigError: something is bound to fail; names the place in the file.
     """
+    found: dict[str, None] = {}
     for k, dataset in zip(plan.experiment.tables, plan.experiment.datasets, strict=True):
         at = f"{plan.experiment.file}: dataset[{k}]"
         chain = plan.datasets[dataset.name]
@@ -73,7 +79,8 @@ def check_plan(plan: Plan) -> None:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             with _naming(f"{plan.experiment.file}: model[{model_number}]"):
-                _check_runs(its_runs, model, dataset, built)
+                found |= dict.fromkeys(_check_runs(its_runs, model, dataset, built))
+    return tuple(found)
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
@@ -107,8 +114,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     assert vocab is not None  # there is a build
     if covr is None:
         return _Built(vocab, splits)
-    names = {name: covr.attributes[name] for name in ("property_names", "term_names")}
-    return _Built(vocab, splits, covr.encoder.vocab, names)
+    return _Built(vocab, splits, covr.encoder.vocab, words_of(covr.encoder.vocab, covr.attributes))
 
 
 def _translated(message: str, places: Places, own: Places, at: str) -> str:
@@ -133,19 +139,26 @@ def _check_features(step: Step) -> None:
     check_options(choices["kind"], size=read_size(choices["size"]), weights=choices["weights"])
 
 
-def _check_runs(runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built) -> None:
-    """Checks the runs of a model on a dataset."""
+def _check_runs(
+    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
+) -> list[str]:
+    """Checks the runs of a model on a dataset; returns what they hold out of an existing folder."""
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
     from clevrhope.training.request import check_reaching, chosen_splits
+    from clevrhope.training.train_sets import choose_covr_split
 
     checked: set[tuple[int, str, bool]] = set()
+    held_out: dict[Hashable, Sequence[str]] = {}
     for run in runs:
         trained, evaluated = run.steps[:2]
         _check_own(model.options, "options")
         request = read_train_request(parsed(train, trained.arguments))
         _check_train_set(built, request, dataset)
+        part = (request.hop, request.size, request.covr_split, request.iid_size_of, request.shots)
+        if dataset.folder is not None and request.is_of_sets and part not in held_out:
+            held_out[part] = choose_covr_split(Layout(dataset.folder), request).sentences
         if model.reaching is not None and request.tune_on is None:
             raise ConfigError("reaching: it is an accuracy on the set of --tune-on; add that to options")
         with _naming("evaluate"):
@@ -167,6 +180,7 @@ def _check_runs(runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetCo
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
+    return [sentence for sentences in held_out.values() for sentence in sentences]
 
 
 def _check_own(options: Sequence[str], what: str) -> None:
@@ -203,8 +217,8 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
             f"config.sizes.{name}"
         )
     text = request.covr_split or request.iid_size_of
-    if text is not None:  # its questions can only be counted once they are built
-        parse_expression(text, **built.covr_names)
+    if text is not None and built.covr_words:  # its questions can only be counted once they are built
+        parse_expression(text, built.covr_words)
 
 
 def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:

@@ -36,7 +36,8 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
-        check_plan(plan)
+        for sentence in check_plan(plan):
+            say(sentence)
         for chain in (*plan.datasets.values(), *plan.runs):
             for step in chain.steps:
                 say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
