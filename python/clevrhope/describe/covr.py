@@ -18,7 +18,9 @@ from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.measure import counted
+from clevrhope.splits.covr.fragments import steps_of
 from clevrhope.splits.covr.kinds import COVR_DEV, COVR_SPLITS, COVR_TRAIN
+from clevrhope.splits.covr.programs import anonymised_programs
 from clevrhope.splits.covr.selection import bind_predicate
 
 N_TRAIN = 248_154
@@ -44,6 +46,17 @@ FILTERED: Mapping[str, int] = {
 }
 """Property -> train questions that have it, rounded. Source: "Filtered" in tables 7 and 8."""
 
+N_PROGRAMS = 640
+"""Anonymised programs of COVR. Source: table 3."""
+
+QUESTION_KINDS: Mapping[str, tuple[tuple[str, ...], int]] = {
+    "yes or no": (("verify_", "compare_"), 133_300),
+    "one of two": (("choose_",), 50_000),
+    "how many": (("count",), 33_300),
+    "open": (("query_",), 31_500),
+}
+"""Kind of questions -> how the names of its templates begin, and COVR's train questions. Source: table 3."""
+
 MAJ, MAJ_TEMPL = 26.8, 41.5
 """Accuracy of the most frequent answers on COVR's test set, in per cent. Source: table 6."""
 
@@ -65,7 +78,7 @@ def measure_covr(
         return {}
     vocab = read_vocab(layout.covr_vocab)
     tables = {name: read_table(layout.questions_h5(hop, name), SETS, vocab=vocab) for name in names}
-    measured = {split: _measure(table) for split, table in tables.items()}
+    measured = {split: {**_measure(table), **_composition(table, vocab)} for split, table in tables.items()}
     train = measured.get(COVR_TRAIN)
     for split, table in tables.items():
         measured[split]["baselines"] = {
@@ -119,6 +132,25 @@ def _measure(table: QuestionTable) -> dict[str, Any]:
         "tokens": counted(table.question_lengths - 2),  # without <START> and <END>
         "functions": counted(table.program_lengths - 2),
         "pairs_not_found": dict(zip(table.templates, table.skipped, strict=True)),
+    }
+
+
+def _composition(table: QuestionTable, vocab: Vocab) -> dict[str, Any]:
+    """How many different texts and anonymised programs there are, and how often programs use operators.
+
+    As in COVR's figure 6, but a step that two others use counts for each of them.
+    """
+    programs = anonymised_programs(steps_of(table.programs, vocab.programs()))
+    n_questions = np.bincount(programs.of_questions, minlength=len(programs.texts))
+    operators: dict[str, Counter[int]] = {}
+    for text, n in zip(programs.texts, n_questions.tolist(), strict=True):
+        for operator, times in Counter(text.split()).items():
+            operators.setdefault(operator, Counter())[times] += n
+    operators.pop("scene", None)  # COVR's programs have no step for it
+    return {
+        "texts": len(np.unique(table.questions, axis=0)),
+        "anonymised_programs": len(programs.texts),
+        "operators": {name: dict(sorted(operators[name].items())) for name in sorted(operators)},
     }
 
 
