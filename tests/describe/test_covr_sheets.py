@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
@@ -23,8 +24,6 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
 from clevrhope.describe.datasheets import hop_datasheet
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.baselines import answer_counts
-from clevrhope.metrics.covr import maj, maj_templ
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused
 

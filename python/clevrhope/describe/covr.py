@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.contents import find_split
 from clevrhope.dataset.covr_questions import offered_answers, read_description
 from clevrhope.dataset.layout import Layout
@@ -79,12 +80,8 @@ def measure_covr(
     vocab = read_vocab(layout.covr_vocab)
     tables = {name: read_table(layout.questions_h5(hop, name), SETS, vocab=vocab) for name in names}
     measured = {split: {**_measure(table), **_composition(table, vocab)} for split, table in tables.items()}
-    train = measured.get(COVR_TRAIN)
     for split, table in tables.items():
-        measured[split]["baselines"] = {
-            "maj": _guessed(table, train["answers"]) if train else None,
-            "maj_templ": _guessed_by_template(table, train, vocab) if train else None,
-        }
+        measured[split]["baselines"] = _guessed(table, tables.get(COVR_TRAIN), vocab)
     return measured
 
 
@@ -154,37 +151,15 @@ def _composition(table: QuestionTable, vocab: Vocab) -> dict[str, Any]:
     }
 
 
-def _guessed(table: QuestionTable, seen: Mapping[str, int]) -> float | None:
-    """Accuracy of the most frequent answer of train; None without questions.
-
-    In a tie, the first answer in the vocabulary counts.
-    """
-    guess = max(seen, key=seen.__getitem__, default="")
-    right = sum(n for answer, n in counted(table.answers).items() if table.answer_names[answer] == guess)
-    return round(right / len(table), 6) if len(table) else None
-
-
-def _guessed_by_template(table: QuestionTable, train: Mapping[str, Any], vocab: Vocab) -> float | None:
-    """Accuracy of the most frequent answer of each template of train; None without questions.
-
-    A choose question gets the more frequent of the answers that it offers. Source: COVR's table 6.
-    """
-    if not len(table):
-        return None
+def _guessed(table: QuestionTable, train: QuestionTable | None, vocab: Vocab) -> dict[str, float | None]:
+    """Accuracy of the answers that are most frequent in train; None without questions or train."""
+    if train is None or not len(table):
+        return {"maj": None, "maj_templ": None}
+    places = (len(train.templates), len(vocab.answers()))
+    counts = answer_counts(train.answers, train.question_families, *places)
     offered = offered_answers(table.programs, vocab.programs(), vocab.answer_token_to_idx)
-    asked = Counter(
-        (template, tuple(choices), answer)
-        for template, choices, answer in zip(
-            table.question_families.tolist(), offered.tolist(), table.answers.tolist(), strict=True
-        )
-    )
-    right = 0
-    for (template, choices, answer), n in asked.items():
-        seen = train["templates"].get(table.templates[template], train)["answers"]
-        names = [table.answer_names[number] for number in choices if number >= 0] or seen
-        guess = max(names, key=lambda name: seen.get(name, 0), default="")
-        right += n * (table.answer_names[answer] == guess)
-    return round(right / len(table), 6)
+    guesses = {"maj": maj(counts), "maj_templ": maj_templ(counts, table.question_families, offered)}
+    return {name: round(float((guess == table.answers).mean()), 6) for name, guess in guesses.items()}
 
 
 def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
-from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, GENERALISATION_SCORES
 from clevrhope.metrics.pairs import Booleans
@@ -279,29 +279,3 @@ class _Scorer:
         groups = score_flags(flags, measures, whole, images.astype(np.int32), **draws)
         measured = groups[""][0].scores().measures
         return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
-
-
-# Maj and MajTempl, the two baselines of COVR's table 6
-
-
-def maj(counts: Numbers) -> int:
-    """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
-    return int(counts.sum(axis=0).argmax())
-
-
-def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
-    """(N,) MajTempl's answers.
-
-    Args:
-        counts: (T, A) those of `answer_counts`, by template.
-        templates: (N,) the questions' templates.
-        offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
-            frequent one; -1 in the rows of other questions. For a template without train questions, it gives
-            Maj's answer.
-    """
-    of_template = most_frequent(counts)[templates]
-    counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
-    n_first, n_second = (counts[templates, answers] for answers in offered.T)
-    chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
-    answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)
-    return answers

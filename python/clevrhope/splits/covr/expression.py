@@ -30,9 +30,6 @@ LEXICAL_DRAWS = (1, 2, 3)
 MOST_NESTED = 50
 """The deepest nesting of parentheses and `!`: far more than anybody needs."""
 
-ANSWER_KINDS = ("number", "attribute", "noun", "relation", "yes-no")
-"""Kinds of answers: COVR's nouns are shapes, and its attributes are values of the other types."""
-
 _INNER = r"(?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*"
 _TOKEN = re.compile(
     rf"\s*(?P<token>[&|!()]|uses:[\w*\[\]{{}},-]*(?:\({_INNER}\)?)?|(?:answer|template):[^\s&|!()]*|[\w:+-]+|\S)"
@@ -237,19 +234,18 @@ class _Parser:
         return lambda questions: fragment.is_in(questions.steps)
 
     def answer(self, pattern: str) -> _Holds:
-        kinds = answer_kinds(self.words)
-        names = kinds if pattern in ANSWER_KINDS else self.words.answers
-        return self.one_of("answer", pattern, names, [*ANSWER_KINDS, *filter(_is_plain, self.words.answers)])
+        return self.one_of("answer", pattern, answer_kinds(self.words), self.words.answers)
 
     def template(self, pattern: str) -> _Holds:
-        return self.one_of("template", pattern, self.words.templates, self.words.templates)
+        return self.one_of("template", pattern, self.words.templates)
 
-    def one_of(self, sort: str, pattern: str, names: Sequence[str], known: Sequence[str]) -> _Holds:
-        """Questions whose answer or template has a name that matches the pattern."""
-        if not is_pattern(pattern) or not matches(pattern, known).any():
-            self.note_unknown(sort, pattern, known)
+    def one_of(self, sort: str, pattern: str, *names: Sequence[str]) -> _Holds:
+        """Questions whose answer or template has a name that matches the pattern, in one of its lists."""
+        is_one = np.any([matches(pattern, each) for each in names], axis=0) if is_pattern(pattern) else None
+        if is_one is None or not is_one.any():
+            known = dict.fromkeys(name for of in names for name in of if name and name[:1] != "<")
+            self.note_unknown(sort, pattern, list(known))
             return _nothing
-        is_one = matches(pattern, names)
         return lambda questions: is_one[getattr(questions, f"{sort}s")]
 
     def draw(self, text: str, sort: str, digits: str) -> Leaf:
@@ -298,7 +294,7 @@ class _Parser:
 
 
 def answer_kinds(words: Words) -> list[str]:
-    """The kind of each answer by number, of `ANSWER_KINDS`; "" for special tokens."""
+    """The kind of each answer by number, "" for special tokens; nouns are shapes, as in COVR."""
     kinds = {"yes": "yes-no", "no": "yes-no"}
     for name in words.functions:
         function, _, value = name.removesuffix("]").partition("[")
@@ -307,10 +303,6 @@ def answer_kinds(words: Words) -> list[str]:
         elif function == "with_relation":
             kinds[value] = "relation"
     return [kinds.get(each) or ("number" if each.isdecimal() else "") for each in words.answers]
-
-
-def _is_plain(name: str) -> bool:
-    return name[:1] != "<"
 
 
 def _nothing(questions: Description) -> Flags:

@@ -33,15 +33,12 @@ class Steps:
     Attributes:
         tokens: (N, P) numbers of names in prefix order.
         names: of functions, `find[...]` included, and of special tokens.
+        arities: (N, P) the number of inputs of each step; negative for special tokens.
     """
 
     tokens: npt.NDArray[np.int32]
     names: Sequence[str]
-
-    @cached_property
-    def arities(self) -> npt.NDArray[np.int8]:
-        """(N, P) the number of inputs of each step; negative for special tokens."""
-        return program_arities([_plain(name) for name in self.names])[self.tokens]
+    arities: npt.NDArray[np.int8]
 
     @cached_property
     def after(self) -> npt.NDArray[np.int32]:
@@ -57,11 +54,6 @@ class Steps:
         return after
 
 
-def _plain(name: str) -> str:
-    """The function that a name stands for in the vocabulary."""
-    return f"{_FIND}{name.removeprefix('find[')}" if name.startswith("find[") else name
-
-
 def step_names(functions: Sequence[str]) -> list[str]:
     """The names that steps may have: functions and special tokens by number, then a `find` for each shape."""
     return [*functions, *(f"find[{name.removeprefix(_FIND)}" for name in functions if name.startswith(_FIND))]
@@ -75,7 +67,8 @@ def steps_of(programs: npt.NDArray[np.integer[Any]], functions: Sequence[str]) -
     tokens = programs.astype(np.int32)
     of_scene = np.zeros(tokens.shape, bool)
     of_scene[:, :-1] = tokens[:, 1:] == functions.index(_SCENE)
-    return Steps(np.where(of_scene, finds[tokens], tokens), step_names(functions))
+    arities = program_arities(functions)[tokens]
+    return Steps(np.where(of_scene, finds[tokens], tokens), step_names(functions), arities)
 
 
 @dataclass(frozen=True)
@@ -100,9 +93,7 @@ class Fragment:
     def _places(self, steps: Steps) -> Flags:
         """(N, P) where the fragment begins."""
         found = matches(self.name, steps.names)[steps.tokens]
-        starts: npt.NDArray[np.int32] = np.arange(1, steps.tokens.shape[1] + 1)[None].repeat(
-            len(found), axis=0
-        )
+        starts = np.tile(np.arange(1, found.shape[1] + 1), (len(found), 1))
         for k, each in enumerate(self.inputs):
             if each is not None:
                 begins = np.pad(each._places(steps), ((0, 0), (0, 1)))
