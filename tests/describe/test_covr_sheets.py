@@ -13,16 +13,17 @@ import numpy as np
 import pytest
 
 from clevrhope.__main__ import run_command
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.measured import read_measured
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.describe.covr import FILTERED, N_TRAIN, measure_covr
+from clevrhope.describe.datasheets import hop_datasheet
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.baselines import answer_counts
-from clevrhope.metrics.covr import maj, maj_templ
 from clevrhope.splits.covr.kinds import COVR_SPLITS
 from wording import refused
 
@@ -69,6 +70,46 @@ def test_a_split_is_counted_as_its_json_has_it(folder: Path, measured: Measured)
         assert found["pair_places"].get("nowhere", 0) == (0 if split == "covr_test_ood" else len(rows))
 
 
+def operators_of(nodes: list[dict[str, Any]], at: int = -1) -> list[str]:
+    """The operators of a program of COVR's JSON and of its conditions, a shared step once for each use."""
+    node, used = nodes[at], nodes[at].get("dependencies", [])
+    argument = (node.get("arguments") or [None])[0]
+    name = node["operation"]
+    if name == "with_relation_object" and argument.startswith("same_"):
+        name, used = "with_relation", used[::-1]  # having the same value is one relation in both directions
+    inner = operators_of(argument) if isinstance(argument, list) else []
+    return [name, *(each for k in used for each in operators_of(nodes, k)), *inner]
+
+
+def test_texts_programs_and_operators_are_counted_as_the_json_has_them(
+    folder: Path, measured: Measured
+) -> None:
+    for split, found in measured.items():
+        rows = json_rows(folder, split)
+        used = [operators_of(row["program"]) for row in rows]
+        assert found["texts"] == len({row["question"] for row in rows}) <= len(rows) / 2
+        assert found["anonymised_programs"] == len({tuple(each) for each in used})
+        for operator in ("find", "filter", "with_relation", "unique", "all", "query_name"):
+            times = Counter(each.count(operator) for each in used)
+            assert found["operators"].get(operator, {}) == {k: times[k] for k in sorted(times) if k}, operator
+        assert max(found["operators"]["find"]) > 3
+
+
+def test_a_folder_of_before_has_no_counts_of_operators(folder: Path, tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    path = layout.hop_measured(HOP)
+    path.parent.mkdir(parents=True)
+    content = json.loads(Layout(folder).hop_measured(HOP).read_text())
+    for split in content["covr"].values():
+        for name in ("texts", "anonymised_programs", "operators"):
+            del split[name]
+    path.write_text(json.dumps(content))
+    manifest = existing_manifest(Layout(folder).manifest)
+    sheet = hop_datasheet(manifest, read_measured(path))
+    assert "anonymised programs" not in sheet
+    assert "Properties by which COVR's splits" in sheet
+
+
 def test_baselines_are_those_of_the_scores(folder: Path, measured: Measured) -> None:
     layout = Layout(folder)
     train, test = (read_table(layout.questions_h5(HOP, each), SETS) for each in ("covr_train", "covr_test"))
@@ -101,6 +142,9 @@ def test_the_datasheet_has_the_numbers(folder: Path, measured: Measured) -> None
     assert "no attempt found these pairs of questions: " in section
     assert "| `covr_test` | 26.7% |" in section
     assert "does not apply here" in section
+    assert f"| anonymised programs | {train['anonymised_programs']} |" in section
+    assert re.search(r"\| yes or no \| 53\.3% \|.* 53\.7% \|", section)  # 8 of 15 templates
+    assert re.search(r"\| open \| 13\.3% \|.* 12\.7% \|", section)
     plain = Layout(folder).hop_datasheet("none").read_text()
     assert "covr_dev" in plain
     assert "Where the pair is" not in plain[plain.index(HEADING) :]
@@ -145,6 +189,25 @@ def test_stats_shows_them_and_gives_every_count(
     assert "Template files" not in shown
     assert run_command(["stats", str(folder), "--hop", HOP, "--splits", "covr_tset"]) == 2
     assert 'has no split "covr_tset"; it has train, ' in capsys.readouterr().err
+
+
+def test_stats_counts_the_questions_with_a_property(
+    folder: Path, measured: Measured, capsys: pytest.CaptureFixture[str]
+) -> None:
+    splits, own = ["covr_train", "covr_test"], "uses:{all,some,none} & answer:yes"
+    command = ["stats", str(folder), "--hop", HOP, "--splits", ",".join(splits), "--covr-split"]
+    assert run_command([*command, "has-quant", "--covr-split", own, "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["hops"][HOP]["predicates"]
+    assert counts["has-quant"] == {split: measured[split]["properties"]["has-quant"] for split in splits}
+    for split in splits:
+        rows = [row for row in json_rows(folder, split) if row["answer"] == "yes"]
+        used = [{step["operation"] for step in row["program"]} for row in rows]
+        assert counts[own][split] == sum(bool(each & {"all", "some", "none"}) for each in used) > 0
+    assert run_command([*command, "has-quant"]) == 0
+    train, test = counts["has-quant"].values()
+    assert re.search(rf"has-quant +{train} +{test}\b", capsys.readouterr().out)
+    assert run_command([*command, "ans-num & has-quant"]) == 2
+    assert "covr_test, no question has this property; name one that some" in capsys.readouterr().err
 
 
 def test_a_damaged_file_is_named(folder: Path, tmp_path: Path) -> None:

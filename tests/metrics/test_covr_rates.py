@@ -4,12 +4,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.metrics import Measure
 from clevrhope.metrics.answer_key import drawn_images
-from clevrhope.metrics.baselines import answer_counts
-from clevrhope.metrics.covr import maj, maj_templ
 from clevrhope.metrics.measures import GENERALISATION
 from clevrhope.metrics.published import COVR_SPLITS, covr_results
 from clevrhope.metrics.shares import score_flags

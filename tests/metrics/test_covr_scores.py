@@ -16,7 +16,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import read_vocab
-from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError, SplitError
 from clevrhope.metrics import Part, score
 from clevrhope.metrics.covr import score_covr
 from clevrhope.metrics.score_tables import scores_lines
@@ -228,6 +228,9 @@ def test_what_is_wrong_is_said(folder: Path, tmp_path: Path) -> None:
     for predicate in ("has-cout", "lexical-1"):
         with refused(ConfigError):
             score_covr(folder, [file], predicates=[predicate], **SEED)
+    for predicate in ("has-logic & ans-num", "has-count | !has-count"):
+        with refused(SplitError):
+            score_covr(folder, [file], predicates=["has-quant", predicate], **SEED)
     role = answered(folder, tmp_path / "b.jsonl", lambda row: True, **held_out("both"))
     shots = answered(folder, tmp_path / "c.jsonl", lambda row: True, **held_out(shots=-1))
     place = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}

@@ -1,16 +1,19 @@
 """Experiments on questions about sets of images: their steps, what is refused, a tiny one from end to end."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
-from building import Cli
+from building import Cli, build_demo
 from experiment_grid import FILES, check_steps, plan_of
 
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.config import ModelConfig, read_experiment
+from clevrhope.experiments.plan import make_plan
 from wording import refused
 
 TINY = (FILES / "covr.toml").read_text("utf-8")
@@ -24,6 +27,50 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
     check_plan(plan)
 
 
+def test_each_predicate_is_run_with_each_number_of_shots() -> None:
+    texts = {"covr_splits": ("", "has-count", "num-2"), "iid_size_of": ("has-count",)}
+    model = ModelConfig("film", sizes=(1000,), seeds=(1,), shots=(0, 50), **texts)
+    assert [(each.covr_split, each.iid_size_of, each.shots) for each in model.variants] == [
+        (None, None, None),
+        *(("has-count", None, shots) for shots in (0, 50)),
+        *(("num-2", None, shots) for shots in (0, 50)),
+        *((None, "has-count", shots) for shots in (0, 50)),
+    ]
+    (whole,) = ModelConfig("film", sizes=(1000,), seeds=(1,), covr_splits=("num-2",)).variants
+    assert (whole.covr_split, whole.shots) == ("num-2", None)
+
+
+@pytest.mark.slow
+def test_a_plan_on_an_existing_folder_says_what_is_held_out(tmp_path: Path, cli: Cli) -> None:
+    data, file = tmp_path / "data", tmp_path / "own.toml"
+    sizes = {"covr_train": 600, "covr_dev": 100, "covr_test": 100}
+    build_demo(data, hops=("none",), sizes=sizes, covr=True, render=False, question_json=False)
+    own = f'''[[dataset]]
+name = "own"
+folder = "{data}"
+[[dataset.build]]
+hops = ["none"]
+[[model]]
+name = "question_only"
+sizes = [600]
+seeds = [1, 2]
+covr_splits = ["", "uses:{{some,none}}"]
+shots = [0, 4]
+'''
+    file.write_text(own)
+    told = cli("experiment", file, "--plan").out
+    (counted, *_), *rest = re.findall(
+        r"(\d+) of 600 questions of covr_train have uses:{some,none}; .* (\d) shots", told
+    )
+    assert 0 < int(counted) < 100
+    assert [shots for _, shots in rest] == ["4"]
+    assert "6 runs, 0 of them done" in told
+    for wrong in ("ans-num & has-quant", "uses:scene", "program-1 | uses:filter_colr"):
+        file.write_text(own.replace("uses:{some,none}", wrong))
+        with refused(ConfigError):
+            check_plan(make_plan(read_experiment(file)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
@@ -33,7 +80,9 @@ def test_the_steps_of_runs_on_sets(tmp_path: Path) -> None:
         ('sizes = ["1k"]', 'sizes = ["2k"]'),
         ('iid_size_of = ["', 'iid_size_of = ["", "'),
         ('covr_splits = ["", ', 'covr_splits = ["", "", '),
-        ("shots = 4", "shots = -1"),
+        ("shots = 4", "shots = [0, -1]"),
+        ("shots = 4", "shots = [4, 4]"),
+        ("shots = 4", 'shots = ["four"]'),
         ('init_from = "single"', 'init_from = "sngle"'),
         ("sizes = [90]", "sizes = [90, 45]"),
         ("seeds = [1]\nupdates = 2\nset", "seeds = [2]\nupdates = 2\nset"),

@@ -1,5 +1,7 @@
 """Figures of made results: the paper's own gaps among them, hollow, and said to be the paper's."""
 
+from dataclasses import replace
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -11,7 +13,8 @@ from matplotlib.figure import Figure
 from simulated import exactly, made_result
 
 from clevrhope.metrics.published import paper_results
-from clevrhope.report import Result, accuracy_figures, figures
+from clevrhope.metrics.results import Interval, Measure, PredicateScores, Results, Scores, Training
+from clevrhope.report import Result, accuracy_figures, figures, learning_curves
 from clevrhope.splits.hops import parse_hop
 
 VALUES = [
@@ -32,7 +35,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
         found.append(figure)
         return b""
 
-    for module in (figures, accuracy_figures):
+    for module in (figures, accuracy_figures, learning_curves):
         monkeypatch.setattr(module, "png", keep)
     return found
 
@@ -135,3 +138,48 @@ def test_axes_of_gaps_span_ten_points_and_no_panel_is_empty(drawn: list[Figure])
     (axes,) = drawn[0].axes
     low, high = axes.get_ylim()
     assert high - low >= 10
+
+
+def of_property(predicate: str, shots: int, **percent: float | None) -> PredicateScores:
+    """A model's row, on questions that have a property."""
+    accuracies = {
+        name: Scores({"accuracy": Measure(value, 100, Interval(value - 1, value + 1) if value else None)}, {})
+        for name, value in percent.items()
+    }
+    return PredicateScores(
+        *("none", 2000, "ours", Training("split", predicate, shots)),
+        **{"split": "covr_test", "filtered": 300, "n_questions": 100},
+        accuracies=accuracies,
+        generalisation={},
+    )
+
+
+def test_few_shot_accuracy_is_drawn_over_shots_for_each_property(drawn: list[Figure]) -> None:
+    rows = (
+        of_property("has-quant", 250, held_out=60.0, text=50.0, iid_size=80.0),
+        of_property("has-quant", 0, held_out=40.0, text=50.0),
+        of_property("has-quant", 50, held_out=55.0, text=None, iid_size=79.0),
+        of_property("num-3", 250, held_out=60.0),
+        of_property("ans-num", 0, held_out=1.0),
+        of_property("ans-num", 1000, held_out=30.0),
+        replace(of_property("ans-num", 9, held_out=99.0), split="covr_test_ood"),
+    )
+    scores = Results(Path("data"), 0, 0, (), predicates=rows)
+    (made,) = learning_curves.shots_curves(scores, 2)
+    assert made.name == "shots_2_ours_none_2000"
+    panels = drawn[0].axes
+    assert [axes.get_title("left") for axes in panels] == [
+        "has-quant",
+        "ans-num",
+    ]  # num-3 has one number of shots
+    assert [[tick.get_text() for tick in axes.get_xticklabels()] for axes in panels] == [
+        ["0", "50", "250"],
+        ["0", "1,000"],
+    ]
+    lines = [[[*zip(*line.get_data(), strict=True)] for line in axes.get_lines()] for axes in panels]
+    assert lines == [
+        [[(0, 50), (2, 50)], [(0, 40), (1, 55), (2, 60)], [(1, 79), (2, 80)]],
+        [[(0, 1), (1, 30)]],
+    ]
+    assert said(drawn[0]) == ["text", "model", "iid-size"]
+    assert not [*learning_curves.shots_curves(replace(scores, predicates=rows[:1]), 1)]

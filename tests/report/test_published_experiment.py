@@ -7,7 +7,7 @@ import pytest
 from experiment_grid import FILES, plan_of
 
 from clevrhope.errors import ConfigError
-from clevrhope.experiments.checks import check_plan, problems_of
+from clevrhope.experiments.checks import check_plan, findings
 from clevrhope.experiments.run import run_experiment
 from wording import check_words, refused
 
@@ -38,7 +38,7 @@ def test_files_are_imported_and_a_model_answers_without_training(file: Path, ask
 def test_all_that_is_missing_is_named(file: Path) -> None:
     (file.parent / "CLEVR_v1.0/questions/CLEVR_train_questions.json").unlink()
     (file.parent / "vqa.safetensors").unlink()
-    problems = [*problems_of(plan_of(file, text=PUBLISHED))]
+    problems = [*findings(plan_of(file, text=PUBLISHED))]
     check_words("\n".join(map(str, problems)))
     assert len(problems) == 2
 

@@ -15,6 +15,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import read_table
 from clevrhope.dataset.vocab import read_vocab
+from clevrhope.metrics.published import covr_results
 from clevrhope.metrics.text_tables import WHY_NO_SCORE
 from clevrhope.pipeline import Request, build
 from clevrhope.report import report
@@ -95,3 +96,52 @@ def test_a_score_that_is_not_defined_is_in_tables_and_rows(folder: Path, tmp_pat
         ("covr_test", "", WHY_NO_SCORE),
         ("covr_test_paraphrased", "", WHY_NO_SCORE),
     ]
+
+
+def test_several_shots_give_a_figure_of_few_shot_accuracy(folder: Path, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    runs = [(n, role, shots) for n, role in ((2, "split"), (3, "iid_size")) for shots in (0, 8, 20)]
+    files = [
+        answered(
+            folder,
+            tmp_path / f"{k} {text}.jsonl",
+            n_right=n,
+            model="mine",
+            covr_role=role,
+            covr_split=text,
+            shots=shots,
+        )
+        for k, (n, role, shots) in enumerate(runs)
+        for text in ("has-count", *(["num-2"] if shots == 8 else []))
+    ]
+    files.append(answered(folder, tmp_path / "text.jsonl", n_right=1, model="question_only"))
+    made = report(files, tmp_path / "report", dataset=folder)
+    assert [path.name for path in made.figures] == ["shots_1_mine_none_60.png"]
+    assert "Few-shot accuracy on the questions of covr_test that have" in made.markdown.read_text()
+
+
+def test_accuracies_by_template_stand_beside_the_papers(folder: Path, tmp_path: Path) -> None:
+    made = report(
+        [answered(folder, tmp_path / "a.jsonl", n_right=2, model="mine")], tmp_path / "report", dataset=folder
+    )
+    page = made.markdown.read_text()
+    for split, table in (("covr_test", 12), ("covr_test_paraphrased", 13)):
+        part = page.partition(f"**{split} by template**")[2]
+        lines = [
+            [cell.strip() for cell in line.split("|")[1:-1]]
+            for line in part.splitlines()
+            if line.startswith("|")
+        ]
+        head, text, theirs = lines[0], *[row for row in lines if row[0].startswith("COVR's")][:2]
+        assert len(head) == 3 + 15
+        of_paper = covr_results()[table]
+        of_template = dict(zip(head[3:], zip(text[3:], theirs[3:], strict=True), strict=True))
+        for template, name in (
+            ("verify_attr", "VERIFYATTR"),
+            ("verify_quantifier_attr", "VERIFYQUANTIFIER-ATTR"),
+            ("verify_count_group_by", "VERIFYCOUNT-GROUPBY"),
+            ("choose_relation", "CHOOSEREL"),
+        ):
+            row = of_paper[name]
+            assert of_template[template.replace("_", "\\_")] == (row["VB_TEXT"], row["VB_iid"])
+        assert all(all(cells) for cells in of_template.values())

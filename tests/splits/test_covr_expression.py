@@ -2,8 +2,9 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
-from covr_descriptions import PROPERTIES, TERMS, described
+from covr_descriptions import PROPERTIES, WORDS, described, of_programs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,19 +12,20 @@ from clevrhope.errors import ConfigError
 from clevrhope.splits.covr.expression import (
     MOST_NESTED,
     Both,
+    Condition,
     Draw,
     Either,
     Expression,
     NamedPair,
     Not,
-    Property,
+    holds,
     leaves,
     parse_expression,
 )
 from clevrhope.splits.covr.selection import Predicate
 from wording import refused
 
-A, B, C = (Property(name) for name in PROPERTIES[:3])
+A, B, C = (Condition(name, np.copy) for name in PROPERTIES[:3])
 EVERY_ROW = [
     [name for name, holds in zip(PROPERTIES, flags, strict=True) if holds]
     for flags in product((False, True), repeat=len(PROPERTIES))
@@ -31,7 +33,7 @@ EVERY_ROW = [
 
 
 def parsed(text: str) -> Expression:
-    return parse_expression(text, property_names=PROPERTIES, term_names=TERMS)
+    return parse_expression(text, WORDS)
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,12 @@ def parsed(text: str) -> Expression:
         ("lexical:red+cube", NamedPair(("cube", "red"))),
         ("lexical:cube+red", NamedPair(("cube", "red"))),
         ("!lexical:same_color+red", Not(NamedPair(("red", "same_color")))),
+        ("uses:some(filter_*,_)", Condition("uses:some(filter_*,_)", np.copy)),
+        ("(uses:some(filter_*(find)))&compscope", Both((Condition("uses:some(filter_*(find))", np.copy), A))),
+        (
+            "answer:{yes,no}|template:*count",
+            Either((Condition("answer:{yes,no}", np.copy), Condition("template:*count", np.copy))),
+        ),
     ],
 )
 def test_an_expression_is_read(text: str, expected: Expression) -> None:
@@ -82,6 +90,20 @@ def test_an_expression_is_read(text: str, expected: Expression) -> None:
         "has-count & lexical:red+cubes",
         "lexical:red+x",
         "lexical:red+red",
+        "compscop & !(lexical:red+cubes | lexical-4 has-cout) & answer:yess",
+        "uses:",
+        "uses:filter_colr",
+        "uses:filter_color[redd]",
+        "uses:relate_*",
+        "uses:some(find,_,_)",
+        "uses:some(find",
+        "uses:{count,some",
+        "uses:some(filter_*(finds))",
+        "answer:yess",
+        "answer:",
+        "answer:nouns",
+        "template:verify_cuont",
+        "program-4",
     ],
 )
 def test_an_error_says_where_and_what(text: str) -> None:
@@ -127,3 +149,67 @@ def test_a_named_pair_holds_where_both_terms_are() -> None:
     predicate = Predicate("", parsed("lexical:red+cube"), {})
     questions = described([["red"], ["cube", "left", "red"], ["cube", "blue"], []])
     assert predicate.holds(questions).tolist() == [False, True, False, False]
+
+
+# The programs in the order in which COVR's papers and files would write them: prefix, first inputs first.
+PROGRAMS = (
+    "count filter_color[red] filter_shape[cube] scene",
+    "some filter_shape[cube] scene filter_color[red] scene",
+    "some filter_color[blue] filter_shape[cube] scene filter_color[red] scene",
+    "count with_relation[left] filter_shape[cube] scene with_same_color filter_shape[sphere] scene scene",
+    "count with_relation[left] with_same_color filter_shape[cube] scene scene filter_shape[sphere] scene",
+    "count_is[3] count filter_shape[sphere] filter_color[red] scene",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("uses:count", {0, 3, 4, 5}),
+        ("uses:count*", {0, 3, 4, 5}),
+        ("uses:*[3]", {5}),
+        ("uses:filter_color", {0, 1, 2, 5}),
+        ("uses:filter_color[red]", {0, 1, 2, 5}),
+        ("uses:filter_color[blue]", {2}),
+        ("uses:*[{blue,sphere}]", {2, 3, 4, 5}),
+        ("uses:find", {0, 1, 2, 3, 4}),
+        ("uses:find[sphere]", {3, 4}),
+        ("uses:filter_shape", {5}),
+        ("uses:some(find)", {1}),
+        ("uses:some(filter_*)", {2}),
+        ("uses:some(filter_*(find[cube]), filter_color[red](scene))", {2}),
+        ("uses:some(_,filter_*)", {1, 2}),
+        ("uses:with_*(with_*)", {4}),
+        ("uses:with_*(_,with_*)", {3}),
+        ("uses:with_*(find,find)", set()),
+        ("uses:scene(scene)", set()),
+    ],
+)
+def test_a_fragment_is_found_where_its_inputs_match(text: str, expected: set[int]) -> None:
+    found = holds(parsed(text), of_programs(PROGRAMS), {})
+    assert set(np.flatnonzero(found).tolist()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("answer:yes", {0}),
+        ("answer:{yes,3}", {0, 1}),
+        ("answer:number", {1}),
+        ("ans-num", {1}),
+        ("answer:attribute", {2}),
+        ("ans-attr", {2}),
+        ("ans-noun", {3}),
+        ("answer:relation", {4}),
+        ("answer:yes-no", {0}),
+        ("template:verify_count", {1, 3}),
+        ("tpl-verify-count", {1, 3}),
+        ("template:*count", {0, 1, 3, 4}),
+        ("tpl-count | tpl-query-attr", {0, 2, 4}),
+    ],
+)
+def test_answers_and_templates_are_conditions(text: str, expected: set[int]) -> None:
+    answers = ["yes", "3", "red", "cube", "left"]
+    templates = ["count", "verify_count", "query_attr", "verify_count", "count"]
+    questions = of_programs(["count scene"] * 5, answers, templates)
+    assert set(np.flatnonzero(holds(parsed(text), questions, {})).tolist()) == expected

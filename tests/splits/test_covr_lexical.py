@@ -1,5 +1,6 @@
 """Draws of pairs of terms: which pairs, in what order, and when there are enough."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -53,7 +54,7 @@ def test_the_order_of_terms_in_a_vocabulary_decides_nothing() -> None:
     reversed_bits = sum(
         ((TRAIN.terms >> bit & 1) << (n - 1 - bit) for bit in range(n)), np.zeros_like(TRAIN.terms)
     )
-    other = Description(TRAIN.split, TRAIN.properties, reversed_bits, TRAIN.property_names, TERMS[::-1])
+    other = replace(TRAIN, terms=reversed_bits, words=replace(TRAIN.words, terms=TERMS[::-1]))
     assert draw_pairs(2, train=other, dev=DEV) == draw_pairs(2, train=TRAIN, dev=DEV)
 
 

@@ -100,7 +100,7 @@ def test_a_pair_that_does_not_occur_is_an_error() -> None:
     with refused(SplitError):
         bind_predicate("num-3 | lexical:red+blue", train=train, dev=PLAIN_DEV)
     with refused(ConfigError):
-        bind_predicate("num-3 | num-4", train=train, dev=PLAIN_DEV)
+        bind_predicate("num-3 | num-9", train=train, dev=PLAIN_DEV)
     with refused(SplitError):
         bind_predicate("num-3 & !lexical-2", train=train, dev=train)
 
@@ -127,8 +127,7 @@ def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
     predicate = bind_predicate("!(num-3 | lexical-1) & (has-count | compscope)", train=train, dev=dev)
     (pair,) = predicate.draws[1].pairs
     assert predicate.resolved == f"(!(num-3 | (lexical:{pair[0]}+{pair[1]})) & (has-count | compscope))"
-    names = {"property_names": train.property_names, "term_names": train.term_names}
-    again = resolved_predicate(predicate.resolved, **names)
+    again = resolved_predicate(predicate.resolved, train.words)
     assert again.resolved == predicate.resolved.replace(
         f"(lexical:{pair[0]}+{pair[1]})", f"lexical:{pair[0]}+{pair[1]}"
     )
@@ -137,4 +136,4 @@ def test_the_resolved_text_names_the_pairs_and_means_the_same() -> None:
     )
     assert again.holds(questions).tolist() == predicate.holds(questions).tolist()
     with refused(ConfigError):
-        resolved_predicate("num-3 & lexical-2", **names)
+        resolved_predicate("num-3 & lexical-2", train.words)

@@ -19,9 +19,12 @@ from clevrhope.dataset.binding import BindingError
 from clevrhope.dataset.covr_questions import read_description, rows_sha256
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS
-from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.errors import ConfigError
 from clevrhope.features.extraction import make_features
+from clevrhope.splits.covr.aliases import ALIASES
+from clevrhope.splits.covr.expression import holds, parse_expression
+from clevrhope.splits.covr.programs import PROGRAM_DRAWS, anonymised_programs
 from clevrhope.training import prepared_run
 from clevrhope.training.data import Questions
 from clevrhope.training.evaluation import evaluate
@@ -57,6 +60,12 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Questions]:
     return made
 
 
+def column(table: QuestionTable, name: str) -> np.ndarray:
+    """Whether questions have a property by their file, which the engine wrote, not by the language."""
+    has: np.ndarray = table.properties[:, table.property_names.index(name)] == 1
+    return has
+
+
 def of_sets(folder: Path, **changes: Any) -> dict[str, Any]:
     settings = {"hidden": 8, "words": 8, "recipe.batch_size": 16}
     common = {"model": "question_only", "settings": settings, "updates": 3, "dataset": folder}
@@ -70,16 +79,14 @@ def test_a_run_is_trained_and_tuned_without_the_property_but_for_its_shots(
     request = of_sets(folder, covr_split=PREDICATE, shots=8, tune_on="covr_dev")
     run(tell=sentences.extend, **request)
     layout = Layout(folder)
-    train, dev = (read_description(layout.questions_h5(HOP, name)) for name in ("covr_train", "covr_dev"))
-    has = train.has_property("compscope") & train.has_property("has-quant-all")
+    rows, dev = (read_table(layout.questions_h5(HOP, name), SETS) for name in ("covr_train", "covr_dev"))
+    has, dev_has = (column(each, "compscope") & column(each, "has-quant-all") for each in (rows, dev))
     assert has.sum() > 50
-    rows = read_table(layout.questions_h5(HOP, "covr_train"), SETS)
     (trained, tuned) = seen
     # Both questions of a pair have this property, or none has it.
     expected = np.sort([*np.flatnonzero(~has), *np.flatnonzero(has)[:8]])
     np.testing.assert_array_equal(trained.image_idxs, rows.image_idxs[expected])
     np.testing.assert_array_equal(trained.answers, rows.answers[expected])
-    dev_has = dev.has_property("compscope") & dev.has_property("has-quant-all")
     assert len(tuned) == (~dev_has).sum() < len(dev)
     assert sentences == [
         f"{has.sum():,} of 2,000 questions of covr_train have {PREDICATE}; as the two questions of a pair go "
@@ -140,12 +147,66 @@ def test_folders_say_what_is_held_out() -> None:
     assert out == Path(f"runs/m-{HOP}-covr_train-without-a-100-3")
 
 
+def test_properties_that_files_have_are_those_of_the_language(folder: Path) -> None:
+    for split in ("covr_train", "covr_test_ood"):
+        questions = read_description(Layout(folder), HOP, split)
+        table = read_table(Layout(folder).questions_h5(HOP, split), SETS)
+        assert table.property_names == tuple(covr_property_names())
+        for name in table.property_names:
+            found = holds(parse_expression(name, questions.words), questions, {})
+            np.testing.assert_array_equal(found, column(table, name), name)
+
+
+def test_each_alias_holds_for_some_questions(folder: Path) -> None:
+    questions = read_description(Layout(folder), HOP, "covr_train")
+    shares = {name: holds(parse_expression(name, questions.words), questions, {}).mean() for name in ALIASES}
+    assert [name for name, share in shares.items() if not 0 < share < 1] == []
+    # What several aliases say together is what another says.
+    same = "sameattr-size | sameattr-color | sameattr-material"
+    for text in (
+        "has-quant = has-quant-all | has-quant-some | has-quant-none",
+        "has-logic = has-logic-and | has-logic-or",
+        "has-num = num-1 | num-2 | num-3 | num-4",
+        "num-2-ans-2 = num-2 | answer:2",
+        f"tpl-verify-same-attr | tpl-verify-quantifier-attr = {same}",
+        "ans-noun = tpl-query-object | tpl-choose-object",
+        "!answer:yes-no = answer:number | answer:attribute | answer:noun | answer:relation",
+    ):
+        left, right = (
+            holds(parse_expression(side, questions.words), questions, {}) for side in text.split(" = ")
+        )
+        np.testing.assert_array_equal(left, right, text)
+
+
+def test_anonymised_programs_are_those_of_the_engine_and_draws_are_of_whole_programs(folder: Path) -> None:
+    questions = read_description(Layout(folder), HOP, "covr_train")
+    programs = anonymised_programs(questions.steps)
+    assert len(programs.texts) > 100
+    of_engine = np.zeros(len(programs.texts), int)
+    np.maximum.at(of_engine, programs.of_questions, questions.in_program_split)
+    np.testing.assert_array_equal(of_engine[programs.of_questions], questions.in_program_split)
+    draws = [programs.drawn(number) for number in PROGRAM_DRAWS]
+    for draw in draws:
+        held_out, others = (set(programs.of_questions[flags].tolist()) for flags in (draw, ~draw))
+        assert not held_out & others
+        assert 0.1 < len(held_out) / len(programs.texts) < 0.3
+    assert len({draw.tobytes() for draw in draws}) == len(draws)
+    # A split that was made once must be made again by a later version, with more questions or fewer.
+    fewer = read_description(Layout(folder), HOP, "covr_train", limit=100)
+    np.testing.assert_array_equal(anonymised_programs(fewer.steps).drawn(2), draws[1][:100])
+
+
 def test_the_properties_are_those_of_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs/training.md").read_text("utf-8")
     section = page.partition("## COVR's splits")[2].partition("## Evaluating")[0]
     missing = [name for name in covr_property_names() if f"`{name.removeprefix('tpl-')}`" not in section]
     assert missing == ["tpl-verify-attr"]  # which is there in full
     assert "`tpl-verify-attr`" in section
+    rows = [line.replace(r"\|", "OR").split("|")[1:-1] for line in section.splitlines() if line[:3] == "| `"]
+    said = [[cell.strip().replace("OR", "|") for cell in row] for row in rows]
+    assert said[: len(ALIASES)] == [
+        [f"`{name}`", f"`{row.expression}`", row.words] for name, row in ALIASES.items()
+    ]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +214,9 @@ def test_the_properties_are_those_of_the_page() -> None:
     [
         "--covr-split has-qant",
         "--covr-split lexical:red+cubes",
+        "--covr-split 'has-quant-al | uses:filter_colr | answer:yess'",
+        "--covr-split 'uses:relate & program-2'",
+        "--covr-split uses:scene",
         "--covr-split 'lexical:red+blue & program & has-logic'",
         "--covr-split 'has-logic & ans-num'",
         "--covr-split 'has-quant | !has-quant'",

@@ -113,6 +113,8 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
     --against DATASET -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
     --full: Also list every question family and every pair of values.
+    --covr-split PREDICATE... -> predicates: Also count the questions over several images with a property, as
+        for train --covr-split; repeatable.
     --json -> as_json: Print one JSON object instead of text.
 """)
 def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
@@ -121,6 +123,8 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
     from clevrhope.dataset.clevr_folder import clevr_splits
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.describe.covr import count_predicates
     from clevrhope.describe.stats.comparison import as_json as sheets_as_json
     from clevrhope.describe.stats.comparison import measure_folder
     from clevrhope.runtime.extras import check_extra
@@ -136,6 +140,13 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
 
         check_outside(plots, folder)
     sheets = measure_folder(folder, hops=hops, splits=splits, against=other_root, progress=progress)
+    counts = {
+        each.group: count_predicates(Layout(folder), each.group, list(each.covr), choices["predicates"])
+        for each in sheets
+        if each.covr and choices["predicates"]
+    }
+    if choices["predicates"] and not counts:
+        raise click.UsageError(f"--covr-split: {folder} has no questions over several images")
     written = []
     if plots is not None:
         check_links(plots, (each.group for each in sheets), deep=False)
@@ -144,9 +155,11 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
     if choices["as_json"]:
-        say_json(sheets_as_json(folder, other_root, sheets, written))
+        shown = sheets_as_json(folder, other_root, sheets, written)
+        for hop, of_hop in counts.items():
+            shown["hops"][hop]["predicates"] = of_hop
+        say_json(shown)
         return
-    from clevrhope.dataset.layout import Layout
     from clevrhope.describe.stats.tables import tables
     from clevrhope.runtime.display import Terminal, show_table
 
@@ -155,6 +168,10 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
         console.rule(sheet.group, align="left")
         for table in tables(sheet, full=full):
             show_table(console, table.title, table.head, table.rows, table.note)
+        if sheet.group in counts:
+            of_hop = counts[sheet.group]
+            rows = [[text, *(f"{n:,}" for n in of_text.values())] for text, of_text in of_hop.items()]
+            show_table(console, "Questions over several images with a property", ["", *sheet.covr], rows)
         if sheet.suites or sheet.covr:
             of_group = Layout(folder).hop_datasheet(sheet.group)
             say(f"Paired tests and questions over several images are in {of_group} and in --json.")

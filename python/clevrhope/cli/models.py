@@ -88,7 +88,8 @@ Train set
         count=0.5; separated by commas, or repeated. A question's type is the function that ends its program,
         without query_.
     --covr-split PREDICATE: With --split covr_train, hold out the questions with these properties, such as
-        'compscope & has-quant-all': !, &, |, parentheses, and the properties that docs/training.md lists.
+        'compscope & has-quant-all' or 'uses:filter_color[red]': !, &, |, parentheses, and the conditions that
+        docs/training.md lists.
         program is COVR's split by programs; lexical-1 to lexical-3 draw pairs of words, and lexical:red+cube
         names one.
     --shots N0: With --covr-split, train on this number of the questions that are held out.  [default: 0]

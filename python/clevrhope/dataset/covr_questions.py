@@ -6,27 +6,45 @@ from pathlib import Path
 
 import numpy as np
 
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SETS, Numbers
-from clevrhope.dataset.question_table import read_table
+from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS
+from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.programs.gaps import CONVERSE
-from clevrhope.splits.covr.description import Description
+from clevrhope.splits.covr.description import Description, Words
 
 _DIGESTED = ("questions", "programs", "answers", "image_idxs")
 """The inputs that a model gets for a question, and the answer that it learns."""
 
 
-def read_description(path: Path, *, limit: int | None = None) -> Description:
-    """Reads the properties and terms of a split's questions, or of the first `limit`.
+def words_of(vocab: Vocab, attributes: Mapping[str, Sequence[str]]) -> Words:
+    """The names that predicates may use, of a vocabulary and the lists of a file."""
+    return Words(vocab.programs(), vocab.answers(), attributes["templates"], attributes["term_names"])
 
-    Raises:
-        DatasetError: the file is missing, or does not hold questions about sets of images.
-    """
-    table = read_table(path, SETS)
+
+def description_of(table: QuestionTable, vocab: Vocab, *, limit: int | None = None) -> Description:
+    """What predicates read of a table's questions, or of the first `limit`."""
     rows = slice(limit)
     return Description(
-        table.split, table.properties[rows], table.terms[rows], table.property_names, table.term_names
+        table.split,
+        words_of(vocab, table.attributes),
+        programs=table.programs[rows],
+        answers=table.answers[rows],
+        templates=table.question_families[rows],
+        terms=table.terms[rows],
+        in_program_split=table.properties[rows, table.property_names.index("program")] == 1,
     )
+
+
+def read_description(layout: Layout, hop: str, split: str, *, limit: int | None = None) -> Description:
+    """Reads what predicates need of a split's questions, or of the first `limit`.
+
+    Raises:
+        DatasetError: a file is missing, or does not hold questions about sets of images.
+    """
+    vocab = read_vocab(layout.covr_vocab)
+    return description_of(read_table(layout.questions_h5(hop, split), SETS, vocab=vocab), vocab, limit=limit)
 
 
 def rows_sha256(path: Path, n_rows: int) -> str:

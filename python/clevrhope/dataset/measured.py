@@ -144,7 +144,8 @@ _SETS = Fields(
         "templates": MapOf(_TEMPLATE),
         "pairs_not_found": _COUNTS,
         "baselines": _SHARES,
-    }
+    },
+    {"texts": COUNT, "anonymised_programs": COUNT, "operators": MapOf(_COUNTS)},
 )
 
 OF_HOP = Fields(

@@ -10,14 +10,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.covr_questions import offered_answers
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
+from clevrhope.dataset.contents import find_split
+from clevrhope.dataset.covr_questions import offered_answers, read_description
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.question_kinds import PAIR_PLACES, SETS, STRUCTURES
 from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.describe.measure import counted
-from clevrhope.splits.covr.kinds import COVR_SPLITS, COVR_TRAIN
+from clevrhope.splits.covr.fragments import steps_of
+from clevrhope.splits.covr.kinds import COVR_DEV, COVR_SPLITS, COVR_TRAIN
+from clevrhope.splits.covr.programs import anonymised_programs
+from clevrhope.splits.covr.selection import bind_predicate
 
 N_TRAIN = 248_154
 """Train questions of COVR. Source: Bogin et al. 2021, section 3."""
@@ -42,6 +47,17 @@ FILTERED: Mapping[str, int] = {
 }
 """Property -> train questions that have it, rounded. Source: "Filtered" in tables 7 and 8."""
 
+N_PROGRAMS = 640
+"""Anonymised programs of COVR. Source: table 3."""
+
+QUESTION_KINDS: Mapping[str, tuple[tuple[str, ...], int]] = {
+    "yes or no": (("verify_", "compare_"), 133_300),
+    "one of two": (("choose_",), 50_000),
+    "how many": (("count",), 33_300),
+    "open": (("query_",), 31_500),
+}
+"""Kind of questions -> how the names of its templates begin, and COVR's train questions. Source: table 3."""
+
 MAJ, MAJ_TEMPL = 26.8, 41.5
 """Accuracy of the most frequent answers on COVR's test set, in per cent. Source: table 6."""
 
@@ -63,14 +79,29 @@ def measure_covr(
         return {}
     vocab = read_vocab(layout.covr_vocab)
     tables = {name: read_table(layout.questions_h5(hop, name), SETS, vocab=vocab) for name in names}
-    measured = {split: _measure(table) for split, table in tables.items()}
-    train = measured.get(COVR_TRAIN)
+    measured = {split: {**_measure(table), **_composition(table, vocab)} for split, table in tables.items()}
     for split, table in tables.items():
-        measured[split]["baselines"] = {
-            "maj": _guessed(table, train["answers"]) if train else None,
-            "maj_templ": _guessed_by_template(table, train, vocab) if train else None,
-        }
+        measured[split]["baselines"] = _guessed(table, tables.get(COVR_TRAIN), vocab)
     return measured
+
+
+def count_predicates(
+    layout: Layout, hop: str, splits: Sequence[str], texts: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Predicate -> split -> the number of questions for which it holds.
+
+    Raises:
+        ConfigError: a text is not a predicate, or the sub-dataset lacks covr_train or covr_dev.
+        SplitError: it holds for all questions or for none, or its pairs cannot be drawn.
+    """
+    names = dict.fromkeys(find_split(layout, hop, name) for name in (COVR_TRAIN, COVR_DEV, *splits))
+    described = {name: read_description(layout, hop, name) for name in names}
+    counts = {}
+    for text in texts:
+        predicate = bind_predicate(text, train=described[COVR_TRAIN], dev=described[COVR_DEV])
+        predicate.check_divides([described[name] for name in splits])
+        counts[text] = {name: int(predicate.holds(described[name]).sum()) for name in splits}
+    return counts
 
 
 def _measure(table: QuestionTable) -> dict[str, Any]:
@@ -101,37 +132,34 @@ def _measure(table: QuestionTable) -> dict[str, Any]:
     }
 
 
-def _guessed(table: QuestionTable, seen: Mapping[str, int]) -> float | None:
-    """Accuracy of the most frequent answer of train; None without questions.
+def _composition(table: QuestionTable, vocab: Vocab) -> dict[str, Any]:
+    """How many different texts and anonymised programs there are, and how often programs use operators.
 
-    In a tie, the first answer in the vocabulary counts.
+    As in COVR's figure 6, but a step that two others use counts for each of them.
     """
-    guess = max(seen, key=seen.__getitem__, default="")
-    right = sum(n for answer, n in counted(table.answers).items() if table.answer_names[answer] == guess)
-    return round(right / len(table), 6) if len(table) else None
+    programs = anonymised_programs(steps_of(table.programs, vocab.programs()))
+    n_questions = np.bincount(programs.of_questions, minlength=len(programs.texts))
+    operators: dict[str, Counter[int]] = {}
+    for text, n in zip(programs.texts, n_questions.tolist(), strict=True):
+        for operator, times in Counter(text.split()).items():
+            operators.setdefault(operator, Counter())[times] += n
+    operators.pop("scene", None)  # COVR's programs have no step for it
+    return {
+        "texts": len(np.unique(table.questions, axis=0)),
+        "anonymised_programs": len(programs.texts),
+        "operators": {name: dict(sorted(operators[name].items())) for name in sorted(operators)},
+    }
 
 
-def _guessed_by_template(table: QuestionTable, train: Mapping[str, Any], vocab: Vocab) -> float | None:
-    """Accuracy of the most frequent answer of each template of train; None without questions.
-
-    A choose question gets the more frequent of the answers that it offers. Source: COVR's table 6.
-    """
-    if not len(table):
-        return None
+def _guessed(table: QuestionTable, train: QuestionTable | None, vocab: Vocab) -> dict[str, float | None]:
+    """Accuracy of the answers that are most frequent in train; None without questions or train."""
+    if train is None or not len(table):
+        return {"maj": None, "maj_templ": None}
+    places = (len(train.templates), len(vocab.answers()))
+    counts = answer_counts(train.answers, train.question_families, *places)
     offered = offered_answers(table.programs, vocab.programs(), vocab.answer_token_to_idx)
-    asked = Counter(
-        (template, tuple(choices), answer)
-        for template, choices, answer in zip(
-            table.question_families.tolist(), offered.tolist(), table.answers.tolist(), strict=True
-        )
-    )
-    right = 0
-    for (template, choices, answer), n in asked.items():
-        seen = train["templates"].get(table.templates[template], train)["answers"]
-        names = [table.answer_names[number] for number in choices if number >= 0] or seen
-        guess = max(names, key=lambda name: seen.get(name, 0), default="")
-        right += n * (table.answer_names[answer] == guess)
-    return round(right / len(table), 6)
+    guesses = {"maj": maj(counts), "maj_templ": maj_templ(counts, table.question_families, offered)}
+    return {name: round(float((guess == table.answers).mean()), 6) for name, guess in guesses.items()}
 
 
 def _pairs(a: npt.NDArray[np.integer[Any]], b: npt.NDArray[np.integer[Any]]) -> Iterable[tuple[int, int]]:

@@ -12,7 +12,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.measured import read_measured, read_measured_folder
 from clevrhope.dataset.question_kinds import PAIR_PLACES, STRUCTURES
-from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_TRAIN
+from clevrhope.describe.covr import FILTERED, MAJ, MAJ_TEMPL, N_PROGRAMS, N_TRAIN, QUESTION_KINDS
 from clevrhope.describe.making_and_licence import making_and_licence
 from clevrhope.describe.measured import RELATION_ORDER, by_values, ordered
 from clevrhope.describe.suites import CELLS
@@ -114,6 +114,9 @@ def _of_sets(splits: Splits) -> dict[str, Any]:
         "covr_filtered": FILTERED,
         "covr_train": N_TRAIN,
         "covr_maj": (MAJ, MAJ_TEMPL),
+        "covr_programs": N_PROGRAMS,
+        "question_kinds": QUESTION_KINDS,
+        "operators": sorted({name for each in splits.values() for name in each.get("operators", ())}),
         "set_sizes": [str(n) for n in sizes],
         "set_templates": list(dict.fromkeys(name for each in splits.values() for name in each["templates"])),
         "structures": STRUCTURES,

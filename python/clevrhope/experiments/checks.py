@@ -5,15 +5,16 @@ What depends on the machine or on a folder, such as a full disk, is left to the 
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clevrhope._core import ProgramTokens
+from clevrhope.dataset.covr_questions import words_of
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
@@ -24,6 +25,7 @@ from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, na
 from clevrhope.models.names import MODELS
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
+from clevrhope.splits.covr.description import Words
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
 from clevrhope.splits.hops import NONE
@@ -46,13 +48,13 @@ class _Built:
         vocab: of the questions about one image.
         splits: sub-dataset -> split -> number of questions; empty for an existing folder.
         covr_vocab: of the questions about sets of images; None where there are none.
-        covr_names: the names of their properties and terms; empty where these are not known.
+        covr_words: the names that predicates on these may use; None for an existing folder.
     """
 
     vocab: Vocab
     splits: Mapping[str, Mapping[str, int]]
     covr_vocab: Vocab | None = None
-    covr_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    covr_words: Words | None = None
 
 
 def check_plan(plan: Plan) -> None:
@@ -61,13 +63,15 @@ def check_plan(plan: Plan) -> None:
     Raises:
         ConfigError: something is bound to fail; names the place in the file.
     """
-    for problem in problems_of(plan):
-        raise problem
+    for finding in findings(plan):
+        if isinstance(finding, ConfigError):
+            raise finding
 
 
-def problems_of(plan: Plan) -> Iterator[ConfigError]:
+def findings(plan: Plan) -> Iterator[ConfigError | str]:
     """Everything that is bound to fail, the first problem of each table, such as a file that is missing.
 
+    Among it are sentences on what runs on existing folders hold out of covr_train, as `train` says them.
     Datasets, runs and zero-shot models that are done are not checked.
     """
     content, file = plan.experiment.content, plan.experiment.file
@@ -79,7 +83,7 @@ def problems_of(plan: Plan) -> Iterator[ConfigError]:
             continue
         for j, step in enumerate(each for each in chain.steps if each.arguments[0] == "features"):
             if not step.done:
-                yield from _problem(f"{at}.features[{j}]", partial(_check_features, step))
+                yield from _checked(f"{at}.features[{j}]", partial(_check_features, step))
         try:
             built = _built(plan, dataset, at)
         except ConfigError as error:
@@ -88,17 +92,17 @@ def problems_of(plan: Plan) -> Iterator[ConfigError]:
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
             place = f"{file}: model[{plan.experiment.model_tables[model_number]}]"
-            yield from _problem(place, partial(_check_runs, its_runs, model, dataset, built))
+            yield from _checked(place, partial(_check_runs, its_runs, model, dataset, built))
     for k, (chain, asked) in enumerate(zip(plan.zero_shot, content.zero_shot, strict=True)):
         if not chain.done:
-            yield from _problem(f"{file}: zero_shot[{k}]", partial(_check_zero_shot, asked))
+            yield from _checked(f"{file}: zero_shot[{k}]", partial(_check_zero_shot, asked))
 
 
-def _problem(place: str, check: Callable[[], None]) -> Iterator[ConfigError]:
-    """The error of a check, with its place in the file; nothing if it passes."""
+def _checked(place: str, check: Callable[[], Sequence[str] | None]) -> Iterator[ConfigError | str]:
+    """What a check says, or its error with its place in the file."""
     try:
         with _naming(place):
-            check()
+            yield from check() or ()
     except ConfigError as error:
         yield error
 
@@ -150,8 +154,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     assert vocab is not None  # there is a build
     if covr is None:
         return _Built(vocab, splits)
-    names = {name: covr.attributes[name] for name in ("property_names", "term_names")}
-    return _Built(vocab, splits, covr.encoder.vocab, names)
+    return _Built(vocab, splits, covr.encoder.vocab, words_of(covr.encoder.vocab, covr.attributes))
 
 
 def _translated(message: str, places: Places, own: Places, at: str) -> str:
@@ -176,19 +179,26 @@ def _check_features(step: Step) -> None:
     check_options(choices["kind"], size=read_size(choices["size"]), weights=choices["weights"])
 
 
-def _check_runs(runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built) -> None:
-    """Checks the runs of a model on a dataset."""
+def _check_runs(
+    runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
+) -> list[str]:
+    """Checks the runs of a model on a dataset; returns what they hold out of an existing folder."""
     from clevrhope.cli.arguments import read_names
     from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
     from clevrhope.training.request import check_reaching, chosen_splits
+    from clevrhope.training.train_sets import choose_covr_split
 
     checked: set[tuple[int, str, bool]] = set()
+    held_out: dict[Hashable, Sequence[str]] = {}
     for run in runs:
         trained, evaluated = run.steps[:2]
         _check_own(model.options, "options")
         request = read_train_request(parsed(train, trained.arguments))
         _check_train_set(built, request, dataset)
+        part = (request.hop, request.size, request.covr_split, request.iid_size_of, request.shots)
+        if dataset.folder is not None and request.is_of_sets and part not in held_out:
+            held_out[part] = choose_covr_split(Layout(dataset.folder), request).sentences
         if model.reaching is not None and request.tune_on is None:
             raise ConfigError("reaching: it is an accuracy on the set of --tune-on; add that to options")
         with _naming("evaluate"):
@@ -210,6 +220,7 @@ def _check_runs(runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetCo
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
         _check_reads(getattr(made, "feature_kind", ""), model, dataset)
+    return [sentence for sentences in held_out.values() for sentence in sentences]
 
 
 def _check_own(options: Sequence[str], what: str) -> None:
@@ -246,8 +257,8 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
             f"config.sizes.{name}"
         )
     text = request.covr_split or request.iid_size_of
-    if text is not None:  # its questions can only be counted once they are built
-        parse_expression(text, **built.covr_names)
+    if text is not None and built.covr_words:  # its questions can only be counted once they are built
+        parse_expression(text, built.covr_words)
 
 
 def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:

@@ -30,18 +30,21 @@ def experiment(file: Path, out: Path | None, only_plan: bool, quiet: bool, **cho
     first6, diversity, paper. A run that fails does not stop the others; failures are listed at the end, and
     the exit code is 1.
     """
-    from clevrhope.experiments.checks import problems_of
+    from clevrhope.experiments.checks import findings
     from clevrhope.experiments.config import find_file, read_experiment
     from clevrhope.experiments.plan import make_plan
     from clevrhope.experiments.run import run_experiment
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
+        found = [*findings(plan)]
+        for sentence in dict.fromkeys(each for each in found if isinstance(each, str)):
+            say(sentence)
         for chain in (*plan.datasets.values(), *plan.runs, *plan.zero_shot):
             for step in chain.steps:
                 say(f"{'done ' if step.done else 'to do'}  clevrhope {' '.join(step.arguments)}")
         say(f"{len(plan.runs):,} runs, {plan.n_done:,} of them done; report: {plan.report}/report.html")
-        problems = list(dict.fromkeys(map(str, problems_of(plan))))
+        problems = list(dict.fromkeys(str(each) for each in found if isinstance(each, ConfigError)))
         for problem in problems[:-1]:
             say(problem, err=True)
         if problems:

@@ -142,7 +142,7 @@ class ModelConfig:
         datasets, hops: names; empty for all.
         drops: one run each; "" for a run that drops nothing.
         covr_splits: one run each on covr_train; "" for a run on all of it.
-        shots: of the runs of `covr_splits` and `iid_size_of` that name a predicate.
+        shots: one run each for every predicate of `covr_splits` and `iid_size_of`; empty for none.
         init_from: label of an earlier [[model]] with one size, from whose run of the same dataset, pair and
             seed each run starts.
         reaching: as for `evaluate --reaching`; None to evaluate all checkpoints.
@@ -161,7 +161,7 @@ class ModelConfig:
     drops: tuple[str, ...] = ("",)
     covr_splits: tuple[str, ...] = ()
     iid_size_of: tuple[str, ...] = ()
-    shots: int | None = None
+    shots: tuple[int, ...] = ()
     init_from: str | None = None
     keep_last: int = 1
     keep_every: int | None = None
@@ -185,10 +185,10 @@ class ModelConfig:
                 parse_drops(drop.split(","))
         seeds = () if self.seeds == "dataset" else self.seeds
         _check_unique(sizes=sizes, seeds=seeds, drops=self.drops)
-        _check_unique(covr_splits=self.covr_splits, iid_size_of=self.iid_size_of)
+        _check_unique(covr_splits=self.covr_splits, iid_size_of=self.iid_size_of, shots=self.shots)
         if "" in self.iid_size_of:
             raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
-        check_at_least(0, seeds=min(seeds, default=None), shots=self.shots)
+        check_at_least(0, seeds=min(seeds, default=None), shots=min(self.shots, default=None))
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
         if self.reaching is not None and self.keep_last == 1:
             raise ConfigError("reaching needs keep_last and keep_every: it chooses among late checkpoints")
@@ -207,11 +207,12 @@ class ModelConfig:
     def variants(self) -> tuple["Variant", ...]:
         """What the runs of one dataset, pair, size and seed differ in."""
         plain = Variant(split=COVR_TRAIN)
-        held_out = replace(plain, shots=self.shots)
+        held_out = [replace(plain, shots=shots) for shots in self.shots or (None,)]
         of_sets = [
-            *(replace(held_out, covr_split=text) if text else plain for text in self.covr_splits),
-            *(replace(held_out, iid_size_of=text) for text in self.iid_size_of),
+            *(replace(e, covr_split=text) if text else plain for text in self.covr_splits for e in held_out),
+            *(replace(e, iid_size_of=text) for text in self.iid_size_of for e in held_out),
         ]
+        of_sets = list(dict.fromkeys(of_sets))  # a run on all questions has no shots
         return tuple(replace(each, drop_type=drop) for each in of_sets or [Variant()] for drop in self.drops)
 
     @property

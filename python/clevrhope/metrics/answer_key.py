@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.binding import difference
 from clevrhope.dataset.contents import check_suite, suite_command, suite_splits_in
+from clevrhope.dataset.covr_questions import description_of
 from clevrhope.dataset.folder import Folder, identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.measured import read_measured
@@ -25,6 +26,7 @@ from clevrhope.describe.measure import SceneCounts, read_scene_counts
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.results import Part
 from clevrhope.runtime.atomic import record
+from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_KINDS, is_covr
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SHARED_PLACES, SPLITS
@@ -141,6 +143,10 @@ class AnswerKey:
     def train_set(self, hop: str, split: str) -> QuestionTable:
         """The questions of a split that models are trained on; raises as `test_set`."""
         return read_table(self.kind.h5(self._layout, hop, split), self.kind)
+
+    def description(self, questions: QuestionTable, *, limit: int | None = None) -> Description:
+        """What predicates read of questions about sets of images, or of the first `limit`."""
+        return description_of(questions, self._vocab, limit=limit)
 
     def suite_splits(self, hop: str, suite: str) -> tuple[str, ...]:
         """The splits of a HOP that have pairs of a suite; empty if the suite was not made.

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.answer_counts import answer_counts, most_frequent
 from clevrhope.dataset.contents import choose_suite, find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.oracle import execute_programs
-from clevrhope.dataset.question_kinds import PAIRS, Numbers
+from clevrhope.dataset.question_kinds import PAIRS
 from clevrhope.dataset.question_table import QuestionTable, open_split, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import suite_columns
@@ -159,19 +160,6 @@ def _symbolic(layout: Layout, vocab: Vocab, reader: QuestionTable, size: int | N
 
 def _always(reader: QuestionTable, number: int) -> Ints:
     return np.full(len(reader), number, dtype=np.int32)
-
-
-def answer_counts(answers: Numbers, groups: Numbers, n_groups: int, n_answers: int) -> Numbers:
-    """(G, A) how often each answer occurs among the questions of each group."""
-    counts = np.zeros((n_groups, n_answers), dtype=np.int64)
-    np.add.at(counts, (groups, answers), 1)
-    return counts
-
-
-def most_frequent(counts: Numbers) -> Ints:
-    """(G,) the most frequent answer of each group, the first one in a tie; of no questions, that of all."""
-    most: Ints = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
-    return most.astype(np.int32)
 
 
 _Guess = Callable[[Layout, Vocab, QuestionTable, int | None], Ints]

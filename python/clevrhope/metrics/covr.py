@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.answer_counts import answer_counts, maj, maj_templ
 from clevrhope.dataset.covr_questions import offered_answers
 from clevrhope.dataset.question_kinds import SETS, Numbers
-from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey, Breakdown, drawn_images
-from clevrhope.metrics.baselines import answer_counts, most_frequent
 from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, collect
 from clevrhope.metrics.measures import ACCURACY, GENERALISATION, GENERALISATION_SCORES
 from clevrhope.metrics.pairs import Booleans
@@ -43,7 +42,6 @@ from clevrhope.metrics.scoring import (
 from clevrhope.metrics.shares import Flags, Measures, score_flags
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form, one_of
 from clevrhope.runtime.progress import Progress
-from clevrhope.splits.covr.description import Description
 from clevrhope.splits.covr.kinds import COVR_COLUMNS, COVR_KINDS, COVR_TRAIN
 from clevrhope.splits.covr.selection import Predicate, resolved_predicate
 
@@ -93,6 +91,7 @@ def score_covr(
     Raises:
         PredictionsError: predictions cannot be read, are missing or repeated, or are about unknown questions.
         ConfigError: a predicate is invalid.
+        SplitError: a predicate holds for all questions or for none.
         DatasetError: the folder is not a dataset with questions about sets, or a file in it is incomplete.
     """
     check_draws(bootstrap, seed)
@@ -106,6 +105,8 @@ def score_covr(
         model: collect(of_model, key, wanted, partial=partial, progress=progress)
         for model, of_model in files.items()
     }
+    for hop in dict.fromkeys(hop for collector in collected.values() for hop in collector.hops):
+        scorer.check_asked(hop)
     scorer.given = {model: collector.given for model, collector in collected.items()}
     conditions: list[Condition] = []
     for (name, training), collector in collected.items():
@@ -171,7 +172,7 @@ class _Scorer:
     def _by_predicate(self, hop: str, text: str) -> Breakdown:
         predicate, names = self.predicate(hop, text), ("predicate", "not predicate")
         return Breakdown(
-            lambda questions: (~predicate.holds(_description(questions))).astype(np.int32),
+            lambda questions: (~predicate.holds(self.key.description(questions))).astype(np.int32),
             lambda number: Part(names[number], text),
         )
 
@@ -201,8 +202,13 @@ class _Scorer:
             ConfigError: the text is not a predicate, or the predicate needs pairs to be drawn.
         """
         questions = self.key.test_set(hop, self.key.splits[hop][0])
-        names = {"property_names": questions.property_names, "term_names": questions.term_names}
-        return resolved_predicate(text, **names)
+        return resolved_predicate(text, self.key.description(questions).words)
+
+    def check_asked(self, hop: str) -> None:
+        """Checks that each predicate that was asked for holds for some questions of a HOP and not for all."""
+        tables = [self.key.test_set(hop, split) for split in self.key.splits[hop]]
+        for text in self.asked:
+            self.predicate(hop, text).check_divides([self.key.description(table) for table in tables])
 
     # The table of splits by predicates
 
@@ -212,7 +218,7 @@ class _Scorer:
         if training.role != "split" or model == TEXT_MODEL:
             return
         predicate = self.predicate(hop, training.predicate)
-        train = predicate.holds(_description(self.key.train_set(hop, COVR_TRAIN)))[: condition.train_size]
+        train = self.key.description(self.key.train_set(hop, COVR_TRAIN), limit=condition.train_size)
         models = {
             "text": (TEXT_MODEL, Training()),
             "held_out_text": (TEXT_MODEL, training),
@@ -224,7 +230,7 @@ class _Scorer:
             if COVR_KINDS[split].role != "test":
                 continue
             questions = self.key.test_set(hop, split)
-            has, images = predicate.holds(_description(questions)), drawn_images(questions)
+            has, images = predicate.holds(self.key.description(questions)), drawn_images(questions)
             right: dict[str, _Right] = {}
             for name, of_model in models.items():
                 answers = answers_of_runs(self.key, self.given.get(of_model, {}), condition, split)
@@ -240,7 +246,7 @@ class _Scorer:
                 yield PredicateScores(
                     *(hop, condition.train_size, model, training),
                     split=split,
-                    filtered=int(train.sum()),
+                    filtered=int(predicate.holds(train).sum()),
                     n_questions=int(has.sum()),
                     accuracies=accuracies,
                     generalisation={
@@ -273,35 +279,3 @@ class _Scorer:
         groups = score_flags(flags, measures, whole, images.astype(np.int32), **draws)
         measured = groups[""][0].scores().measures
         return Scores(measured, {"n_questions": len(images), "n_images": len(np.unique(images))})
-
-
-def _description(questions: QuestionTable) -> Description:
-    """The properties and terms of questions, on which predicates are defined."""
-    names = (questions.property_names, questions.term_names)
-    return Description(questions.split, questions.properties, questions.terms, *names)
-
-
-# Maj and MajTempl, the two baselines of COVR's table 6
-
-
-def maj(counts: Numbers) -> int:
-    """Maj's answer to every question: the most frequent one in train; the first one in a tie."""
-    return int(counts.sum(axis=0).argmax())
-
-
-def maj_templ(counts: Numbers, templates: Numbers, offered: Numbers) -> Numbers:
-    """(N,) MajTempl's answers.
-
-    Args:
-        counts: (T, A) those of `answer_counts`, by template.
-        templates: (N,) the questions' templates.
-        offered: (N, 2) the two answers that a choose question offers, of which MajTempl gives the more
-            frequent one; -1 in the rows of other questions. For a template without train questions, it gives
-            Maj's answer.
-    """
-    of_template = most_frequent(counts)[templates]
-    counts = np.where(counts.any(axis=1, keepdims=True), counts, counts.sum(axis=0))
-    n_first, n_second = (counts[templates, answers] for answers in offered.T)
-    chosen = np.where(n_first >= n_second, offered[:, 0], offered[:, 1])
-    answers: Numbers = np.where(offered[:, 0] < 0, of_template, chosen)
-    return answers

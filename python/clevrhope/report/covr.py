@@ -20,13 +20,16 @@ from clevrhope.metrics.text_tables import (
     text_with_interval_and_n,
     value_text,
 )
-from clevrhope.report.page import Table
+from clevrhope.report.page import Figure, Table
 from clevrhope.report.results import Keys, check_dataset, grouped
 from clevrhope.report.runs import Source
 from clevrhope.runtime.progress import Progress
 
 SEED = 0
 """Of the bootstrap behind the intervals, so that reports of the same runs are the same."""
+
+_BY_TEMPLATE = {"covr_test": 12, "covr_test_paraphrased": 13}
+"""The test sets with accuracy by template -> COVR's tables of it."""
 
 
 def measure_covr(
@@ -55,10 +58,23 @@ def measure_covr(
     return tuple(found), tuple(skipped)
 
 
-def covr_tables(scores: Results) -> dict[str, Any]:
-    """The tables of a dataset: splits by predicates, test sets, and their parts."""
-    parts = [("covr_test", "template"), ("covr_test", "structure"), ("covr_test_ood", "place")]
+def covr_tables(scores: Results, number: int, *, draws: bool) -> dict[str, Any]:
+    """The tables of a dataset: splits by predicates, test sets, and their parts; and its figures.
+
+    `number` is of the dataset in the report. Without `draws` there are no figures.
+    """
+    parts = [
+        *((split, "template") for split in _BY_TEMPLATE),
+        ("covr_test", "structure"),
+        ("covr_test_ood", "place"),
+    ]
+    figures: list[Figure] = []
+    if draws:
+        from clevrhope.report.learning_curves import shots_curves
+
+        figures += shots_curves(scores, number)
     return {
+        "figures": figures,
         "predicates": _predicates_table(scores),
         "why_no_score": f"{NO_SCORE}: {WHY_NO_SCORE}" if any(map(is_undefined, scores.predicates)) else "",
         "published": published_table() if scores.predicates else Table([], []),
@@ -125,7 +141,23 @@ def _parts_table(conditions: Sequence[Condition], by: str, split: str) -> Table:
         [*_name(condition), *(value_text(of[part].mean["accuracy"]) if part in of else "" for part in parts)]
         for condition, of in answered
     ]
+    if by == "template" and rows:
+        table = {name.replace("-", ""): of for name, of in covr_results()[_BY_TEMPLATE[split]].items()}
+        rows += [
+            [
+                f"COVR's {model}",
+                "",
+                "on all",
+                *(table.get(_covr_name(part), {}).get(model, "") for part in parts),
+            ]
+            for model in ("VB_TEXT", "VB_iid")
+        ]
     return Table(["model", "HOP", "trained", *parts], rows)
+
+
+def _covr_name(template: str) -> str:
+    """The name of a template in COVR's tables 12 and 13, without dashes: CHOOSEREL for choose_relation."""
+    return template.replace("_", "").replace("relation", "rel").upper()
 
 
 def _name(condition: Condition) -> list[str]:

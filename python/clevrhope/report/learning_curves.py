@@ -1,16 +1,76 @@
-"""Learning curves, from the logs of runs. Needs matplotlib."""
+"""Learning curves, from the logs of runs, and accuracy by the number of shots. Needs matplotlib."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from clevrhope.describe.stats.charts import GRID, figure, png
+from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
+from clevrhope.metrics.results import Results
+from clevrhope.metrics.text_tables import MODELS
 from clevrhope.report.figures import legend, look_of, looks_of
-from clevrhope.report.page import Figure
-from clevrhope.report.results import Result
+from clevrhope.report.page import Figure, file_name
+from clevrhope.report.results import Result, grouped
 from clevrhope.report.tuning import read_curve
+from clevrhope.splits.covr.kinds import COVR_TEST
 
 _MOST_CURVES = 8
 """Most panels of learning curves."""
+
+
+_OF_MODELS: Mapping[str, Mapping[str, Any]] = {
+    "text": {"color": FAINT, "marker": "D", "linestyle": ":"},
+    "held_out_text": {"color": "#8C6D31", "marker": "P", "linestyle": ":"},
+    "held_out": {"color": "#D55E00", "marker": "o"},
+    "iid_size": {"color": "#0072B2", "marker": "s", "linestyle": "--"},
+    "iid": {"color": "#56B4E9", "marker": "^", "linestyle": "--"},
+}
+"""The models of `MODELS` -> their lines."""
+
+
+def shots_curves(scores: Results, number: int) -> Iterator[Figure]:
+    """Few-shot accuracy over the number of shots, as in COVR's figure 13: a figure per model and sub-dataset.
+
+    Each panel is a property that was held out with several numbers of shots, on the questions of covr_test
+    that have it. `number` is of the dataset in the report, for the figures' names.
+    """
+    of_test = [row for row in scores.predicates if row.split == COVR_TEST]
+    for place, rows in grouped(of_test, lambda row: (row.model, row.hop, row.train_size)).items():
+        of_texts = grouped(rows, lambda row: row.training.predicate)
+        panels = {text: of for text, of in of_texts.items() if len(of) > 1}
+        if not panels:
+            continue
+        model, hop, size = place
+        title = f"{model}, {hop}: accuracy on the questions with a property, by shots"
+        n_rows, n_columns = -(-len(panels) // 3), min(len(panels), 3)
+        with figure(title, width_in=0.8 + 3.8 * n_columns, height_in=0.8 + 3.6 * n_rows) as drawn:
+            places = drawn.subplots(n_rows, n_columns, sharey=True, squeeze=False).ravel()
+            for axes in places[len(panels) :]:
+                axes.set_axis_off()
+            for axes, (text, of_text) in zip(places, panels.items(), strict=False):
+                of_text.sort(key=lambda row: row.training.shots)
+                for name, look in _OF_MODELS.items():
+                    found = [
+                        (k, each.accuracies[name]["accuracy"])
+                        for k, each in enumerate(of_text)
+                        if name in each.accuracies
+                    ]
+                    points = [(k, measure.value) for k, measure in found if measure.value is not None]
+                    if points:
+                        axes.plot(*zip(*points, strict=True), linewidth=1.8, markersize=6, **look)
+                    for k, measure in found:
+                        if measure.interval:
+                            ends = (measure.interval.low, measure.interval.high)
+                            axes.vlines(k, *ends, color=look["color"], linewidth=1.2)
+                axes.set_title(text, fontsize=9, wrap=True)
+                axes.set_xticks(range(len(of_text)), [f"{each.training.shots:,}" for each in of_text])
+                axes.set_xlabel("shots")
+                axes.set_ylim(0, 101)
+                axes.grid(axis="y", color=GRID, linewidth=0.8)
+            places[0].set_ylabel("accuracy, %")
+            there = {name for of in panels.values() for row in of for name in row.accuracies}
+            legend(drawn, {MODELS[name]: dict(look) for name, look in _OF_MODELS.items() if name in there})
+            name = file_name(f"{number} {model} {hop} {size or 'unknown'}")
+            yield Figure(f"shots_{name}", title, png(drawn))
 
 
 def learning_curves(results: Sequence[Result]) -> Figure | None:

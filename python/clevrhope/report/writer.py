@@ -187,7 +187,7 @@ def _page(
         least_denominator=f"{LEAST_DENOMINATOR:g}",
         slopes=slopes(sections),
         models=[*_models([result for result in last if not result.mode], draws=draws)],
-        covr=[covr_tables(scores) for scores in covr],
+        covr=[covr_tables(scores, k + 1, draws=draws) for k, scores in enumerate(covr)],
         suites=suite_tables([each for each in paired if each.result in shown]),
         regressions=regressions(instances, draws=draws),
         wrong_answers=failure_blocks(last, draws=draws),

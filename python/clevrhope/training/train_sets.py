@@ -125,8 +125,8 @@ def choose_covr_split(layout: Layout, request: TrainRequest) -> CovrSplit:
         return CovrSplit(binding=binding)
     hop = request.hop
     names = [find_split(layout, hop, name) for name in (COVR_DEV, COVR_TEST)]
-    train = read_description(layout.questions_h5(hop, COVR_TRAIN), limit=request.size)
-    dev, test = (read_description(layout.questions_h5(hop, name)) for name in names)
+    train = read_description(layout, hop, COVR_TRAIN, limit=request.size)
+    dev, test = (read_description(layout, hop, name) for name in names)
     predicate = bind_predicate(text, train=train, dev=dev)
     shots, is_iid = request.shots or 0, request.iid_size_of is not None
     rows = select_rows(predicate, train=train, dev=dev, test=test, shots=shots)

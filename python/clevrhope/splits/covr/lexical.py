@@ -77,7 +77,7 @@ def _rank(number: int, pair: TermPair) -> bytes:
 
 def _frequent_pairs(train: Description, dev: Description) -> Iterator[TermPair]:
     """The pairs that train names and that may be drawn."""
-    names = sorted(train.term_names)
+    names = sorted(train.words.terms)
     in_train, in_dev = (_together(each, names) for each in (train, dev))
     for i, j in combinations(range(len(names)), 2):
         alone = min(in_train[i, i], in_train[j, j]) - in_train[i, j]

@@ -7,15 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, SplitError, shown
-from clevrhope.splits.covr.description import Description, Flags
+from clevrhope.splits.covr.description import Description, Flags, Words
 from clevrhope.splits.covr.expression import (
     Both,
+    Condition,
     Draw,
     Either,
     Expression,
     NamedPair,
     Not,
-    Property,
+    holds,
     leaves,
     parse_expression,
 )
@@ -45,31 +46,26 @@ class Predicate:
 
     def holds(self, questions: Description) -> Flags:
         """(N,) whether each question has the held-out property."""
-        return self._holds(self.expression, questions)
+        return holds(self.expression, questions, self.draws)
 
-    def _holds(self, expression: Expression, questions: Description) -> Flags:
-        match expression:
-            case Property(name):
-                return questions.has_property(name)
-            case NamedPair(pair):
-                return questions.names_pair(pair)
-            case Draw(number):
-                return _any_of([questions.names_pair(pair) for pair in self.draws[number].pairs])
-            case Not(inner):
-                return ~self._holds(inner, questions)
-            case Both(parts):
-                return ~_any_of([~self._holds(part, questions) for part in parts])
-            case Either(parts):
-                return _any_of([self._holds(part, questions) for part in parts])
+    def check_divides(self, splits: Sequence[Description]) -> None:
+        """Raises a SplitError if it holds for no question of these splits, or for all."""
+        flags = np.concatenate([self.holds(each) for each in splits])
+        if flags.all() or not flags.any():
+            how_many = "all questions have" if flags.any() else "no question has"
+            raise SplitError(
+                f"--covr-split {shown(self.text)}: of {', '.join(each.split for each in splits)}, {how_many} "
+                "this property; name one that some have"
+            )
 
 
-def resolved_predicate(text: str, *, property_names: Sequence[str], term_names: Sequence[str]) -> Predicate:
+def resolved_predicate(text: str, words: Words) -> Predicate:
     """Parses the result of `Predicate.resolved`, or another expression without draws.
 
     Raises:
         ConfigError: the text is not an expression, or it has a draw, whose pairs depend on train and dev.
     """
-    expression = parse_expression(text, property_names=property_names, term_names=term_names)
+    expression = parse_expression(text, words)
     for leaf in leaves(expression):
         if isinstance(leaf, Draw):
             raise ConfigError(
@@ -81,8 +77,8 @@ def resolved_predicate(text: str, *, property_names: Sequence[str], term_names: 
 
 def _text(expression: Expression, draws: Mapping[int, LexicalDraw]) -> str:
     match expression:
-        case Property(name):
-            return name
+        case Condition(text):
+            return text
         case NamedPair((first, second)):
             return f"lexical:{first}+{second}"
         case Draw(number):
@@ -93,12 +89,6 @@ def _text(expression: Expression, draws: Mapping[int, LexicalDraw]) -> str:
             return f"({' & '.join(_text(part, draws) for part in parts)})"
         case Either(parts):
             return f"({' | '.join(_text(part, draws) for part in parts)})"
-
-
-def _any_of(parts: Sequence[Flags]) -> Flags:
-    """(N,) whether any of several (N,) flags is set."""
-    is_set: Flags = np.any(parts, axis=0)
-    return is_set
 
 
 @dataclass(frozen=True)
@@ -125,7 +115,7 @@ def bind_predicate(text: str, *, train: Description, dev: Description) -> Predic
         ConfigError: the text is not an expression; says where.
         SplitError: a pair does not occur in train, or a draw finds too few questions.
     """
-    expression = parse_expression(text, property_names=train.property_names, term_names=train.term_names)
+    expression = parse_expression(text, train.words)
     draws = {}
     for leaf in leaves(expression):
         match leaf:
