@@ -177,6 +177,17 @@ class SplitSource:
         counts = np.diff(starts, append=len(images))
         return self._samples(images[starts, np.newaxis], counts, order)
 
+    def shards(self, n_shards: int, *, whole: bool) -> Iterator[Iterator[Sample]]:
+        """The samples of each of so many files, in order; numbers of samples differ by one at most.
+
+        `whole` and errors are those of `samples`; there are at least `n_samples` of them either way.
+        """
+        samples, images = self.samples(whole=whole), self.reader.image_idxs
+        in_runs = not whole and not self.kind.of_sets
+        n = int(np.count_nonzero(np.diff(images, prepend=-1))) if in_runs else self.n_samples
+        for k in range(n_shards):
+            yield islice(samples, (k + 1) * n // n_shards - k * n // n_shards)
+
     def _samples(self, image_idxs: Ints, counts: Ints, order: Ints | None) -> Iterator[Sample]:
         """Samples with the images of each row of `image_idxs`, and `counts` questions each, in `order`."""
         sizes = (image_idxs >= 0).sum(axis=1).tolist()
@@ -265,11 +276,11 @@ class ExportSource:
         """Whether images are exported: those of all splits, or none."""
         return any(split.images is not None for split in self.splits)
 
-    def n_shards(self, n_images: int, most: int) -> int:
-        """How many files hold so many images, `most` in each: at least eight if these have 100 or more."""
-        if self.shard_size is not None:
-            return max(1, -(-n_images // self.shard_size))
-        return max(1, -(-n_images // most), min(LOADERS, n_images // LEAST_A_SHARD))
+    def n_shards(self, split: SplitSource, most: int) -> int:
+        """How many files hold a split, none of them empty, if `most` is the number of images that fit."""
+        size, n = self.shard_size, split.n_copies
+        n_shards = -(-n // size) if size else max(-(-n // most), min(LOADERS, n // LEAST_A_SHARD))
+        return max(1, min(n_shards, split.n_samples))
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""
@@ -307,7 +318,7 @@ def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, 
 LOADERS = 8
 """Processes that read an export at once, for which there is a file each."""
 
-LEAST_A_SHARD = 100
+LEAST_A_SHARD = 16
 """The least images of a file, if there are more files than needed for their sizes."""
 
 
