@@ -21,7 +21,7 @@ from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.dataset.question_kinds import Field, QuestionKind
+from clevrhope.dataset.question_kinds import MARKS, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
@@ -138,6 +138,11 @@ class SplitSource:
     def n_copies(self) -> int:
         """Number of images in all of these samples."""
         return int(self.counts.sum()) if self.kind.of_sets else len(self.indices)
+
+    @property
+    def has_programs(self) -> bool:
+        """Whether any question has a program; those of an import may not be published."""
+        return bool((self.reader.program_lengths > len(MARKS)).any())
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
         """The scenes that are asked about; order and errors are those of `scenes_of`."""
@@ -324,22 +329,27 @@ LEAST_A_SHARD = 16
 
 def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     """What an exported file says of its split, for those who read it without the dataset."""
-    manifest = source.manifest
-    return {
+    manifest, reader = source.manifest, split.reader
+    pairs = manifest.suites.get(split.hop, {}).get(reader.attributes.get("suite"), {}).get(split.split, {})
+    about = {
         **world_json(manifest),
         "kind": split.kind.name,
-        "questions": len(split.reader),
-        "file": {name: _plain(value) for name, value in split.reader.attributes.items()},
+        "questions": len(reader),
+        "file": {name: _plain(value) for name, value in reader.attributes.items()},
         "vocab": asdict(split.vocab),
-        "widths": split.reader.widths,
-        "sha256": record(split.reader.path).sha256,
+        "widths": reader.widths,
+        "sha256": pairs.get("sha256") or record(reader.path).sha256,
     }
+    if manifest.source:  # what an import of this would not find
+        about |= {name: manifest.source[name] for name in ("is_placed", "notes")}
+        about |= {"unit": manifest.pools.get(reader.pool, {}).get("unit", 0), "programs": split.has_programs}
+    return about
 
 
 def world_json(manifest: Manifest) -> dict[str, Any]:
     """What decides the content of an exported dataset."""
     return {
-        "dataset": manifest.digest,
+        "dataset": (manifest.source or {}).get("dataset") or manifest.digest,
         "attributes": manifest.world["attributes"],
         "constraints": manifest.world["constraints"],
         "settings": manifest.settings.changed_settings(),

@@ -24,7 +24,19 @@ from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
-from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
+from clevrhope.runtime.forms import (
+    ANY,
+    BOOLEAN,
+    INDEX,
+    NAME,
+    SHA256,
+    TEXT,
+    Fields,
+    ListOf,
+    MapOf,
+    check_form,
+    one_of,
+)
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
@@ -71,7 +83,10 @@ def _about_form(kind: QuestionKind) -> Fields:
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
         },
-        {"questions": INDEX},
+        {
+            **{"questions": INDEX, "unit": INDEX, "notes": ListOf(TEXT)},
+            **dict.fromkeys(("is_placed", "programs"), BOOLEAN),
+        },
     )
 
 
@@ -128,7 +143,7 @@ class _ExportedSplit(ABC):
         """The split as a source."""
         hop, split = self.attributes["hop"], self.attributes["split"]
         said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
-        said["note"] = PART if self.is_part else ""
+        said |= {"note": PART if self.is_part else "", "unit": self.about.get("unit", 0)}
         if self.about:
             said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
             said["vocab"] = vocab_from_json(self.about["vocab"])
@@ -153,9 +168,10 @@ class _ExportedSplit(ABC):
             if of_sets:
                 width = columns["image_idxs"].row[0] or 0
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
+            has_programs = self.about.get("programs", True)
             made = {
                 **numbering.texts(cells["question"], where),
-                **numbering.programs(cells["program"], where),
+                **(numbering.programs(cells["program"], where) if has_programs else {}),
                 "answers": numbering.answers(cells["answer"], where),
             }
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
@@ -214,7 +230,9 @@ def _found(
         for pool in {each.pool for each in splits}
     }
     about = splits[0].about
-    return Source(form, root, tuple(each.source_split() for each in splits), scenes=scenes, about=about)
+    said = {"scenes": scenes, "about": about, "notes": tuple(about.get("notes", ()))}
+    said["has_programs"] = all(each.about.get("programs", True) for each in splits)
+    return Source(form, root, tuple(each.source_split() for each in splits), **said)
 
 
 # Parquet
