@@ -3,7 +3,6 @@
 import io
 import json
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq

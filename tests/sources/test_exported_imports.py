@@ -64,12 +64,9 @@ def test_it_is_read_back_equal(form: str, imported: Path, tmp_path: Path) -> Non
             np.testing.assert_array_equal(back.table.arrays()[name], numbers, f"{split} {name}")
         for k in range(0, len(ours), 9):
             np.testing.assert_array_equal(back[k]["image"], ours[k]["image"])
-        units, groups = ([function(key) for key in keys] for function in (
-            lambda key: key.images_of_a_unit(entry["pool"], split),
-            lambda key: key.images_of_a_group(HOP, split),
-        ))  # fmt: skip
-        assert units[0] == units[1]
-        assert groups[0] == groups[1]
+        for key in keys[1:]:
+            for name, place in (("images_of_a_unit", entry["pool"]), ("images_of_a_group", HOP)):
+                assert getattr(key, name)(place, split) == getattr(keys[0], name)(place, split)
 
 
 def test_the_official_form_has_no_programs_that_were_not_published(imported: Path, tmp_path: Path) -> None:

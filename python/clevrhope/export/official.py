@@ -54,7 +54,7 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
         )
     for split in source.splits:
         _write_parquet(split, out / f"HOP{OFFICIAL_NUMBERS[split.hop]:02}", advance)
-    with_programs = [split for split in source.splits if split.has_programs]
+    with_programs = [split for split in source.splits if split.n_programs]
     for is_first, folder in ((True, out / "held_out_CLEVR"), (False, out / SECOND_RUN)):
         of_run = [each for each in with_programs if (OFFICIAL_NUMBERS[each.hop] in FIRST_RUN) == is_first]
         if of_run:

@@ -121,11 +121,11 @@ def export(
     source = _source(dataset, names, chosen, train_questions, images, masks)
     source = replace(source, shard_size=shard_size)
     if chosen.scenes and not all(
-        dataset.has_scenes(each.reader.pool) and each.has_programs for each in source.splits
+        dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
     ):
         raise ConfigError(
-            f"{folder}: it was imported without scenes or programs, which --format {format} needs; take --format "
-            "parquet, webdataset or official"
+            f"{folder}: it was imported without scenes or programs, which --format {format} needs; take "
+            "--format parquet, webdataset or official"
         )
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")

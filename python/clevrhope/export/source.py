@@ -140,9 +140,9 @@ class SplitSource:
         return int(self.counts.sum()) if self.kind.of_sets else len(self.indices)
 
     @property
-    def has_programs(self) -> bool:
-        """Whether any question has a program; those of an import may not be published."""
-        return bool((self.reader.program_lengths > len(MARKS)).any())
+    def n_programs(self) -> int:
+        """Number of questions with a program; those of an import may not be published."""
+        return int((self.reader.program_lengths > len(MARKS)).sum())
 
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
         """The scenes that are asked about; order and errors are those of `scenes_of`."""
@@ -340,9 +340,10 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
         "widths": reader.widths,
         "sha256": pairs.get("sha256") or record(reader.path).sha256,
     }
-    if manifest.source:  # what an import of this would not find
-        about |= {name: manifest.source[name] for name in ("is_placed", "notes")}
-        about |= {"unit": manifest.pools.get(reader.pool, {}).get("unit", 0), "programs": split.has_programs}
+    if manifest.source:
+        about |= {"notes": manifest.source["notes"], "programs": split.n_programs}
+        if not manifest.source["is_placed"]:
+            about["unit"] = manifest.pools.get(reader.pool, {}).get("unit", 0)
     return about
 
 

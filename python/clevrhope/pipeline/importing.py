@@ -311,7 +311,7 @@ def _described(
         "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
-        "is_placed": source.about.get("is_placed", "dataset" in source.about),
+        "is_placed": "dataset" in source.about and "unit" not in source.about,
         "dataset": source.about.get("dataset", ""),
         "root": str(first if root.is_relative_to(first) else root),
     }

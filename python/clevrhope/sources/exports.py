@@ -24,19 +24,7 @@ from clevrhope.dataset.source_images import ImageRecord
 from clevrhope.dataset.vocab import VOCAB, vocab_from_json
 from clevrhope.errors import DatasetError
 from clevrhope.errors import listed as listing
-from clevrhope.runtime.forms import (
-    ANY,
-    BOOLEAN,
-    INDEX,
-    NAME,
-    SHA256,
-    TEXT,
-    Fields,
-    ListOf,
-    MapOf,
-    check_form,
-    one_of,
-)
+from clevrhope.runtime.forms import ANY, INDEX, NAME, SHA256, TEXT, Fields, ListOf, MapOf, check_form, one_of
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.parquet_files import Order, ParquetFiles, check_parts, order_of
@@ -83,10 +71,7 @@ def _about_form(kind: QuestionKind) -> Fields:
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
         },
-        {
-            **{"questions": INDEX, "unit": INDEX, "notes": ListOf(TEXT)},
-            **dict.fromkeys(("is_placed", "programs"), BOOLEAN),
-        },
+        {**dict.fromkeys(("questions", "unit", "programs"), INDEX), "notes": ListOf(TEXT)},
     )
 
 
@@ -115,6 +100,7 @@ class _ExportedSplit(ABC):
         if about != {}:
             check_form(about, _about_form(self.kind), files[0], place=METADATA)
         self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
+        self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
         self._images: dict[int, Sequence[int]] = {}
@@ -168,10 +154,9 @@ class _ExportedSplit(ABC):
             if of_sets:
                 width = columns["image_idxs"].row[0] or 0
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
-            has_programs = self.about.get("programs", True)
             made = {
                 **numbering.texts(cells["question"], where),
-                **(numbering.programs(cells["program"], where) if has_programs else {}),
+                **(numbering.programs(cells["program"], where) if self.has_programs else {}),
                 "answers": numbering.answers(cells["answer"], where),
             }
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
@@ -231,7 +216,7 @@ def _found(
     }
     about = splits[0].about
     said = {"scenes": scenes, "about": about, "notes": tuple(about.get("notes", ()))}
-    said["has_programs"] = all(each.about.get("programs", True) for each in splits)
+    said["has_programs"] = all(each.has_programs for each in splits)
     return Source(form, root, tuple(each.source_split() for each in splits), **said)
 
 
