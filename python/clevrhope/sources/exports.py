@@ -217,7 +217,15 @@ def _found(
     about = splits[0].about
     said = {"scenes": scenes, "about": about, "notes": tuple(about.get("notes", ()))}
     said["has_programs"] = all(each.has_programs for each in splits)
-    return Source(form, root, tuple(each.source_split() for each in splits), **said)
+    made = tuple(each.source_split() for each in splits)
+    first = {split.key: split for split in reversed(made)}
+    for split in made:
+        if first[split.key] is not split:
+            raise DatasetError(
+                f"{root}: {first[split.key].file} and {split.file} are of two exports of {split.key}; import "
+                "one of them"
+            )
+    return Source(form, root, made, **said)
 
 
 # Parquet
@@ -340,20 +348,29 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a shard is broken, or holds something else.
     """
-    listed = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
-    shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
-    check_form(shards, _LISTED, f"{root}: shards.json")
-
-    there: set[tuple[str, str]] = set()
+    listed: dict[Path, dict[str, Any]] = {}
+    there: set[tuple[Path, str, str]] = set()
 
     def opened(files: list[Path], split: str) -> _ExportedSplit:
-        there.add((files[0].parent.name, split))
-        entry = shards.get(files[0].parent.name, {}).get(split, {})
+        folder = files[0].parent.absolute()
+        path = folder.parent / "shards.json"
+        if path not in listed:
+            listed[path] = read_object(path, "a list of shards") if path.is_file() else {}
+            check_form(listed[path], _LISTED, path)
+        there.add((path, folder.name, split))
+        entry = listed[path].get(folder.name, {}).get(split, {})
         return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 
     source = _found("webdataset", root, _SHARD, opened)
-    if source is None or root.is_file() or listed != root:
+    missing = [
+        f"{at}/{name}"
+        for path, shards in listed.items()
+        if path.is_relative_to(root.absolute())
+        for at, names in shards.items()
+        for name in names
+        if (path, at, name) not in there
+    ]
+    if source is None or not missing:
         return source
-    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
-    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
-    return replace(source, notes=(*source.notes, *notes))
+    note = f"listed in shards.json, but not there: {listing(missing, most=5)}"
+    return replace(source, notes=(*source.notes, note))

@@ -167,13 +167,18 @@ def check_parts(paths: Sequence[Path]) -> None:
         DatasetError: one is missing, or there are two of one part.
     """
     parts: dict[int, Path] = {}
-    most = 1
+    most = 0
     for path in paths:
         found = _PART.fullmatch(path.stem)
         number, n_parts = (int(found[1]), int(found[2])) if found else (0, 1)
         if parts.setdefault(number, path) != path:
             raise DatasetError(f"{path}: another file is of the same part of the split; remove one")
-        most = max(most, n_parts)
+        most = most or n_parts
+        if n_parts != most:
+            raise DatasetError(
+                f"{path}: one of {n_parts} files, but {paths[0].name} is one of {most}; remove those of "
+                "another export"
+            )
     for number in range(most):
         if number not in parts:
             raise DatasetError(
