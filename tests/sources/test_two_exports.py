@@ -57,6 +57,17 @@ def test_two_of_one_split_in_the_official_form_are_refused(dataset: Path, tmp_pa
         import_source(both, tmp_path / "out")
 
 
+@pytest.mark.parametrize("other", ["official", "webdataset"])
+def test_exports_in_two_forms_are_refused_unless_one_is_named(
+    other: str, dataset: Path, tmp_path: Path
+) -> None:
+    chosen = {"hops": [HOP], "splits": ["complex_ood"]}
+    both = export_two(dataset, tmp_path, ("parquet", chosen), (other, chosen))
+    with refused(DatasetError):
+        import_source(both, tmp_path / "out")
+    assert import_source(both, tmp_path / "named", form="parquet").source.form == "parquet"
+
+
 @pytest.mark.parametrize(("form", "other"), [(1, 2), (3, 7)])
 def test_shards_of_an_earlier_download_are_refused(
     form: int, other: int, dataset: Path, tmp_path: Path
