@@ -162,6 +162,8 @@ def import_source(
             write_vocab(place, numbering.vocab())
             manifest = manifest.with_files({layout.relative(place): record(place)})
             n_unread += numbering.n_unread
+        if not layout.vocab.exists():  # whose answers and functions belong to the world
+            write_vocab(layout.vocab, plain)
         manifest = write_scenes(layout, manifest, source, vocabulary)
         manifest = _described(manifest, source, chosen, digests, n_unread, with_templates=bool(templates))
         manifest = manifest.with_files(measure_files(layout, manifest))
