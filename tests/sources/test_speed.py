@@ -6,21 +6,15 @@ files are opened by as many threads, and 2 s have 4 s of it.
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from official_files import write_hdf5, write_parquet
-
-from clevrhope.sources.official.names import IMAGES, QUESTIONS
-from clevrhope.splits.hops import OFFICIAL_NUMBERS, official_values, paper_hops
+from official_files import write_parquet
 
 pytestmark = pytest.mark.slow
 
@@ -74,12 +68,6 @@ def best_of_three(code: str, *arguments: Path) -> dict[str, Any]:
     return dict(min(said, key=lambda each: each["seconds"]))
 
 
-def check_opened(found: dict[str, Any]) -> None:
-    assert (found["splits"], found["questions"]) == (29 * 5, N_QUESTIONS)
-    assert found["seconds"] / 2 < 2
-    assert found["peak_kb"] < 300_000
-
-
 def test_parquet_is_opened(tmp_path: Path) -> None:
     """A hundred questions a row group, as published tables have; the same files for all pairs."""
     image = pa.array(
@@ -97,32 +85,10 @@ def test_parquet_is_opened(tmp_path: Path) -> None:
                 os.link(first / path.name, path)
             else:
                 pq.write_table(table.slice(0, n), path, row_group_size=100)
-    check_opened(best_of_three(OPEN, tmp_path))
-
-
-def test_hdf5_is_opened(dataset: Path, tmp_path: Path) -> None:
-    """Sparse files, whose arrays have their sizes, but no chunk that was ever written."""
-    write_hdf5(dataset, tmp_path / "small")
-    (vocab, *_) = (tmp_path / "small").rglob("vocab.json")
-    values = {hop.name: official_values(hop) for hop in paper_hops()}
-    for hop, number in OFFICIAL_NUMBERS.items():
-        run = tmp_path / "official" / ("held_out_CLEVR" if number < 6 else "held_out_CLEVR_add")
-        for split, n in SIZES.items():
-            path = run / QUESTIONS[split].format(values=values[hop], number=number)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(vocab, path.parent / "vocab.json")
-            with h5py.File(path, "w") as file:
-                for name in ("questions", "programs"):
-                    file.create_dataset(name, (n, 45), "int32", chunks=(1_000, 45), compression="gzip")
-                for name in ("questions_len", "programs_len", "image_idxs", "answers"):
-                    file.create_dataset(name, (n,), "int64", chunks=(1_000,), compression="gzip")
-            images = run / IMAGES[split]
-            if not images.exists():
-                images.parent.mkdir(parents=True, exist_ok=True)
-                shape = (63_000, 3, 320, 480)
-                with h5py.File(images, "w") as file:
-                    file.create_dataset("features", shape, np.uint8, chunks=(1, *shape[1:]))
-    check_opened(best_of_three(OPEN, tmp_path / "official"))
+    found = best_of_three(OPEN, tmp_path)
+    assert (found["splits"], found["questions"]) == (29 * 5, N_QUESTIONS)
+    assert found["seconds"] / 2 < 2
+    assert found["peak_kb"] < 300_000
 
 
 def test_texts_are_audited(dataset: Path, tmp_path: Path) -> None:
