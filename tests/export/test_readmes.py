@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from building import Cli, tree
 from PIL import Image
 from truth import HOP, Truth
 
@@ -38,6 +39,44 @@ def test_every_format_has_one_with_origin_license_and_citation(
         assert wanted in text
     assert ("COVR: A Test-Bed" in text) == (not single)
     assert str(tmp_path) not in text
+
+
+@pytest.mark.parametrize("name", ["parquet", "webdataset", "official"])
+def test_its_commands_work_as_typed(
+    png_dataset: Path, tmp_path: Path, name: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder, of what is there; nothing is written into it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "out"
+    export(png_dataset, folder, format=name, hops=[HOP])
+    before = tree(folder)
+    typed = commands(folder)
+    assert [line.split()[1] for line in typed] == ["audit", "ask", "baseline", "score"]
+    monkeypatch.chdir(folder)
+    said = [cli(*line.split()[1:]).out for line in typed]
+    assert "no faults were found" in said[0]
+    assert "20 requests" in said[1]
+    assert "complex_ood" in said[3]
+    assert tree(folder) == before
+
+
+@pytest.mark.parametrize("splits", ["train", "covr_test"])
+def test_its_commands_are_about_what_is_there(
+    set_dataset: Path, tmp_path: Path, splits: str, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    export(set_dataset, tmp_path / "out", format="parquet", splits=[splits])
+    monkeypatch.chdir(tmp_path / "out")
+    typed = commands(tmp_path / "out")
+    assert [line.split()[1] for line in typed] == {"train": ["audit"], "covr_test": ["audit", "ask"]}[splits]
+    for line in typed:
+        cli(*line.split()[1:])
+
+
+def commands(folder: Path) -> list[str]:
+    """The commands that the README prints."""
+    text = (folder / "README.md").read_text("utf-8")
+    return [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
 
 
 def test_parquet(png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

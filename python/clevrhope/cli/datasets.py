@@ -244,7 +244,7 @@ What is exported
     --masks: With parquet: also export masks, of a folder built with them.
 Files
     --shard-size N: With parquet or webdataset: the number of images in a file; by default, so many that eight
-        loaders have a file each.
+        loaders have a file each, if these have 16 images or more.
     --push USER/NAME: With parquet: also upload the export to the Hugging Face Hub, as this dataset; needs a
         token (HF_TOKEN or hf auth login).
 """)

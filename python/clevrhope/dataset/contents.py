@@ -26,7 +26,7 @@ MAX_LISTED = 12
 
 
 def hops_in(layout: Layout) -> tuple[str, ...]:
-    """The HOPs in a folder that have a split, sorted by name.
+    """The HOPs in a folder that have a split or a suite, sorted by name.
 
     Raises:
         WrongFolderError: the folder is not a dataset.
@@ -36,9 +36,13 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     if manifest is None:
         raise no_dataset(layout.root)
     check_no_part(manifest, layout.root)
-    folder = layout.root / "hops"
-    names = sorted((path.name for path in folder.iterdir()), key=name_order) if folder.is_dir() else []
-    found = tuple(name for name in names if splits_in(layout, name))
+    folders = (
+        layout.root / "hops",
+        layout.covr_vocab.parent,
+    )  # an import may have questions about sets alone
+    names = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    in_order = sorted(names, key=name_order)
+    found = tuple(name for name in in_order if all_splits_in(layout, name) or suites_in(layout, name))
     if not found:
         raise DatasetError(f"{layout.root}: it has no questions yet; run the dataset's build again")
     return found

@@ -36,6 +36,8 @@ class Format:
     """Whether the format can include masks of images, which are optional."""
     shards: bool = False
     """Whether a split is divided into files of a size that can be chosen."""
+    scenes: bool = False
+    """Whether the format needs scenes and programs, which an import may lack."""
     copies: bool = True
     """Whether splits and sets that share an image have a copy each; in other formats it is stored once."""
 
@@ -45,9 +47,9 @@ FORMATS: dict[str, Format] = {
         parquet.write, prefer="png", needs="pyarrow", suites=True, sets=True, masks=True, shards=True
     ),
     "webdataset": Format(webdataset.write, prefer="png", suites=True, sets=True, shards=True),
-    "clevr": Format(clevr.write, prefer="png", one_hop=True),
+    "clevr": Format(clevr.write, prefer="png", one_hop=True, scenes=True),
     "official": Format(official.write, prefer="png", needs="pyarrow", splits=tuple(PARQUET)),
-    "coco": Format(coco.write, prefer="png", needs="pycocotools"),
+    "coco": Format(coco.write, prefer="png", needs="pycocotools", scenes=True),
     "covr": Format(covr.write, prefer="png", single=False, sets=True, copies=False),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; official: the

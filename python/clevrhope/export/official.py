@@ -41,7 +41,7 @@ ROWS_A_FILE = 45_000
 
 
 def write(source: ExportSource, out: Path, advance: Advance) -> None:
-    """Writes both forms.
+    """Writes both forms; of questions without programs, which HDF5 has, the Parquet form alone.
 
     Raises:
         ConfigError: a chosen sub-dataset is not one of the 29 pairs.
@@ -52,17 +52,15 @@ def write(source: ExportSource, out: Path, advance: Advance) -> None:
             f"--format official has places for the paper's 29 pairs, but not for {listed(others, most=3)}; "
             "name pairs with --hop"
         )
-    splits = source.splits
-    for split in splits:
+    for split in source.splits:
         _write_parquet(split, out / f"HOP{OFFICIAL_NUMBERS[split.hop]:02}", advance)
+    with_programs = [split for split in source.splits if split.n_programs]
     for is_first, folder in ((True, out / "held_out_CLEVR"), (False, out / SECOND_RUN)):
-        of_run = [each for each in splits if (OFFICIAL_NUMBERS[each.hop] in FIRST_RUN) == is_first]
+        of_run = [each for each in with_programs if (OFFICIAL_NUMBERS[each.hop] in FIRST_RUN) == is_first]
         if of_run:
             _write_run(of_run, folder)
-    left_out = sorted({split.split for split in source.splits} - PARQUET.keys())
-    write_readme(
-        source, out, "official", left_out=left_out, in_clevrs_words="" in splits[0].vocab.questions()
-    )
+    in_clevrs_words = "" in source.splits[0].vocab.questions()
+    write_readme(source, out, "official", in_clevrs_words=in_clevrs_words, has_hdf5=bool(with_programs))
 
 
 _VALUES = {hop.name: official_values(hop) for hop in paper_hops()}

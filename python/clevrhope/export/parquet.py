@@ -88,7 +88,7 @@ def _write_split(source: ExportSource, split: SplitSource, folder: Path, advance
         n_bytes += made.nbytes
         return made
 
-    n_files = source.n_shards(split.n_copies, IMAGES_A_FILE)
+    n_files = source.n_shards(split, IMAGES_A_FILE)
     a_group = SETS_A_GROUP if split.kind.of_sets else IMAGES_A_GROUP
     repeated = [path for column in columns for path in _repeated(column)]
     paths = write_tables(
@@ -115,13 +115,10 @@ def write_tables(
     """
     import pyarrow.parquet as pq
 
-    samples, n_rows = split.samples(whole=False), 0
     paths = [
         begin.with_name(f"{begin.name}-{number:05d}-of-{n_files:05d}.parquet") for number in range(n_files)
     ]
-    for number, path in enumerate(paths):
-        # Counted over all files: files end with a row group, so goals per file may leave the last ones empty.
-        goal = (number + 1) * len(split.reader) // n_files
+    for path, samples in zip(paths, split.shards(n_files, whole=False), strict=True):
         # Written through a Python file, so that a full disk raises Python's error.
         with (
             path.open("wb") as file,
@@ -129,10 +126,9 @@ def write_tables(
                 file, schema, use_dictionary=[*repeated], dictionary_pagesize_limit=_DICTIONARY_BYTES
             ) as writer,
         ):
-            while n_rows < goal and (group := list(islice(samples, a_group))):
+            while group := list(islice(samples, a_group)):
                 rows = table(group)
                 writer.write_table(rows, row_group_size=len(rows))
-                n_rows += len(rows)
                 advance(len(rows))
     return paths
 

@@ -91,7 +91,7 @@ def export(
         images: False exports only text, as does a folder without images.
         masks: whether to export the masks too; needs a folder built with masks, and format "parquet".
         shard_size: images of a file, of formats "parquet" and "webdataset"; by default so many that eight
-            loaders have a file each, but at least 100, and at most what the format recommends.
+            loaders have a file each, but at least 16, and at most what the format recommends.
         progress: shows the progress of the export.
 
     Raises:
@@ -116,8 +116,17 @@ def export(
     dataset = Folder.open(folder, finished=False)
     if shard_size is not None and not chosen.shards:
         raise ConfigError(f"--shard-size goes with --format parquet and webdataset, not {format}")
+    if shard_size is not None and shard_size < 1:
+        raise ConfigError(f"--shard-size: {shard_size}; expected 1 or more images in a file")
     source = _source(dataset, names, chosen, train_questions, images, masks)
     source = replace(source, shard_size=shard_size)
+    if chosen.scenes and not all(
+        dataset.has_scenes(each.reader.pool) and each.n_programs for each in source.splits
+    ):
+        raise ConfigError(
+            f"{folder}: it was imported without scenes or programs, which --format {format} needs; take "
+            "--format parquet, webdataset or official"
+        )
     if masks and not source.rendered:
         raise ConfigError("--masks: masks are of images, and the export has none; leave out --masks")
     n_questions = sum(len(each.reader) for each in source.splits)

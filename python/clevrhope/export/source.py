@@ -21,7 +21,7 @@ from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.dataset.question_kinds import Field, QuestionKind
+from clevrhope.dataset.question_kinds import MARKS, Field, QuestionKind
 from clevrhope.dataset.question_table import QuestionTable
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
@@ -139,6 +139,11 @@ class SplitSource:
         """Number of images in all of these samples."""
         return int(self.counts.sum()) if self.kind.of_sets else len(self.indices)
 
+    @property
+    def n_programs(self) -> int:
+        """Number of questions with a program; those of an import may not be published."""
+        return int((self.reader.program_lengths > len(MARKS)).sum())
+
     def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
         """The scenes that are asked about; order and errors are those of `scenes_of`."""
         return scenes_of(layout, self.reader.pool, self.indices)
@@ -176,6 +181,17 @@ class SplitSource:
         starts = np.flatnonzero(np.diff(images, prepend=-1))
         counts = np.diff(starts, append=len(images))
         return self._samples(images[starts, np.newaxis], counts, order)
+
+    def shards(self, n_shards: int, *, whole: bool) -> Iterator[Iterator[Sample]]:
+        """The samples of each of so many files, in order; numbers of samples differ by one at most.
+
+        `whole` and errors are those of `samples`; there are at least `n_samples` of them either way.
+        """
+        samples, images = self.samples(whole=whole), self.reader.image_idxs
+        in_runs = not whole and not self.kind.of_sets
+        n = int(np.count_nonzero(np.diff(images, prepend=-1))) if in_runs else self.n_samples
+        for k in range(n_shards):
+            yield islice(samples, (k + 1) * n // n_shards - k * n // n_shards)
 
     def _samples(self, image_idxs: Ints, counts: Ints, order: Ints | None) -> Iterator[Sample]:
         """Samples with the images of each row of `image_idxs`, and `counts` questions each, in `order`."""
@@ -265,11 +281,11 @@ class ExportSource:
         """Whether images are exported: those of all splits, or none."""
         return any(split.images is not None for split in self.splits)
 
-    def n_shards(self, n_images: int, most: int) -> int:
-        """How many files hold so many images, `most` in each: at least eight if these have 100 or more."""
-        if self.shard_size is not None:
-            return max(1, -(-n_images // self.shard_size))
-        return max(1, -(-n_images // most), min(LOADERS, n_images // LEAST_A_SHARD))
+    def n_shards(self, split: SplitSource, most: int) -> int:
+        """How many files hold a split, none of them empty, if `most` is the number of images that fit."""
+        size, n = self.shard_size, split.n_copies
+        n_shards = -(-n // size) if size else max(-(-n // most), min(LOADERS, n // LEAST_A_SHARD))
+        return max(1, min(n_shards, split.n_samples))
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""
@@ -307,28 +323,34 @@ def in_image_pixels(manifest: Manifest) -> Callable[[dict[str, Any]], dict[str, 
 LOADERS = 8
 """Processes that read an export at once, for which there is a file each."""
 
-LEAST_A_SHARD = 100
+LEAST_A_SHARD = 16
 """The least images of a file, if there are more files than needed for their sizes."""
 
 
 def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     """What an exported file says of its split, for those who read it without the dataset."""
-    manifest = source.manifest
-    return {
+    manifest, reader = source.manifest, split.reader
+    pairs = manifest.suites.get(split.hop, {}).get(reader.attributes.get("suite"), {}).get(split.split, {})
+    about = {
         **world_json(manifest),
         "kind": split.kind.name,
-        "questions": len(split.reader),
-        "file": {name: _plain(value) for name, value in split.reader.attributes.items()},
+        "questions": len(reader),
+        "file": {name: _plain(value) for name, value in reader.attributes.items()},
         "vocab": asdict(split.vocab),
-        "widths": split.reader.widths,
-        "sha256": record(split.reader.path).sha256,
+        "widths": reader.widths,
+        "sha256": pairs.get("sha256") or record(reader.path).sha256,
     }
+    if manifest.source:
+        about |= {"notes": manifest.source["notes"], "programs": split.n_programs}
+        if not manifest.source["is_placed"]:
+            about["unit"] = manifest.pools.get(reader.pool, {}).get("unit", 0)
+    return about
 
 
 def world_json(manifest: Manifest) -> dict[str, Any]:
     """What decides the content of an exported dataset."""
     return {
-        "dataset": manifest.digest,
+        "dataset": (manifest.source or {}).get("dataset") or manifest.digest,
         "attributes": manifest.world["attributes"],
         "constraints": manifest.world["constraints"],
         "settings": manifest.settings.changed_settings(),

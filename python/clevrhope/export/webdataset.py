@@ -15,7 +15,6 @@ import io
 import json
 import tarfile
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -56,16 +55,14 @@ def _folder(split: SplitSource) -> str:
 def _write_split(source: ExportSource, split: SplitSource, out: Path, advance: Advance) -> str:
     (out / _folder(split)).mkdir(exist_ok=True)
     name = f"{_folder(split)}/{split.split}"
-    samples, scene_of = split.samples(whole=True), source.scene_of(split.reader.pool)
-    n_shards = source.n_shards(split.n_copies, IMAGES_A_SHARD)
-    ends = [(number + 1) * split.n_samples // n_shards for number in range(n_shards)]
-    for number in range(n_shards):
+    scene_of, n_shards = source.scene_of(split.reader.pool), source.n_shards(split, IMAGES_A_SHARD)
+    for number, samples in enumerate(split.shards(n_shards, whole=True)):
         path = out / f"{name}-{number:06d}.tar"
         with (
             path.open("wb") as file,
             tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar,
         ):
-            for sample in islice(samples, ends[number] - (ends[number - 1] if number else 0)):
+            for sample in samples:
                 for entry, content in _entries(split, sample, scene_of):
                     _add(tar, entry, content)
                 advance(len(sample.questions))

@@ -118,15 +118,15 @@ def write_scenes(layout: Layout, manifest: Manifest, source: Source, vocabulary:
             used.setdefault(table.pool, []).append(table.scenes)
     for pool, indices in used.items():
         wanted, rows = np.unique(np.concatenate(indices)), {}
-        missing = set(wanted.tolist())
-        scene: dict[str, Any] | None = None
+        missing, has_any = set(wanted.tolist()), False
         for scene in source.scenes[pool]():
+            has_any = True
             if (index := scene["image_index"]) in missing:
                 missing.remove(index)
                 rows[index] = _scene_row(
                     scene, pool, vocabulary, f"{source.root}: the scene of image {index}"
                 )
-        if scene is None:  # an export of a dataset without scenes
+        if not has_any:  # an export of an import without scenes
             continue
         if missing:
             raise DatasetError(

@@ -164,6 +164,8 @@ def import_source(
             write_vocab(place, numbering.vocab())
             manifest = manifest.with_files({layout.relative(place): record(place)})
             n_unread += numbering.n_unread
+        if not layout.vocab.exists():  # whose answers and functions belong to the world
+            write_vocab(layout.vocab, plain)
         manifest = write_scenes(layout, manifest, source, vocabulary)
         choices = {"with_templates": bool(templates), "in_place": in_place}
         manifest = _described(manifest, source, chosen, digests, n_unread, **choices)
@@ -319,7 +321,7 @@ def _described(
         "notes": [*dict.fromkeys([*known.get("notes", ()), *source.notes, *notes])],
         "splits": dict(sorted(digests.items())),
         "grouped": sorted({*known.get("grouped", ()), *(split.split for split in chosen if split.unit)}),
-        "is_placed": "constraints" in source.about,
+        "is_placed": "constraints" in source.about and "unit" not in source.about,
         "dataset": dataset if known.get("dataset", dataset) == dataset else "",
         "in_place": in_place,
         "root": str(first if root.is_relative_to(first) else root),

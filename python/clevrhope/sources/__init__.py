@@ -9,6 +9,7 @@ from pathlib import Path
 
 from clevrhope._core import Vocabulary
 from clevrhope.errors import DatasetError, WrongFolderError, listed
+from clevrhope.runtime.json_text import read_object
 from clevrhope.sources.clevr import find_clevr
 from clevrhope.sources.exports import find_parquet, find_webdataset
 from clevrhope.sources.official import find_official
@@ -47,10 +48,17 @@ def find_source(path: Path, vocabulary: Vocabulary, form: str | None = None) -> 
 
     Raises:
         WrongFolderError: there is nothing of any form.
-        DatasetError: a file has another form than it should, or a split is there twice.
+        DatasetError: a file has another form than it should, a split is there twice, or exports have several
+            forms.
     """
     if not path.exists():
         raise WrongFolderError(f"{path}: no such file or folder")
+    said = [each for each in files_below(path) if each.name == "source.json"] if path.is_dir() else []
+    forms = {str(read_object(each, "what an export is of").get("format")) for each in said} & FORMS.keys()
+    if form is None and len(forms) > 1:
+        raise DatasetError(
+            f"{path}: exports in the forms {listed(sorted(forms), most=3)}; give the folder of one"
+        )
     for name, row in FORMS.items():
         if form in (None, name) and (source := row.find(path, vocabulary)) is not None:
             first: dict[str, Path] = {}

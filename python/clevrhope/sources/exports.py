@@ -72,7 +72,7 @@ def _about_form(kind: QuestionKind) -> Fields:
             "widths": ListOf(INDEX, 2),
             "sha256": SHA256,
         },
-        {"questions": INDEX},
+        {**dict.fromkeys(("questions", "unit", "programs"), INDEX), "notes": ListOf(TEXT)},
     )
 
 
@@ -101,6 +101,7 @@ class _ExportedSplit(ABC):
         if about != {}:
             check_form(about, _about_form(self.kind), files[0], place=METADATA)
         self.attributes = about.get("file", {"hop": files[0].parent.name, "split": split})
+        self.has_programs = about.get("programs") != 0
         self.pool = self.attributes.get("pool", "{split}_{hop}".format(**self.attributes))
         self.index, self.scene = self.kind.of_images("image_index"), self.kind.of_images("scene")
         self._images: dict[int, Sequence[int]] = {}
@@ -129,7 +130,7 @@ class _ExportedSplit(ABC):
         """The split as a source."""
         hop, split = self.attributes["hop"], self.attributes["split"]
         said: dict[str, Any] = {"kind": self.kind, "attributes": self.attributes}
-        said["note"] = PART if self.is_part else ""
+        said |= {"note": PART if self.is_part else "", "unit": self.about.get("unit", 0)}
         if self.about:
             said |= {"widths": tuple(self.about["widths"]), "sha256": self.about["sha256"]}
             said["vocab"] = vocab_from_json(self.about["vocab"])
@@ -156,7 +157,7 @@ class _ExportedSplit(ABC):
                 indices = [[*of_row, *[ABSENT] * (width - len(of_row))] for of_row in sets]
             made = {
                 **numbering.texts(cells["question"], where),
-                **numbering.programs(cells["program"], where),
+                **(numbering.programs(cells["program"], where) if self.has_programs else {}),
                 "answers": numbering.answers(cells["answer"], where),
             }
             numbers = {column: cells[name] for column, name in exported.items() if name in cells}
@@ -217,9 +218,11 @@ def _found(
     about = dict(splits[0].about)
     if any(each.is_part for each in splits):  # whose questions are numbered anew
         about["dataset"] = ""
+    said: dict[str, Any] = {"about": about, "notes": tuple(about.get("notes", ()))}
+    said["has_programs"] = all(each.has_programs for each in splits)
     files = [path for each in splits for path in each.files]
     made = tuple(each.source_split() for each in splits)
-    return Source(form, root, made, scenes=scenes, about=about, files=files)
+    return Source(form, root, made, scenes=scenes, files=files, **said)
 
 
 # Parquet
@@ -342,20 +345,29 @@ def find_webdataset(root: Path, vocabulary: Vocabulary) -> Source | None:
     Raises:
         DatasetError: a shard is broken, or holds something else.
     """
-    listed = next((path for path in (root, *root.parents)[:3] if (path / "shards.json").is_file()), None)
-    shards = read_object(listed / "shards.json", "a list of shards") if listed else {}
-    check_form(shards, _LISTED, f"{root}: shards.json")
-
-    there: set[tuple[str, str]] = set()
+    listed: dict[Path, dict[str, Any]] = {}
+    there: set[tuple[Path, str, str]] = set()
 
     def opened(files: list[Path], split: str) -> _ExportedSplit:
-        there.add((files[0].parent.name, split))
-        entry = shards.get(files[0].parent.name, {}).get(split, {})
+        folder = files[0].parent.absolute()
+        path = folder.parent / "shards.json"
+        if path not in listed:
+            listed[path] = read_object(path, "a list of shards") if path.is_file() else {}
+            check_form(listed[path], _LISTED, path)
+        there.add((path, folder.name, split))
+        entry = listed[path].get(folder.name, {}).get(split, {})
         return _Shards(files, split, entry.get(METADATA, {}), alone=root.is_file())
 
     source = _found("webdataset", root, _SHARD, opened)
-    if source is None or root.is_file() or listed != root:
+    missing = [
+        f"{at}/{name}"
+        for path, shards in listed.items()
+        if path.is_relative_to(root.absolute())
+        for at, names in shards.items()
+        for name in names
+        if (path, at, name) not in there
+    ]
+    if source is None or not missing:
         return source
-    missing = [f"{at}/{name}" for at, names in shards.items() for name in names if (at, name) not in there]
-    notes = [f"listed in shards.json, but not there: {listing(missing, most=5)}"] if missing else []
-    return replace(source, notes=(*source.notes, *notes))
+    note = f"listed in shards.json, but not there: {listing(missing, most=5)}"
+    return replace(source, notes=(*source.notes, note))

@@ -1,8 +1,7 @@
 """The Parquet files of a split, by their footers and in batches; errors name the file and the row."""
 
-import gc
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,10 +31,11 @@ class ParquetFiles:
         types: the types of the columns of the first file, by name.
         metadata: what the first file says beside its columns.
         range: the least and the largest number in the column `numbered`; empty if footers do not say them.
+        first: the first row, of which only the column `shown` is read.
     """
 
-    def __init__(self, paths: Sequence[Path], numbered: str = "") -> None:
-        """Reads the footers.
+    def __init__(self, paths: Sequence[Path], numbered: str = "", shown: str = "") -> None:
+        """Reads the footers, whose parsing takes longest, once.
 
         Raises:
             DatasetError: a file is not Parquet.
@@ -47,21 +47,23 @@ class ParquetFiles:
         self.metadata: Mapping[bytes, bytes] = {}
         self._columns: list[list[tuple[str, str]]] = []
         self.range: list[int] = []
+        self.first: dict[str, Any] = {}
         sizes = []
         for path in paths:
             with reading(path, "a Parquet file"):
                 check_regular(path)
-                footer = pq.read_metadata(path)
-                self._columns.append(
-                    [(each.name, str(each.type)) for each in footer.schema.to_arrow_schema()]
-                )
+                file = pq.ParquetFile(path)
+                footer = file.metadata
+                # `footer.schema` would refer back to the footer, whose 20 MB then wait for a collection.
+                schema = pq.ParquetSchema(footer).to_arrow_schema()
+                self._columns.append([(each.name, str(each.type)) for each in schema])
+                if shown and path is paths[0] and footer.num_rows:
+                    self.first = (file.read_row_group(0, columns=[shown]).to_pylist() or [{}])[0]
             self.metadata = self.metadata or footer.metadata or {}
             sizes.append(footer.num_rows)
             numbers = [*self.range, *_numbers_said(footer, numbered)]
             self.range = [min(numbers), max(numbers)] if numbers else []
-            # A footer of thousands of row groups takes 20 MB, and its schema refers back to it.
-            del footer
-            gc.collect(0)
+            file.close()
         self.n_rows, self.types = tuple(sizes), dict(self._columns[0])
         self._ends = np.cumsum(sizes)
 
@@ -159,13 +161,18 @@ def check_parts(paths: Sequence[Path]) -> None:
         DatasetError: one is missing, or there are two of one part.
     """
     parts: dict[int, Path] = {}
-    most = 1
+    most = 0
     for path in paths:
         found = _PART.fullmatch(path.stem)
         number, n_parts = (int(found[1]), int(found[2])) if found else (0, 1)
         if parts.setdefault(number, path) != path:
             raise DatasetError(f"{path}: another file is of the same part of the split; remove one")
-        most = max(most, n_parts)
+        most = most or n_parts
+        if n_parts != most:
+            raise DatasetError(
+                f"{path}: one of {n_parts} files, but {paths[0].name} is one of {most}; remove those of "
+                "another export"
+            )
     for number in range(most):
         if number not in parts:
             raise DatasetError(
@@ -173,14 +180,26 @@ def check_parts(paths: Sequence[Path]) -> None:
             )
 
 
-def _numbers_said(footer: "pq.FileMetaData", name: str) -> Iterator[int]:
-    """The least and largest numbers of a column in each row group, as far as a footer says them."""
-    for k in range(footer.num_row_groups if name else 0):
-        group = footer.row_group(k)
-        for column in map(group.column, range(group.num_columns)):
-            if column.path_in_schema == name and column.is_stats_set and column.statistics.has_min_max:
-                least, most = column.statistics.min, column.statistics.max
-                yield from (each for each in (least, most) if isinstance(each, int))
+def _numbers_said(footer: "pq.FileMetaData", name: str) -> list[int]:
+    """The least and largest numbers of a column, as far as a footer says them.
+
+    Of thousands of row groups, the first and the last are enough if they have the numbers of all rows.
+    """
+    if not name or not footer.num_row_groups:
+        return []
+    group = footer.row_group(0)
+    paths = [group.column(k).path_in_schema for k in range(group.num_columns)]
+    if name not in paths:
+        return []
+
+    def said(groups: Iterable[int]) -> list[int]:
+        columns = (footer.row_group(k).column(paths.index(name)) for k in groups)
+        found = [each.statistics for each in columns if each.is_stats_set and each.statistics.has_min_max]
+        return [number for each in found for number in (each.min, each.max) if isinstance(number, int)]
+
+    ends = said((0, footer.num_row_groups - 1))
+    is_all = ends and [min(ends), max(ends)] == [0, footer.num_rows - 1]
+    return ends if is_all else said(range(footer.num_row_groups))
 
 
 def _plain(kind: str) -> str:

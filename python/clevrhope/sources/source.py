@@ -81,11 +81,12 @@ class Numbering:
         Raises:
             DatasetError: a text is too long to be a question; `where` names the place of a row.
         """
-        longest = max(range(len(texts)), key=lambda k: len(texts[k]), default=0)
-        if texts and len(texts[longest]) > MOST_CHARACTERS:
+        lengths = [*map(len, texts)]
+        if (most := max(lengths, default=0)) > MOST_CHARACTERS:
+            longest = lengths.index(most)
             raise DatasetError(
-                f"{where(longest) if where else longest}: a text of {len(texts[longest]):,} characters; a "
-                f"question has at most {MOST_CHARACTERS:,}"
+                f"{where(longest) if where else longest}: a text of {most:,} characters; a question has at "
+                f"most {MOST_CHARACTERS:,}"
             )
         (rows, lengths), new = number_texts(texts, self.words)
         self.words += new

@@ -92,9 +92,10 @@ class _Rows:
     """
 
     def __init__(self, file: OfficialFile, paths: Sequence[Path]) -> None:
-        self.files = ParquetFiles(paths, "idx")
+        self.files = ParquetFiles(paths, "idx", NAMES)
         self.files.check(NEEDED, OPTIONAL)
-        self.has_names = "path" in self.files.types.get("image", "") and self._first_name() is not None
+        named = "path" in self.files.types.get("image", "") and self.files.first.get("image")
+        self.has_names = bool(named and named["path"] is not None)
         self.n_places: int | None = None
         if file.split == MINIMAL_OOD and not self.has_names and not len(self.files) % places_of(file.hop):
             self.n_places = places_of(file.hop)
@@ -116,10 +117,6 @@ class _Rows:
     def _order(self) -> Order | None:
         """The rows in the order of `idx`, none of which may be there twice; None if that is their order."""
         return order_of(self.files.numbers("idx", ROWS_AT_ONCE)) if "idx" in self.files.types else None
-
-    def _first_name(self) -> str | None:
-        first = next(self.files.batches([NAMES], 1), None)
-        return None if first is None else first[1].column("image").field("path")[0].as_py()
 
     def blocks(self, numbering: Numbering) -> Iterator[Columns]:
         """The columns of some ten thousand questions at a time."""
