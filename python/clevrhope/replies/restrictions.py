@@ -12,8 +12,7 @@ _N, _WHOLE = lexicon.NUMBER, r"of (?:which|them|these|those)\b"
 _PART = re.compile(
     r"(?P<bound>\b(?:about|almost|nearly|over|than|least|most|roughly|around|approximately|maybe|perhaps) )?"
     rf"\b(?P<part>half|(?:{_N} )?(?:quarters?|thirds?)|most|some|many|several|few|majority|minority|not all"
-    rf"|allbut {_N}|none|(?:only|just) the (?:first|second|third|fourth|fifth|last)(?: one)?"
-    r"|(?<!only )(?<!just )the (?:left|right|front|back|middle|leftmost|rightmost) one"
+    rf"|allbut {_N}|none(?= {_WHOLE})|(?:only|just) the (?:first|second|third|fourth|fifth|last)(?: one)?"
     r"|(?:only|just) the [^,]{1,30}?(?= (?:is|are|has|have)\b)"
     rf"|(?<=\bof which ){_N}|(?<!\bof the ){_N}(?= {_WHOLE}| of the\b))"
     rf"(?P<whole> {_WHOLE}| of (?:the|all)\b[^,]{{1,30}}?(?= (?:is|are)\b))?"
@@ -41,7 +40,7 @@ def restricted(number: str | None, tokens: Sequence[str], question: Question, wo
         known = {value for value in map(words.value, counted) if value}
         is_of_side = not sides.isdisjoint(said) and sides.isdisjoint(before)
         is_news = bool(values - known) or is_of_side or not kinds.isdisjoint(said)
-        is_part = match["whole"] or match["verb"] or match["part"] in ("half", "none")
+        is_part = match["whole"] or match["verb"] or match["part"] == "half"
         if not is_part or not is_news or (asked and asked <= known and not is_of_side):
             continue
         named = {each for each in map(words.count, counted) if each and each.isdecimal()}
@@ -65,11 +64,11 @@ def _count(match: re.Match[str], named: set[str], words: Words) -> int | None:
     if first in ("only", "just"):
         return None if last.endswith("s") else 1
     if first == "none":
-        return 0 if match["whole"] else None
+        return 0
     if first == "half":
         return whole // 2 if whole is not None and whole % 2 == 0 else None
     number = words.count(last)
-    if first == "the" or number is None or not number.isdecimal():
+    if number is None or not number.isdecimal():
         return None
     if first == "allbut":
         return None if whole is None else whole - int(number)

@@ -1,7 +1,7 @@
 //! Handles of programs and of their tokens, and functions that execute programs.
 
 use crate::conversion;
-use crate::errors::{ProgramError, raise, to_python};
+use crate::errors::{ProgramError, to_python};
 use crate::interrupt::in_pieces;
 use crate::scenes::{PySceneGraphs, ScenesOrSets};
 use crate::vocabulary::PyVocabulary;
@@ -216,10 +216,10 @@ impl PyProgramTokens {
     }
 }
 
-/// The answer of one program on one scene, or on one set of scenes.
+/// The answer of one program on one scene, or on one set of scenes; None if it has none there.
 ///
 /// Raises:
-///     ProgramError: the program has no answer there, or it ends in objects, groups or images.
+///     ProgramError: the program ends in objects, groups or images.
 ///     IndexError: there is no program, scene or set with this number.
 #[pyfunction]
 pub fn execute<'py>(
@@ -228,7 +228,7 @@ pub fn execute<'py>(
     program: usize,
     scenes: ScenesOrSets<'_>,
     scene: usize,
-) -> PyResult<Bound<'py, PyAny>> {
+) -> PyResult<Option<Bound<'py, PyAny>>> {
     let vocab = &programs.vocab;
     conversion::same_vocabulary(vocab, scenes.vocab())?;
     let program = programs.get(program)?;
@@ -237,7 +237,7 @@ pub fn execute<'py>(
         ScenesOrSets::Scenes(scenes) => program::execute(program, scenes.get(scene)?.view(), vocab),
         ScenesOrSets::Sets(sets) => program::execute_on_set(program, &sets.get(scene)?, vocab),
     };
-    conversion::answer(py, answer.map_err(raise::<ProgramError>)?, vocab)
+    answer.ok().map(|answer| conversion::answer(py, answer, vocab)).transpose()
 }
 
 /// The error for a program that gives no answer, which says what to call instead.

@@ -6,10 +6,7 @@ use thiserror::Error;
 
 /// The program has no answer on this scene: a function got objects that it has no output for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
-#[error(
-    "the program has no answer on this scene: a \"unique\" got a set that has not exactly one object, a \"choose\" an \
-     object of which neither choice is true, or a \"subtraction\" a second number above the first"
-)]
+#[error("the program has no answer on this scene")]
 pub struct Invalid;
 
 /// The outputs of steps: 32 bits for programs on one scene, 64 for those on several. A set is a mask of object numbers.
