@@ -267,8 +267,9 @@ class SuiteMaker:
 class TrainMaker(SuiteMaker):
     """Makes, beside each train set, one with added questions of a suite, such as train_carets.
 
-    Each `EVERY` questions of the train set are followed by a partner of one of the questions so far. The
-    suite's tests take turns, so that each adds the same number of questions where it can. A larger train set
+    Each `EVERY` questions of the train set are followed by a partner of one of the questions so far, or by a
+    question of a pair whose original was searched for on one of their images. The suite's tests take
+    turns, so that each adds the same number of questions where it can. A larger train set
     only extends a smaller one. If values are held out, no added question mentions them.
 
     Source: Jimenez et al., "CARETS", appendix on data augmentation: 9.9% more questions of the suite's types.

@@ -69,7 +69,7 @@ fn keys_that_nothing_reads_are_refused_by_name() {
     );
     assert_eq!(
         message(r#""name": "<R>""#, r#""name": "<R>", "wrods": "name""#),
-        r#"10:82: unknown key "wrods" (did you mean "words"?); known: type, name, words"#
+        r#"10:82: unknown key "wrods" (did you mean "words"?); known: type, name, words, value"#
     );
     assert_eq!(
         message(r#""params": ["<M>"]"#, r#""param": ["<M>"]"#),
