@@ -132,7 +132,7 @@ def answers(
 
     If several people answered, each in a file of their own, the answer of most of them counts.
     """
-    from clevrhope.metrics.predictions import NOT_TRAINED
+    from clevrhope.dataset.vocab import NOT_TRAINED
     from clevrhope.metrics.request_files import write_answers
 
     if properties is not None and folder is None:

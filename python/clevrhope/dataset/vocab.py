@@ -21,6 +21,9 @@ SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
 NO_ANSWER = "<UNK>"
 """Stands in predictions if a model gave no readable answer; it counts as wrong."""
 
+NOT_TRAINED = "not trained on the splits"
+"""The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
+
 CLEVR_WORDS: Mapping[str, Sequence[str]] = {
     "thing": ("thing", "object"),
     "large": ("large", "big"),

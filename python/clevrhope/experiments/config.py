@@ -226,10 +226,11 @@ class ModelConfig:
         return self.label or self.name.rpartition(":")[2]
 
 
+_HINTS = get_type_hints(ModelConfig)
 _LISTS = tuple(
     each.metadata.get("key", each.name)
     for each in fields(ModelConfig)
-    if tuple in map(get_origin, (hint := get_type_hints(ModelConfig)[each.name], *get_args(hint)))
+    if any(get_origin(hint) is tuple for hint in (_HINTS[each.name], *get_args(_HINTS[each.name])))
 )
 """The settings of a model that are lists themselves."""
 

@@ -35,9 +35,6 @@ _PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,17}")
 _MOST_SHAPES = 5_000
 """Number of line shapes to cache: a file has one for each test set and answer, or a new one in each line."""
 
-NOT_TRAINED = "not trained on the splits"
-"""The note in predictions of a model that was not trained on a split: its gaps say nothing about one."""
-
 
 class Origin(NamedTuple):
     """Where a file's predictions come from, according to two columns of its first row."""

@@ -29,11 +29,11 @@ from clevrhope.dataset.question_kinds import SETS
 from clevrhope.dataset.question_table import QuestionTable, open_split
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_questions import open_suite, suite_columns
-from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER, NOT_TRAINED, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.metrics.answer_key import has_to_be_answered, is_trained_on
 from clevrhope.metrics.people import Agreement, majorities
-from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
+from clevrhope.metrics.predictions import write_predictions
 from clevrhope.programs import default_vocabulary
 from clevrhope.replies import ReplyReader
 from clevrhope.runtime.atomic import write_whole

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.folder_check import is_dataset
+from clevrhope.dataset.vocab import NOT_TRAINED
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.estimates import LEAST_DENOMINATOR
-from clevrhope.metrics.predictions import NOT_TRAINED, is_about_sets
+from clevrhope.metrics.predictions import is_about_sets
 from clevrhope.metrics.published import paper_results
 from clevrhope.metrics.results import Results
 from clevrhope.pages import render_page

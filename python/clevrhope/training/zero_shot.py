@@ -14,12 +14,11 @@ import numpy as np
 from clevrhope.dataset.contents import find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.question_kinds import SINGLE
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, make_vocab, read_vocab
+from clevrhope.dataset.vocab import NOT_TRAINED, SPECIAL_TOKENS, Vocab, make_vocab, read_vocab
 from clevrhope.errors import ConfigError, listed
 from clevrhope.features.device import chosen_device
 from clevrhope.features.store import open_store
 from clevrhope.features.weights import load_into, read_weights
-from clevrhope.metrics.predictions import NOT_TRAINED
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.model import LxmertScratch, published_name
 from clevrhope.runtime.json_text import read_json
