@@ -88,5 +88,5 @@ def n_right_by_words(pairs: QuestionTable, of_test: Booleans, is_yes: Booleans) 
         of_test: (K,) whether each pair is of the test.
         is_yes: (K,) whether yes is the right answer to each partner.
     """
-    images = pairs.image_idxs.reshape(len(pairs), -1)[1::2, 0]  # of a set, the first one
+    images = np.atleast_2d(pairs.image_idxs.T)[0, 1::2]  # of a set, the first one
     return bag_of_words.n_right(pairs.questions[1::2][of_test], is_yes[of_test], images[of_test])

@@ -252,8 +252,8 @@ def traits(pairs: QuestionTable, answers: AnswerSet) -> Mapping[str, tuple[str, 
     whatever it has learned. In "entailments", yes is the right answer to both: there RAD is the share of
     pairs answered yes to the partner, among those answered yes to the original.
     """
-    programs, images = pairs.programs, pairs.image_idxs.reshape(len(pairs), -1)
-    of_same_images = (images[::2] == images[1::2]).all(axis=1)
+    programs, images = pairs.programs, np.atleast_2d(pairs.image_idxs.T)
+    of_same_images = (images[:, ::2] == images[:, 1::2]).all(axis=0)
     having = {
         "beyond": pairs.tier[::2] == TIERS.index("beyond"),
         "same_programs": (programs[::2] == programs[1::2]).all(axis=1) & of_same_images,

@@ -53,7 +53,7 @@ class SuitePairs:
         self.vocab, self.source = vocab, source
         self.pool: PoolScenes = folder.scenes[place.own_pool or place.pool]
         # Of a set, the first image; programs about sets are not executed here.
-        self.scenes: Rows = self.pool.rows(arrays.columns["image_idxs"].reshape(len(arrays), -1)[:, 0])
+        self.scenes: Rows = self.pool.rows(np.atleast_2d(arrays.columns["image_idxs"].T)[0])
         words = folder.templates.words
         self.reader = question_reader(vocab, place.hop.target, words, vocabulary_of(vocab))
         questions, programs = self.tokens("questions"), self.tokens("programs")
