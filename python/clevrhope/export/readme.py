@@ -30,7 +30,12 @@ def readme(source: ExportSource, format_name: str, **values: object) -> str:
         tables_of=(*source.splits, *source.suites),
         first=source.splits[0],
         first_test=next(
-            (each for each in source.splits if {**SPLITS, **COVR_KINDS}[each.split].role == "test"), None
+            (
+                each
+                for each in source.splits
+                if (COVR_KINDS.get(each.split) or SPLITS[each.split]).role == "test"
+            ),
+            None,
         ),
         has_suites=bool(source.suites),
         of_sets=any(each.kind.of_sets for each in source.splits),

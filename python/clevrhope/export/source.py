@@ -335,7 +335,7 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
         **world_json(manifest),
         "kind": split.kind.name,
         "questions": len(reader),
-        "file": {name: _plain(value) for name, value in reader.attributes.items()},
+        "file": dict(reader.attributes),
         "vocab": asdict(split.vocab),
         "widths": reader.widths,
         "sha256": pairs.get("sha256") or record(reader.path).sha256,
@@ -355,10 +355,6 @@ def world_json(manifest: Manifest) -> dict[str, Any]:
         "constraints": manifest.world["constraints"],
         "settings": manifest.settings.changed_settings(),
     }
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def source_json(source: ExportSource, format_name: str) -> bytes:

@@ -215,7 +215,7 @@ def _found(
         for pool in {each.pool for each in splits}
     }
     about = splits[0].about
-    said = {"scenes": scenes, "about": about, "notes": tuple(about.get("notes", ()))}
+    said: dict[str, Any] = {"scenes": scenes, "about": about, "notes": tuple(about.get("notes", ()))}
     said["has_programs"] = all(each.has_programs for each in splits)
     made = tuple(each.source_split() for each in splits)
     first = {split.key: split for split in reversed(made)}
