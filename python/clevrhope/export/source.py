@@ -330,7 +330,8 @@ LEAST_A_SHARD = 16
 def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     """What an exported file says of its split, for those who read it without the dataset."""
     manifest, reader = source.manifest, split.reader
-    pairs = manifest.suites.get(split.hop, {}).get(reader.attributes.get("suite"), {}).get(split.split, {})
+    suites, suite = manifest.suites.get(split.hop, {}), str(reader.attributes.get("suite"))
+    pairs = suites.get(suite, {}).get(split.split, {})
     about = {
         **world_json(manifest),
         "kind": split.kind.name,
