@@ -20,6 +20,8 @@ def write_readme(source: ExportSource, out: Path, format_name: str, **values: ob
 
 def readme(source: ExportSource, format_name: str, **values: object) -> str:
     """The README of a format, in Markdown."""
+    kinds = [COVR_KINDS.get(each.split) or SPLITS[each.split] for each in source.splits]
+    tests = [each for each, kind in zip(source.splits, kinds, strict=True) if kind.role == "test"]
     return render_markdown(
         f"exports/{format_name}.md",
         **making_and_licence(
@@ -29,9 +31,7 @@ def readme(source: ExportSource, format_name: str, **values: object) -> str:
         rendered=source.rendered,
         tables_of=(*source.splits, *source.suites),
         first=source.splits[0],
-        first_test=next(
-            (each for each in source.splits if {**SPLITS, **COVR_KINDS}[each.split].role == "test"), None
-        ),
+        first_test=next(iter(tests), None),
         has_suites=bool(source.suites),
         of_sets=any(each.kind.of_sets for each in source.splits),
         made_from=made_from(source.manifest),

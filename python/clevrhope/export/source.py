@@ -330,12 +330,13 @@ LEAST_A_SHARD = 16
 def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
     """What an exported file says of its split, for those who read it without the dataset."""
     manifest, reader = source.manifest, split.reader
-    pairs = manifest.suites.get(split.hop, {}).get(reader.attributes.get("suite"), {}).get(split.split, {})
+    suites, suite = manifest.suites.get(split.hop, {}), str(reader.attributes.get("suite"))
+    pairs = suites.get(suite, {}).get(split.split, {})
     about = {
         **world_json(manifest),
         "kind": split.kind.name,
         "questions": len(reader),
-        "file": {name: _plain(value) for name, value in reader.attributes.items()},
+        "file": dict(reader.attributes),
         "vocab": asdict(split.vocab),
         "widths": reader.widths,
         "sha256": pairs.get("sha256") or record(reader.path).sha256,
@@ -355,10 +356,6 @@ def world_json(manifest: Manifest) -> dict[str, Any]:
         "constraints": manifest.world["constraints"],
         "settings": manifest.settings.changed_settings(),
     }
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
 
 
 def source_json(source: ExportSource, format_name: str) -> bytes:

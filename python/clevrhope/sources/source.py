@@ -81,9 +81,9 @@ class Numbering:
         Raises:
             DatasetError: a text is too long to be a question; `where` names the place of a row.
         """
-        lengths = [*map(len, texts)]
-        if (most := max(lengths, default=0)) > MOST_CHARACTERS:
-            longest = lengths.index(most)
+        sizes = [*map(len, texts)]
+        if (most := max(sizes, default=0)) > MOST_CHARACTERS:
+            longest = sizes.index(most)
             raise DatasetError(
                 f"{where(longest) if where else longest}: a text of {most:,} characters; a question has at "
                 f"most {MOST_CHARACTERS:,}"
