@@ -176,8 +176,8 @@ class WorkerPool:
             raise WorkersFailedError(f"{in_a_row * ATTEMPTS} render workers", f"the last one {ended}")
         if outside:
             raise RenderError(
-                f"{len(outside) * ATTEMPTS} render workers ended without giving an image, from a cause outside "
-                f"of them, not a scene: the last one {outside[-1]}"
+                f"{len(outside) * ATTEMPTS} render workers ended without giving an image, from a cause "
+                f"outside of them, not a scene: the last one {outside[-1]}"
             )
         if failed:
             raise ScenesFailedError(failed, ended=ended)
