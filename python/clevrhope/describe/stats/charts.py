@@ -31,19 +31,19 @@ class _Renderer(RendererAgg):
     def draw_text(
         self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **how: Any
     ) -> None:
-        super().draw_text(gc, x, y, _drawable(s, prop), prop, *more, **how)
+        super().draw_text(gc, x, y, _drawable(s, prop), prop, *more, **how)  # type: ignore[no-untyped-call]
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: Any) -> Any:
-        return super().get_text_width_height_descent(_drawable(s, prop), prop, ismath)
+        return super().get_text_width_height_descent(_drawable(s, prop), prop, ismath)  # type: ignore[no-untyped-call]
 
 
 class _Canvas(FigureCanvasAgg):
     """A canvas with this renderer."""
 
     def get_renderer(self) -> RendererAgg:
-        found = super().get_renderer()
+        found = super().get_renderer()  # type: ignore[no-untyped-call]
         if not isinstance(found, _Renderer):
-            found = self.renderer = _Renderer(found.width, found.height, found.dpi)
+            found = self.renderer = _Renderer(found.width, found.height, found.dpi)  # type: ignore[no-untyped-call]
         return found
 
 

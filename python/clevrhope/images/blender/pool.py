@@ -35,10 +35,12 @@ IMAGES_TIMED = 1000
 
 
 class WorkersFailedError(RenderError):
-    """Workers ended without giving an image, all in a row or from outside: the cause is not a scene."""
+    """Workers ended, one after another, without giving an image: the cause is not a scene."""
 
     def __init__(self, workers: str, reason: str) -> None:
-        super().__init__(f"{workers} ended without giving an image, and the cause is not a scene: {reason}")
+        super().__init__(
+            f"{workers} in a row ended without giving an image, so the cause is not a scene: {reason}"
+        )
 
 
 class ScenesFailedError(RenderError):
@@ -119,9 +121,9 @@ class WorkerPool:
         Tasks are taken from the iterable as workers become free; two per worker are in flight.
 
         Raises:
-            RenderError: no worker can be started or has room for its images.
-            WorkersFailedError: too many tasks in a row end their workers; or some workers were ended from
-                outside, raised after all others are done.
+            RenderError: no worker can be started or has room for its images; or workers were ended from
+                outside, raised after all other tasks are done.
+            WorkersFailedError: too many tasks in a row end their workers.
             ScenesFailedError: some tasks failed; raised after all others are done.
         """
         if not self._drivers:
@@ -171,12 +173,11 @@ class WorkerPool:
             if not finished:
                 self.close()  # nobody will take the results still in flight
         if in_a_row == FAILURES_IN_A_ROW or (in_a_row >= FAILURES_OF_MACHINE and not self.timings):
-            raise WorkersFailedError(
-                f"{in_a_row * ATTEMPTS} render workers in a row", f"the last one {ended}"
-            )
+            raise WorkersFailedError(f"{in_a_row * ATTEMPTS} render workers", f"the last one {ended}")
         if outside:
-            raise WorkersFailedError(
-                f"{len(outside) * ATTEMPTS} render workers", f"the last one {outside[-1]}"
+            raise RenderError(
+                f"{len(outside) * ATTEMPTS} render workers ended without giving an image, from a cause "
+                f"outside of them, not a scene: the last one {outside[-1]}"
             )
         if failed:
             raise ScenesFailedError(failed, ended=ended)

@@ -174,7 +174,6 @@ class RayRenderer(Renderer):
         if not again:
             return
         failed: dict[K, str] = {}
-        problems: list[str] = []
         lost_in_a_row = failed_in_a_row = 0
         ended = ""
         self._has_images = False
@@ -185,15 +184,13 @@ class RayRenderer(Renderer):
             self._idle_since = monotonic()
             while self._hand_out(task, again, source):
                 for actor, given, answer in self._answers():
-                    if not isinstance(answer, Answer):
+                    if isinstance(answer, str):
                         lost_in_a_row += 1
                         if lost_in_a_row == FAILURES_IN_A_ROW:
-                            raise WorkersFailedError(f"{lost_in_a_row} of Ray's actors in a row", str(answer))
+                            raise WorkersFailedError(f"{lost_in_a_row} of Ray's actors", answer)
                         for each in self._replace(actor):
                             if each.lost < ATTEMPTS:
                                 again.append(each)
-                            elif isinstance(answer, RenderError):
-                                problems.append(str(answer))
                             else:
                                 failed_in_a_row, ended = failed_in_a_row + 1, answer
                                 failed[each.key] = (
@@ -206,9 +203,7 @@ class RayRenderer(Renderer):
                         if answer.ended:
                             failed_in_a_row, ended = failed_in_a_row + 1, f"the last one {answer.ended}"
                         if failed_in_a_row == FAILURES_IN_A_ROW:
-                            raise WorkersFailedError(
-                                f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended
-                            )
+                            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
                     else:
                         lost_in_a_row = failed_in_a_row = 0
                         self._has_images = True
@@ -218,9 +213,7 @@ class RayRenderer(Renderer):
             if not finished:
                 self._end_actors()  # nobody will take the results still in flight
         if failed_in_a_row >= FAILURES_OF_MACHINE and not self._has_images:
-            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers in a row", ended)
-        if problems:
-            raise WorkersFailedError(f"{len(problems) * ATTEMPTS} of Ray's actors", problems[-1])
+            raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
         if failed:
             raise ScenesFailedError(failed)
 
@@ -254,11 +247,8 @@ class RayRenderer(Renderer):
         """
         return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
-    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str | RenderError]]:
-        """The next answers, after waiting up to a second.
-
-        For a lost actor, the reason as a string; for a machine that has broken down, its error.
-        """
+    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
+        """The next answers, after waiting up to a second; for a lost actor, the reason as a string."""
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
         elif monotonic() > self._idle_since + PLACE_TIMEOUT_S:
@@ -281,7 +271,7 @@ class RayRenderer(Renderer):
                 if not self._has_images:
                     raise RenderError(answer.problem)
                 # There were images, so other machines work and only this one has broken down.
-                yield actor, task, RenderError(_in_one_line(RenderError(answer.problem)))
+                yield actor, task, _in_one_line(RenderError(answer.problem))
                 continue
             if task is not None:
                 actor.tasks.remove(task)
