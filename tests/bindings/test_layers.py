@@ -27,6 +27,8 @@ FOLDERS = (
         "programs",
         "config",
         "dataset",
+        "replies",
+        "rewards",
         "sources",
         "features",
         "models",
@@ -38,6 +40,7 @@ FOLDERS = (
     *(
         "export",
         "pipeline",
+        "inspect_tasks",
         "training",
         "report",
         "browse",

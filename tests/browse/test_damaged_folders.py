@@ -251,6 +251,7 @@ def test_other_folders_are_sentences(tmp_path: Path, copy: Path) -> None:
         with refused(DatasetError):
             make_client(path)
     shutil.rmtree(copy / "hops")
+    shutil.rmtree(copy / "covr", ignore_errors=True)
     with refused(DatasetError):
         make_client(copy)
 

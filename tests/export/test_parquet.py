@@ -124,7 +124,8 @@ def test_several_files_are_one_split_in_order(
 def test_an_image_of_several_questions_is_in_a_group_once(
     set_dataset: Path, tmp_path: Path, split: str, config: str, column: str
 ) -> None:
-    export(set_dataset, tmp_path / "out", format="parquet", splits=[split], hops=[HOP])
+    choices: dict[str, Any] = {"splits": [split], "hops": [HOP], "shard_size": 10**6}
+    export(set_dataset, tmp_path / "out", format="parquet", **choices)
     path, *_ = sorted((tmp_path / "out" / config).iterdir())
     group = pq.ParquetFile(path).metadata.row_group(0)
     columns = {each.path_in_schema: each for each in map(group.column, range(group.num_columns))}

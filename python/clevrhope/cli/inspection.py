@@ -110,7 +110,7 @@ def verify(folder: Path, quiet: bool, **choices: Any) -> int:
 @options("""
     --hop HOP... -> hops: Only this HOP; repeatable.
     --splits SPLITS...: Only these splits, separated by commas.
-    --against DATASET -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
+    --against DIR -> other_root: Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.
     --plots FOLDER: Write PNG plots here, in a subfolder per HOP.
     --full: Also list every question family and every pair of values.
     --covr-split PREDICATE... -> predicates: Also count the questions over several images with a property, as
@@ -129,11 +129,14 @@ def stats(folder: Path, plots: Path | None, **choices: Any) -> None:
     from clevrhope.describe.stats.comparison import measure_folder
     from clevrhope.runtime.extras import check_extra
 
-    if not clevr_splits(folder):  # which are measured as they are
-        folder = dataset_at(folder)
+    other_root = choices["other_root"]
+    # CLEVR's files are measured as they are.
+    folder, other_root = (
+        each if each is None or clevr_splits(each) else dataset_at(each) for each in (folder, other_root)
+    )
     progress = shown_progress({"quiet": choices["as_json"]})
     hops, splits = read_names(choices["hops"]), read_names(choices["splits"])
-    other_root, full = choices["other_root"], choices["full"]
+    full = choices["full"]
     if plots is not None:
         check_extra("plots need", "matplotlib", "plots")
         from clevrhope.describe.stats.plots import KINDS, check_outside, write_plots

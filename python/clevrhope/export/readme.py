@@ -20,8 +20,8 @@ def write_readme(source: ExportSource, out: Path, format_name: str, **values: ob
 
 def readme(source: ExportSource, format_name: str, **values: object) -> str:
     """The README of a format, in Markdown."""
-    kinds = [COVR_KINDS.get(each.split) or SPLITS[each.split] for each in source.splits]
-    tests = [each for each, kind in zip(source.splits, kinds, strict=True) if kind.role == "test"]
+    kinds = [COVR_KINDS.get(each.split) or SPLITS.get(each.split) for each in source.splits]
+    tests = [each for each, kind in zip(source.splits, kinds, strict=True) if kind and kind.role == "test"]
     return render_markdown(
         f"exports/{format_name}.md",
         **making_and_licence(

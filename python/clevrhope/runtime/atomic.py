@@ -59,7 +59,7 @@ class DiskError(DatasetError):
     def __init__(self, path: Path, error: OSError, *, option: str | None) -> None:
         """Arguments as for `disk_errors`; `error` is one that `_SENTENCES` lists."""
         sentence = next(each for numbers, each in _SENTENCES if error.errno in numbers)
-        if path.is_symlink() and not path.exists():
+        if os.path.islink(path) and not os.path.exists(path):  # noqa: PTH114, PTH110 - a name may be too long
             sentence = "a link that leads nowhere; {choose} another folder{by}"
         choose, by = ("copy the dataset to", "") if option is None else ("choose", f" with {option}")
         reason = os.strerror(error.errno or 0)

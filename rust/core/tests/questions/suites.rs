@@ -355,6 +355,11 @@ fn groups_ask_for_every_value_in_the_same_words() {
     }
 }
 
+/// No search for originals, for each test.
+fn without_search<'a>(suite: &Suite) -> Vec<Option<TestSearch<'a>>> {
+    suite.tests.iter().map(|_| None).collect()
+}
+
 #[test]
 fn what_is_added_to_a_train_set_depends_on_the_questions_before_it() {
     let suite = CASE.suite("rad");
@@ -372,9 +377,9 @@ fn what_is_added_to_a_train_set_depends_on_the_questions_before_it() {
     let added = |n: usize| {
         let originals = &originals[..n];
         let texts = maker.texts(originals);
-        let mut added = Augmentation::new(&maker, originals, &texts, 10);
+        let mut added = Augmentation::new(&maker, originals, &texts, 10, without_search(&suite));
         for _ in 0..added.n_blocks() {
-            added.add().unwrap();
+            added.add(0).unwrap();
         }
         added.pairs
     };
@@ -425,9 +430,9 @@ fn the_form_of_an_added_question_does_not_give_its_answer_away() {
     let view = |each: Original| (each.clone(), CASE.graphs[CASE.questions[each.row].scene as usize].view());
     let originals: Vec<_> = CASE.originals().into_iter().map(view).collect();
     let texts = maker.texts(&originals);
-    let mut added = Augmentation::new(&maker, &originals, &texts, 10);
+    let mut added = Augmentation::new(&maker, &originals, &texts, 10, without_search(&suite));
     for _ in 0..added.n_blocks() {
-        added.add().unwrap();
+        added.add(0).unwrap();
     }
     let mut n = 0;
     for (name, pairs) in by_test(&suite, &added.pairs) {
