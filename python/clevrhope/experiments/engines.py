@@ -206,13 +206,14 @@ def _run_steps(steps: Sequence[Step], changes: Mapping[str, str], stop: Event | 
             start_new_session=True,  # so that Ctrl-C reaches it once, through us
         )
     assert process.stdin is not None
-    stop = stop or Event()
+    stop, is_stopped = stop or Event(), False
     with suppress(BrokenPipeError), process.stdin as given:
         given.write(pickle.dumps(steps))
         given.flush()
         while process.poll() is None and not stop.wait(_POLL_S):
             pass
-    is_stopped = process.poll() is None  # now that its input has ended, it ends, too
+        is_stopped = process.poll() is None
+    # Now that its input has ended, it ends, too.
     _wait_or_kill(process)
     if process.returncode == 0:
         return None
