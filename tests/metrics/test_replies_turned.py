@@ -208,6 +208,19 @@ REPLIES: dict[str, list[tuple[str, str, str | None]]] = {
         (COLOR, "I doubt it's red.", None),
         (COLOR, "It's far from red.", None),
     ],
+    "many answers in a row": [
+        (CUBE, "yes no 0 1 2 small large red blue cube sphere", None),
+        (COUNT, "0 1 2 3", None),
+        (COLOR, "sphere cube red blue 3 4 yes", None),
+        (CUBE, "2 red cubes", "yes"),
+        (MORE, "2 cubes 3 spheres so no", "no"),
+    ],
+    "the question as a statement": [
+        (CUBE, "Is there a red cube.", None),
+        (CUBE, "Is there a red cube? Yes.", "yes"),
+        (CUBE, "Nowhere is there a red cube.", "no"),
+        (COLOR, "What color is the big cube: red.", "red"),
+    ],
     "comparisons that are not made": [
         (MORE, "Spheres don't outnumber cubes; it is the other way round.", None),
         (MORE, "There are cubes but no spheres.", None),

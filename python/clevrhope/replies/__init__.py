@@ -17,7 +17,17 @@ from clevrhope.replies.marked import read_marked
 from clevrhope.replies.restrictions import restricted
 from clevrhope.replies.rewordings import reworded
 from clevrhope.replies.statements import ANSWER, CONCLUSION, Statement, plain, read_statements
-from clevrhope.replies.words import CACHED, COUNT, OTHER, RELATION, YES_NO, Question, Words, read_question
+from clevrhope.replies.words import (
+    CACHED,
+    COUNT,
+    OTHER,
+    RELATION,
+    YES_NO,
+    Question,
+    Words,
+    kind_of_answer,
+    read_question,
+)
 from clevrhope.replies.yes_no import contradicts, given_yes_no
 
 _SHORT = 3
@@ -57,10 +67,13 @@ class ReplyReader:
         statements = read_statements(question, reply, no_withdraws=read.kind != YES_NO)
         meanings = lexicon.SIGNS | (lexicon.ALONE if read.kind == YES_NO else {})
         answer = meanings.get(plain(reply).strip(" .!*\n")) or self._single_word(statements, read)
+        is_marked = any(each.mark for each in statements)
+        if not is_marked and any(map(self._is_list_of_answers, statements)):
+            return None
         if answer is None:
             given = [self._given(each, read) for each in statements]
             tokens = self._words.tokens(" , ".join(each.text for each in statements))
-            if not any(each.mark for each in statements) and names_two(tokens, read, self._words):
+            if not is_marked and names_two(tokens, read, self._words):
                 return None
             if read.kind == YES_NO and self._is_contradicted(statements, given, read):
                 return None
@@ -90,6 +103,12 @@ class ReplyReader:
 
     def _parse(self, question: str, asked: tuple[str, ...]) -> Question:
         return read_question(reworded(plain(question)), self._words, asked=asked)
+
+    def _is_list_of_answers(self, statement: Statement) -> bool:
+        """Whether a statement is a list of answers that exclude each other, such as "yes no red blue"."""
+        answers = {*map(self._words.single, self._tokens(statement))}
+        kinds = {kind_of_answer(answer, self._words) for answer in answers if answer}
+        return None not in answers and len(answers) - len(kinds) > 1
 
     def _tokens(self, statement: Statement) -> list[str]:
         return self._words.tokens(statement.text)

@@ -173,7 +173,8 @@ def _has_words(text: str) -> bool:
 
 def _own_turn(question: str, text: str) -> str:
     """A reply without its repetition of the question, up to where another turn begins."""
-    return next(filter(_has_words, _TURN.split(text.replace(question.strip(), " "))), "")
+    text = text.replace(question.strip(), " ").lstrip().removeprefix(question.strip(" ?"))
+    return next(filter(_has_words, _TURN.split(text)), "")
 
 
 def _without_markup(text: str) -> str:
