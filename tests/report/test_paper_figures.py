@@ -86,6 +86,13 @@ def test_the_first_finding_of_the_paper_stands_in_the_table(papers: list[Result]
     assert of["tensor_nmn", "560,000"]["complex gap, chosen six minus others"] == ""
 
 
+def test_a_pair_on_either_side_cannot_be_compared(papers: list[Result]) -> None:
+    two = [each for each in papers if each.hop in ("large_rubber", "small_rubber")]
+    table = all_pairs_table(two, tests=True)
+    assert table.rows
+    assert all("" == cell for row in table.rows for cell in row[-2:])
+
+
 def test_runs_above_the_constant_are_counted(papers: list[Result]) -> None:
     for of in all_pairs(papers):
         accuracies = [each.accuracies["minimal_ood"].value for each in of.results]

@@ -110,7 +110,7 @@ def _above_text(of: AllPairs) -> str:
 
 def _compared_text(kind: str, of: AllPairs) -> str:
     chosen, others = of.chosen_and_others(kind)
-    if not (chosen and others):
+    if min(len(chosen), len(others)) < 2:  # nothing can be permuted
         return ""
     difference, p = compared(chosen, others)
     return f"{with_sign(difference)} (p = {p:.2f}; {len(chosen)} and {len(others)} pairs)"
