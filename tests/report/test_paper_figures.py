@@ -90,7 +90,7 @@ def test_a_pair_on_either_side_cannot_be_compared(papers: list[Result]) -> None:
     two = [each for each in papers if each.hop in ("large_rubber", "small_rubber")]
     table = all_pairs_table(two, tests=True)
     assert table.rows
-    assert all("" == cell for row in table.rows for cell in row[-2:])
+    assert all(cell == "" for row in table.rows for cell in row[-2:])
 
 
 def test_runs_above_the_constant_are_counted(papers: list[Result]) -> None:
