@@ -50,7 +50,12 @@ class Scorer:
             answers: all allowed answers.
             attributes: the values of each attribute among them.
             colors: the world's colors by name, from 0 to 255.
+
+        Raises:
+            ConfigError: only one of answers and attributes is given.
         """
+        if (answers is None) != (attributes is None):
+            raise ConfigError("a Scorer needs both answers and attributes of a world, or neither for CLEVR's")
         if answers is None or attributes is None:
             properties = read_object(blender_assets() / "properties.json", "a properties file")
             attributes = {key.removesuffix("s"): list(values) for key, values in properties.items()}
@@ -109,9 +114,10 @@ def answer_reward(
         log_metric: given by trl; it logs the share of replies without exactly one marked answer, "unread".
         columns: other columns, which are ignored.
     """
-    rows = zip(completions, question, answer, asked or [()] * len(completions), strict=True)
+    offers = [()] * len(completions) if asked is None else asked
+    rows = zip(completions, question, answer, offers, strict=True)
     scores = [
-        _clevr().score(text, _reply(completion), truth, asked=offered or (), marked=True)
+        _clevr().score(text, _reply(completion), truth, asked=_offered(offered), marked=True)
         for completion, text, truth, offered in rows
     ]
     if log_metric is not None and scores:
@@ -131,7 +137,7 @@ def compute_score(
         extra_info: has the `question`, and `asked` if it offers answers.
         settings: not used.
     """
-    question, asked = str(extra_info["question"]), extra_info.get("asked") or ()
+    question, asked = str(extra_info["question"]), _offered(extra_info.get("asked"))
     score = _clevr().score(question, solution_str, ground_truth, asked=asked, marked=True)
     return {"score": float(score.correct), "marked": float(score.marked)}
 
@@ -155,6 +161,11 @@ def _easyr1(row: Mapping[str, Any]) -> dict[str, float]:
     truth = json.loads(row["ground_truth"])
     score = compute_score("", row["response"], truth["answer"], truth)
     return {"overall": score["score"], "accuracy": score["score"], "format": score["marked"]}
+
+
+def _offered(asked: Collection[str] | None) -> tuple[str, ...]:
+    """The answers that a question offers; readers of tables give them as a list, an array or None."""
+    return () if asked is None else tuple(map(str, asked))
 
 
 def _reply(completion: Any) -> str:

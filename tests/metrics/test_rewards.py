@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from clevrhope.errors import ConfigError
@@ -183,6 +184,17 @@ def test_a_world_of_ones_own_has_its_own_answers() -> None:
     scorer = Scorer(("yes", "no", "ash", "wine"), {"color": ("ash", "wine")}, colors={"wine": (125, 5, 10)})
     assert scorer.score(QUESTION, "<answer>wine</answer>", "wine", marked=True).correct
     assert not scorer.score(QUESTION, "<answer>red cube</answer>", "ash", marked=True).correct
+
+
+def test_half_a_world_is_refused() -> None:
+    with refused(ConfigError):
+        Scorer(("yes", "no", "ash"))
+
+
+def test_offered_answers_may_be_an_array() -> None:
+    offered = np.array(["red", "blue"])
+    columns = {"question": [QUESTION] * 2, "answer": [RIGHT] * 2, "asked": [offered, None]}
+    assert answer_reward(["Answer: red", "Answer: red"], **columns) == [1.0, 1.0]
 
 
 def test_the_scorer_of_clevr_knows_its_vocabulary() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from building import Cli
+from building import Cli, build_demo
 from PIL import Image
 
 import clevrhope
@@ -18,6 +18,9 @@ from clevrhope.dataset.question_table import read_table
 from clevrhope.errors import ClevrhopeError
 from clevrhope.export import export
 from clevrhope.pipeline.importing import import_source
+from clevrhope.programs import default_vocabulary
+from clevrhope.sources.clevr import find_clevr
+from clevrhope.splits.kinds import SPLITS
 from wording import refused
 
 Rows = list[dict[str, Any]]
@@ -123,6 +126,16 @@ def test_a_broken_file_is_refused_with_its_place(old: str, new: str, clevr: Path
     path.write_text(path.read_text().replace(old, new, 1))
     with refused(ClevrhopeError):
         import_source(clevr, tmp_path / "out")
+
+
+def test_an_export_has_degrees(tmp_path: Path) -> None:
+    build_demo(tmp_path / "data", hops=["none"], render=False)
+    export(tmp_path / "data", tmp_path / "export", format="clevr")
+    source = find_clevr(tmp_path / "export", default_vocabulary())
+    assert source is not None
+    assert source.notes == ()
+    rows = rows_of(tmp_path / "export" / "scenes" / "CLEVR_val_scenes.json", "scenes")
+    assert [*source.scenes[SPLITS["val"].pool]()] == rows
 
 
 def test_the_splits_of_a_pair_in_this_form_are_not_clevr(dataset: Path, tmp_path: Path) -> None:

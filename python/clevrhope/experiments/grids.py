@@ -26,7 +26,7 @@ def grid_points(table: Any, place: str, *, lists: Collection[str]) -> list[Any]:
     """The tables that a [[model]] table with lists stands for: one for each combination of their values.
 
     Each has a label of its own: that of the table, or the model's name, followed by its settings, such as
-    "lxmert_s-rate5e-05-updates481000". A table without such lists is returned as it is. A value that is
+    "lxmert_s-updates481000-rate5e-05". A table without such lists is returned as it is. A value that is
     itself a list is an element of a list.
 
     Args:

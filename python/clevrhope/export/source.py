@@ -351,7 +351,7 @@ def split_json(source: ExportSource, split: SplitSource) -> dict[str, Any]:
 def world_json(manifest: Manifest) -> dict[str, Any]:
     """What decides the content of an exported dataset."""
     return {
-        "dataset": (manifest.source or {}).get("dataset") or manifest.digest,
+        "dataset": manifest.digest,
         "attributes": manifest.world["attributes"],
         "constraints": manifest.world["constraints"],
         "settings": manifest.settings.changed_settings(),

@@ -171,8 +171,7 @@ def read_paraphrases(files: Sequence[Path], folder: Folder) -> Texts:
                     "gives them for a split"
                 )
             hop, split, digits, digest = match.groups()
-            source = folder.manifest.source or {}
-            if digest not in (None, folder.manifest.digest, source.get("dataset")):
+            if digest not in (None, folder.manifest.digest):
                 raise ConfigError(
                     f"{place}: {shown(row['id'])} is about another dataset; give the folder "
                     "that the ids are from"
@@ -203,7 +202,8 @@ def _splits_in_words(folder: Folder, hop: str) -> str:
     ]
     if splits:
         return f"{hop} has questions to paraphrase in {', '.join(splits)}"
-    return f"the dataset has the HOPs {', '.join(folder.manifest.splits)}"
+    hops = dict.fromkeys(of for of, _, _ in folder.manifest.all_splits())
+    return f"the dataset has the HOPs {', '.join(hops)}"
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -16,6 +16,7 @@ from clevrhope._core import Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES, images_folder, questions_file, scenes_file
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError, listed
+from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import reading
 from clevrhope.sources.official.readers import json_questions, scenes_of
 from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, Source, SourceSplit
@@ -41,11 +42,11 @@ def find_clevr(root: Path, vocabulary: Vocabulary) -> Source | None:
         return None
     left_out = sorted({*found} - {*there})
     notes = [f"left out, as they have no answers or are no split of CLEVR: {listed(left_out, most=5)}"]
-    pools = {name: SPLITS[name].pool for name in there}
-    scenes = {
-        pool: scenes_of(file) for name, pool in pools.items() if (file := scenes_file(root, name)).is_file()
-    }
-    if scenes:
+    about = root / "source.json"
+    is_ours = about.is_file() and read_object(about, "what an export is of").get("format") == "clevr"
+    files = {SPLITS[name].pool: scenes_file(root, name) for name in there}
+    scenes = {pool: scenes_of(file, in_degrees=is_ours) for pool, file in files.items() if file.is_file()}
+    if scenes and not is_ours:
         notes.append("rotations in published scenes are radians; they are imported as degrees")
     splits = tuple(_split(root, name, vocabulary) for name in there)
     return Source("clevr", root, splits, scenes=scenes, notes=tuple(notes[not left_out :]))

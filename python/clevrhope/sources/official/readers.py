@@ -370,16 +370,17 @@ def _plain(program: list[Any]) -> list[Any]:
     ]
 
 
-def scenes_of(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
+def scenes_of(path: Path, *, in_degrees: bool = False) -> Callable[[], Iterator[dict[str, Any]]]:
     """A function that yields the scenes of a file, with rotations in degrees.
 
-    CLEVR's code takes a number from 0 to 360 as radians, so that is what images show.
+    CLEVR's code takes a number from 0 to 360 as radians, so that is what images show. With `in_degrees`, the
+    file has degrees, as exports of this program have.
     """
 
     def scenes() -> Iterator[dict[str, Any]]:
         for n, scene in enumerate(read_list(path, "scenes")):
             check_form(scene, SCENE, path, place=f"scenes[{n}]")
-            for thing in scene["objects"]:
+            for thing in () if in_degrees else scene["objects"]:
                 if isinstance(thing, dict) and isinstance(thing.get("rotation"), int | float):
                     thing["rotation"] = math.degrees(thing["rotation"]) % 360.0
             yield scene
