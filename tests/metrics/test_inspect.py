@@ -11,11 +11,12 @@ from inspect_run import reply_to
 from made_folder import write_lines
 
 from clevrhope.errors import ConfigError
-from clevrhope.inspect_tasks import hope
 from clevrhope.metrics import Results, score
 from clevrhope.metrics.covr import score_covr
 from clevrhope.metrics.request_files import read_requests, write_answers, write_requests
 from wording import refused
+
+pytest.importorskip("inspect_ai", reason="needs inspect-ai: pip install 'clevrhope[inspect]'")
 
 HOP = "rubber_cylinder"
 
@@ -82,6 +83,8 @@ def test_questions_about_several_images_have_the_points_of_score(folder: Path, t
 
 
 def test_a_part_is_drawn_with_a_seed(folder: Path) -> None:
+    from clevrhope.inspect_tasks import hope
+
     task = hope(str(folder), split="complex_iid,complex_ood", limit=5, seed=1)
     splits = [(each.metadata or {})["split"] for each in task.dataset]
     assert splits == ["complex_iid"] * 5 + ["complex_ood"] * 5

@@ -143,7 +143,7 @@ def test_nothing_changes_without_predictions_about_suites(dataset: Path, tmp_pat
     assert "Paired" not in text_of(with_suites)
     for name in ("results.csv", "report.md", "report.html"):
         assert (tmp_path / "with" / name).read_bytes() == (tmp_path / "without" / name).read_bytes()
-    assert without.csv.read_text().splitlines()[0].endswith("mean_percent,n")
+    assert without.csv.read_text().splitlines()[0].endswith("mean_percent,n,low,high")
 
 
 def test_a_suite_that_is_not_in_the_folder_is_named(dataset: Path, tmp_path: Path) -> None:
