@@ -188,6 +188,8 @@ class ModelConfig:
         _check_unique(covr_splits=self.covr_splits, iid_size_of=self.iid_size_of, shots=self.shots)
         if "" in self.iid_size_of:
             raise ConfigError('iid_size_of: "" is no predicate; expected one, such as "has-quant-all"')
+        if self.shots and not (self.iid_size_of or any(self.covr_splits)):
+            raise ConfigError("shots go with covr_splits or iid_size_of: they are of what these hold out")
         check_at_least(0, seeds=min(seeds, default=None), shots=min(self.shots, default=None))
         check_at_least(1, keep_last=self.keep_last, keep_every=self.keep_every, updates=self.updates)
         if self.reaching is not None and self.keep_last == 1:

@@ -13,6 +13,7 @@ and `|` least. A condition is
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import join_or, suggestion
 from clevrhope.splits.covr.aliases import ALIASES
 from clevrhope.splits.covr.description import Description, Flags, TermPair, Words
-from clevrhope.splits.covr.fragments import is_pattern, matches, parse_fragment, step_names
+from clevrhope.splits.covr.fragments import is_pattern, matches, parse_fragment, spellings, step_names
 from clevrhope.splits.covr.lexical import LexicalDraw
 from clevrhope.splits.covr.programs import PROGRAM_DRAWS, anonymised_programs
 
@@ -142,11 +143,15 @@ class _NoExpressionError(Exception):
 
 
 class _Parser:
-    """Reads tokens from left to right, and notes all that is wrong."""
+    """Reads tokens from left to right, and notes all that is wrong.
 
-    def __init__(self, text: str, words: Words) -> None:
+    Of a named property, only one of the alternatives in braces need exist, as datasets differ in their words.
+    """
+
+    def __init__(self, text: str, words: Words, *, of_property: bool = False) -> None:
         self.text = text
         self.words = words
+        self.spellings = (lambda pattern: [pattern]) if of_property else spellings
         self.problems: list[str] = []
         templates = {f"tpl-{name.replace('_', '-')}": f"template:{name}" for name in words.templates}
         self.properties = {**{name: row.expression for name, row in ALIASES.items()}, **templates}
@@ -218,7 +223,11 @@ class _Parser:
             draws = [f"program-{n}" for n in PROGRAM_DRAWS] + [f"lexical-{n}" for n in LEXICAL_DRAWS]
             self.note_unknown("property", name, [*self.properties, "program", *draws])
             return _nothing
-        return lambda questions: holds(parse_expression(expression, questions.words), questions, {})
+
+        def has_property(questions: Description) -> Flags:
+            return holds(_Parser(expression, questions.words, of_property=True).whole(), questions, {})
+
+        return has_property
 
     def uses(self, text: str) -> _Holds:
         names = step_names(self.words.functions)
@@ -228,9 +237,9 @@ class _Parser:
             self.error(f"expected a fragment of programs, as in uses:all(filter_color), got {shown(text)}")
             return _nothing
         known = list(dict.fromkeys(name.partition("[")[0] for name in names if name[:1] != "<"))
-        for name in fragment.names():
-            if not matches(name, names).any():
-                self.note_unknown("function", name, names if "[" in name else known, known)
+        for spelling in chain.from_iterable(map(self.spellings, fragment.names())):
+            if not matches(spelling, names).any():
+                self.note_unknown("function", spelling, names if "[" in spelling else known, known)
         return lambda questions: fragment.is_in(questions.steps)
 
     def answer(self, pattern: str) -> _Holds:
@@ -241,11 +250,12 @@ class _Parser:
 
     def one_of(self, sort: str, pattern: str, *names: Sequence[str]) -> _Holds:
         """Questions whose answer or template has a name that matches the pattern, in one of its lists."""
-        is_one = np.any([matches(pattern, each) for each in names], axis=0) if is_pattern(pattern) else None
-        if is_one is None or not is_one.any():
-            known = dict.fromkeys(name for of in names for name in of if name and name[:1] != "<")
-            self.note_unknown(sort, pattern, list(known))
-            return _nothing
+        for spelling in self.spellings(pattern):
+            if not (is_pattern(spelling) and any(matches(spelling, each).any() for each in names)):
+                known = dict.fromkeys(name for of in names for name in of if name and name[:1] != "<")
+                self.note_unknown(sort, spelling, list(known))
+                return _nothing
+        is_one = np.any([matches(pattern, each) for each in names], axis=0)
         return lambda questions: is_one[getattr(questions, f"{sort}s")]
 
     def draw(self, text: str, sort: str, digits: str) -> Leaf:

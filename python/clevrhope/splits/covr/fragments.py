@@ -23,6 +23,8 @@ _NAME = re.compile(r"[\w*\[\]{},-]+")
 _WITHIN = re.compile(r"\*|\{|\}|,|[^*{},]+")
 _SIGNS = {"*": ".*", "{": "(?:", "}": ")", ",": "|"}
 
+_MOST_STARS = 6
+
 Flags = npt.NDArray[np.bool_]
 
 
@@ -105,7 +107,7 @@ class Fragment:
 
 def matches(pattern: str, names: Sequence[str]) -> Flags:
     """(V,) whether each name, with its value in brackets or without, matches a pattern."""
-    parts = (_SIGNS.get(part) or re.escape(part) for part in _WITHIN.findall(pattern))
+    parts = (_SIGNS.get(part) or re.escape(part) for part in _WITHIN.findall(re.sub(r"\*+", "*", pattern)))
     is_match = re.compile("".join(parts)).fullmatch
     return np.asarray(
         [name[:1] != "<" and bool(is_match(name) or is_match(name.partition("[")[0])) for name in names]
@@ -144,5 +146,17 @@ def _take(parts: list[str]) -> Fragment | None:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text is one for `matches`: commas are within braces, which are closed and not nested."""
-    return bool(_NAME.fullmatch(text)) and not re.search(r"[{},]", re.sub(r"\{[^{}]*\}", "", text))
+    """Whether a text is one for `matches`: commas are within braces, which are closed and not nested.
+
+    It has at most `_MOST_STARS` signs for any text, since each takes longer to try.
+    """
+    is_closed = not re.search(r"[{},]", re.sub(r"\{[^{}]*\}", "", text))
+    return bool(_NAME.fullmatch(text)) and is_closed and len(re.findall(r"\*+", text)) <= _MOST_STARS
+
+
+def spellings(pattern: str) -> Iterator[str]:
+    """The pattern, and the pattern with each of the alternatives in braces alone, all of which should exist."""
+    yield pattern
+    for braces in re.finditer(r"\{([^{}]*)\}", pattern):
+        for each in braces[1].split(","):
+            yield pattern[: braces.start()] + each + pattern[braces.end() :]
