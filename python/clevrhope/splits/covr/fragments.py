@@ -155,7 +155,7 @@ def is_pattern(text: str) -> bool:
 
 
 def spellings(pattern: str) -> Iterator[str]:
-    """The pattern, and the pattern with each of its alternatives in braces alone; all of these should exist."""
+    """The pattern, and the pattern with each alternative in braces alone; all of these should exist."""
     yield pattern
     for braces in re.finditer(r"\{([^{}]*)\}", pattern):
         for each in braces[1].split(","):
