@@ -27,6 +27,7 @@ __all__ = [
     "Programs",
     "QuestionBatch",
     "QuestionStream",
+    "RenderStop",
     "SceneBatch",
     "SceneGraphs",
     "SceneSets",
