@@ -58,7 +58,8 @@ def test_no_module_needs_what_windows_lacks() -> None:
         refused = []
         for found in pkgutil.walk_packages(clevrhope.__path__, "clevrhope."):
             if found.name.startswith(("clevrhope._assets", "clevrhope.models", "clevrhope.training",
-                                      "clevrhope.features", "clevrhope.images.ray", "clevrhope.inspect_tasks")):
+                                      "clevrhope.features", "clevrhope.images.ray",
+                                      "clevrhope.inspect_tasks")):
                 continue  # these load torch, Ray or Inspect, which are this system's
             try:
                 importlib.import_module(found.name)
