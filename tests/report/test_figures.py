@@ -119,7 +119,7 @@ def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure],
     "model", ["somebody", "tensor_nmn, after stage engine (channels=32, pixels)", "a_name_in_one_word_" * 9]
 )
 def test_titles_are_no_wider_than_the_figures(drawn: list[Figure], model: str) -> None:
-    assert len(list(figures.figures_of(results(model=model, train_size=None), model))) == 4
+    assert len(list(figures.figures_of(results(model=model, train_size=None), model))) == 7
     for figure in drawn:
         (title,) = figure.texts
         assert title.get_text().replace("\n", " ").startswith(f"{model}: ")

@@ -57,8 +57,8 @@ def test_gaps_are_between_splits_drawn_alike() -> None:
     }
 
 
-AMBIGUOUS = {"train", "val", "test"}
-"""Names of splits that are names of pools, roles, stages and CLEVR's own splits, too."""
+AMBIGUOUS = {"train", "val", "test", "counting"}
+"""Names of splits that are names of pools, roles, stages, CLEVR's own splits, or a word of replies, too."""
 
 MAY_QUOTE = ("splits/kinds.py", "splits/covr/kinds.py", "config/presets.py", "sources/official/names.py")
 

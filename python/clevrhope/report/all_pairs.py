@@ -86,7 +86,7 @@ def all_pairs_table(results: Sequence[Result], *, tests: bool) -> Table:
         ("pairs", lambda of: f"{len(of.of_pair)}"),
         *((f"{kind} gap", partial(_gap_text, kind)) for kind in KINDS),
         *((f"{kind} gap, the paper's", partial(_paper_text, kind)) for kind in KINDS),
-        ("runs above the constant answer on minimal_ood", _above_text),
+        (f"runs above the constant answer on {MINIMAL_OOD}", _above_text),
     ]
     if tests:
         columns += [(f"{kind} gap, chosen six minus others", partial(_compared_text, kind)) for kind in KINDS]
