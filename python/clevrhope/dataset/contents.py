@@ -36,10 +36,8 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     if manifest is None:
         raise no_dataset(layout.root)
     check_no_part(manifest, layout.root)
-    folders = (
-        layout.root / "hops",
-        layout.covr_vocab.parent,
-    )  # an import may have questions about sets alone
+    # An import may have questions about sets alone.
+    folders = (layout.root / "hops", layout.covr_vocab.parent)
     names = {path.name for folder in folders if folder.is_dir() for path in folder.iterdir()}
     in_order = sorted(names, key=name_order)
     found = tuple(name for name in in_order if all_splits_in(layout, name) or suites_in(layout, name))

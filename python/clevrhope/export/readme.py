@@ -24,9 +24,8 @@ def readme(source: ExportSource, format_name: str, **values: object) -> str:
     tests = [each for each, kind in zip(source.splits, kinds, strict=True) if kind and kind.role == "test"]
     return render_markdown(
         f"exports/{format_name}.md",
-        **making_and_licence(
-            replace(source.manifest, pools={})
-        ),  # exports from PNG files and from HDF5 are the same
+        # Without pools, exports from PNG files and from HDF5 are the same.
+        **making_and_licence(replace(source.manifest, pools={})),
         title=TITLE,
         rendered=source.rendered,
         tables_of=(*source.splits, *source.suites),

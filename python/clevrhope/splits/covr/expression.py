@@ -43,7 +43,7 @@ _Holds = Callable[[Description], Flags]
 
 @dataclass(frozen=True)
 class Condition:
-    """Questions that are told by themselves, without other questions.
+    """A condition that can be checked on each question by itself.
 
     Attributes:
         text: as written.
