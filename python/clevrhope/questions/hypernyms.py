@@ -49,7 +49,7 @@ def read_hypernyms(path: Path) -> dict[str, tuple[str, ...]]:
             if hypernym in above:
                 cycle = ", ".join([*above[above.index(hypernym) :], hypernym])
                 raise TemplateError(
-                    f"{path}: hypernyms in a cycle: {cycle}; give one of them another one, or none"
+                    f"{path}: hypernyms in a cycle: {cycle}; change or remove the hypernym of one of them"
                 )
             above.append(hypernym)
         if name not in shapes:

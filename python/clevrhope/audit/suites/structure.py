@@ -79,7 +79,8 @@ def order(pairs: SuitePairs) -> Iterator[Found]:
     for k in (1 + np.flatnonzero(np.diff(ranks) <= 0)).tolist():
         if ranks[k] == ranks[k - 1]:
             rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
-            if rules.has_groups if rules else values[k] != values[k - 1] or pairs.arrays.is_paraphrased:
+            may_repeat = values[k] != values[k - 1] or pairs.arrays.is_paraphrased
+            if rules.has_groups if rules else may_repeat:
                 continue
         problem = "not in the order of tests and originals, each original once for a test"
         yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"

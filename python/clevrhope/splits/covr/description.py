@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.splits.covr.fragments import Steps, steps_of
+from clevrhope.splits.covr.fragments import Flags, Steps, steps_of
 
-Flags = npt.NDArray[np.bool_]
 TermPair = tuple[str, str]
 """Two terms in alphabetical order: pairs are unordered, because questions name terms in any order."""
 

@@ -20,8 +20,8 @@ import numpy as np
 from clevrhope.errors import ConfigError, shown
 from clevrhope.runtime.settings import join_or, suggestion
 from clevrhope.splits.covr.aliases import ALIASES
-from clevrhope.splits.covr.description import Description, Flags, TermPair, Words
-from clevrhope.splits.covr.fragments import is_pattern, matches, parse_fragment, spellings, step_names
+from clevrhope.splits.covr.description import Description, TermPair, Words
+from clevrhope.splits.covr.fragments import Flags, is_pattern, matches, parse_fragment, spellings, step_names
 from clevrhope.splits.covr.lexical import LexicalDraw
 from clevrhope.splits.covr.programs import PROGRAM_DRAWS, anonymised_programs
 

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, SplitError, shown
-from clevrhope.splits.covr.description import Description, Flags, Words
+from clevrhope.splits.covr.description import Description, Words
 from clevrhope.splits.covr.expression import (
     Both,
     Condition,
@@ -20,6 +20,7 @@ from clevrhope.splits.covr.expression import (
     leaves,
     parse_expression,
 )
+from clevrhope.splits.covr.fragments import Flags
 from clevrhope.splits.covr.lexical import LexicalDraw, draw_pairs
 
 Rows = npt.NDArray[np.int64]
