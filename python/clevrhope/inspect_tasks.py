@@ -28,11 +28,9 @@ from inspect_ai.scorer import (
 from inspect_ai.solver import TaskState
 
 from clevrhope.replies import ReplyReader
+from clevrhope.replies.instructions import Instruction, find_instruction
 
 Attributes = dict[str, list[str]]
-
-INSTRUCTION = "Answer with one word or number."
-"""What follows each question."""
 
 _FOLDERS: list[TemporaryDirectory[str]] = []
 """Of images that a dataset has in HDF5 alone; they are removed when the program ends."""
@@ -45,7 +43,7 @@ def hope(
     split: str | Sequence[str] = (),
     limit: int | None = None,
     seed: int | None = None,
-    instruction: str = INSTRUCTION,
+    instruction: str = "short",
 ) -> Task:
     """Questions about one image, with gaps between test sets without and with the held-out pair.
 
@@ -55,7 +53,7 @@ def hope(
         split: the test sets; all if none is named.
         limit: maximum number of questions of each test set, about drawn images.
         seed: seed for drawing images; needed with `limit`.
-        instruction: what follows each question.
+        instruction: short, think, or a text file with what follows each question.
     """
     return _task(dataset, hop, split or (), limit, seed, instruction)
 
@@ -67,7 +65,7 @@ def covr(
     split: str | Sequence[str] = "covr_test",
     limit: int | None = None,
     seed: int | None = None,
-    instruction: str = INSTRUCTION,
+    instruction: str = "short",
 ) -> Task:
     """Questions about up to five images; arguments are those of `hope`."""
     return _task(dataset, hop, split, limit, seed, instruction)
@@ -93,7 +91,8 @@ def _task(
     requests = Path(_FOLDERS[-1].name) / "requests.jsonl"
     write_requests(root, requests, hops=_names(hop), splits=_names(split), limit=limit, seed=seed or 0)
     rows = list(read_requests(requests))
-    samples = [_sample(row, about, instruction) for row, about in zip(rows, _about(root, rows), strict=True)]
+    prompt = find_instruction(instruction)
+    samples = [_sample(row, about, prompt) for row, about in zip(rows, _about(root, rows), strict=True)]
     attributes = {name: [*values] for name, values in Folder.open(root, finished=False).attributes.items()}
     return Task(
         dataset=MemoryDataset(samples, name=Path(dataset).resolve().name),
@@ -125,11 +124,11 @@ def _about(root: Path, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str,
         yield answers[place][number], images[place][number]
 
 
-def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: str) -> Sample:
+def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: Instruction) -> Sample:
     answer, image = about
     paths = row["images"] if "images" in row else [row["image"]]
-    text = f"{row['question']} {instruction}".strip()
-    content: list[Any] = [*(ContentImage(image=path) for path in paths), ContentText(text=text)]
+    content: list[Any] = [*(ContentImage(image=path) for path in paths)]
+    content.append(ContentText(text=instruction.after(row["question"])))
     of_row = {key: row[key] for key in ("question", "hop", "split", "answers", "asked") if key in row}
     return Sample(
         id=row["id"],
@@ -139,7 +138,7 @@ def _sample(row: Mapping[str, Any], about: tuple[str, str], instruction: str) ->
             **of_row,
             "group": f"{row['hop']}/{row['split']}",
             "image": image,
-            "instruction": instruction,
+            "instruction": instruction.label,
         },
     )
 
