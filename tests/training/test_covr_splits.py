@@ -141,7 +141,12 @@ def test_the_digest_of_a_train_set_is_that_of_its_first_questions(folder: Path) 
 
 def test_folders_say_what_is_held_out() -> None:
     assert covr_part_name(None, None, None) == ""
-    assert covr_part_name("a & (b|c)", None, 250) == "without-a-b-c-250"
+    for alike in (["!a", "a"], ["a & b", "a | b"], ["a & (b|c)", "a & b|c"], ["uses:a*", "uses:a"]):
+        assert len({covr_part_name(text, None, 250) for text in alike}) == 2
+    assert covr_part_name("a & (b|c)", None, 250) == covr_part_name("a&(b | c)", None, 250)
+    assert covr_part_name("has-quant-all", None, 250) == "without-has-quant-all-250"
+    assert covr_part_name("lexical:red+cube", None, None) == "without-lexical-red-cube"
+    assert len(covr_part_name(" | ".join(["has-quant-all"] * 100), None, 250)) < 120
     assert covr_part_name(None, "a", 0) == "size-of-a"
     out = default_out("m", HOP, 100, 3, "covr_train", "without-a")
     assert out == Path(f"runs/m-{HOP}-covr_train-without-a-100-3")

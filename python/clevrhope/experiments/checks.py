@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from clevrhope._core import ProgramTokens
+from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.covr_questions import words_of
 from clevrhope.dataset.folder_check import is_published
 from clevrhope.dataset.layout import Layout
@@ -21,10 +22,12 @@ from clevrhope.dataset.vocab import Vocab, make_vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.experiments.build_files import Places, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig, ZeroShotConfig
-from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
+from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of, sub_datasets
 from clevrhope.models.names import MODELS
+from clevrhope.pipeline.importing import choose_splits
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
+from clevrhope.sources import find_source
 from clevrhope.splits.covr.description import Words
 from clevrhope.splits.covr.expression import parse_expression
 from clevrhope.splits.covr.kinds import COVR_TRAIN, is_covr
@@ -95,7 +98,8 @@ def findings(plan: Plan) -> Iterator[ConfigError | str]:
             yield from _checked(place, partial(_check_runs, its_runs, model, dataset, built))
     for k, (chain, asked) in enumerate(zip(plan.zero_shot, content.zero_shot, strict=True)):
         if not chain.done:
-            yield from _checked(f"{file}: zero_shot[{k}]", partial(_check_zero_shot, asked))
+            (dataset,) = (each for each in plan.experiment.datasets if each.name == asked.dataset)
+            yield from _checked(f"{file}: zero_shot[{k}]", partial(_check_zero_shot, asked, dataset))
 
 
 def _checked(place: str, check: Callable[[], Sequence[str] | None]) -> Iterator[ConfigError | str]:
@@ -107,25 +111,22 @@ def _checked(place: str, check: Callable[[], Sequence[str] | None]) -> Iterator[
         yield error
 
 
-def _check_zero_shot(asked: ZeroShotConfig) -> None:
+def _check_zero_shot(asked: ZeroShotConfig, dataset: DatasetConfig) -> None:
     from clevrhope.features.weights import check_file_exists
-    from clevrhope.training.zero_shot import WHAT, read_labels
+    from clevrhope.models.lxmert.config import LxmertConfig
+    from clevrhope.training.zero_shot import NAME, WHAT, read_labels
 
     check_file_exists(asked.weights, what=WHAT)
     read_labels(asked.labels)
+    _check_reads(LxmertConfig().features, NAME, asked.features, dataset)
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     """What the builds of a dataset would make in an empty folder."""
     layout = Layout(Places(plan.experiment.out, dataset).data)
-    if dataset.published is not None and not layout.manifest.is_file():
-        if not is_published(dataset.published):
-            raise ConfigError(
-                f"{at}.published: {dataset.published}: no published files are there; put a copy there, such "
-                "as CLEVR_v1.0 (nothing is ever downloaded)"
-            )
-        vocabulary, words = read_world().vocabulary, read_templates(read_world(), None).words
-        return _Built(make_vocab(words, ProgramTokens(vocabulary).names, vocabulary.answers), {})
+    if dataset.published is not None and not plan.datasets[dataset.name].steps[0].done:
+        with _naming(f"{at}.published"):
+            return _imported(dataset.published, sub_datasets(dataset), dataset.splits)
     if not dataset.is_built:
         covr_vocab = read_vocab(layout.covr_vocab) if layout.covr_vocab.exists() else None
         return _Built(read_vocab(layout.vocab), {}, covr_vocab)
@@ -155,6 +156,24 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     if covr is None:
         return _Built(vocab, splits)
     return _Built(vocab, splits, covr.encoder.vocab, words_of(covr.encoder.vocab, covr.attributes))
+
+
+def _imported(published: Path, hops: Sequence[str], splits: Sequence[str]) -> _Built:
+    """What the import of published files would make in an empty folder."""
+    if not is_published(published):
+        raise ConfigError(
+            f"{published}: no published files are there; put a copy there, such as CLEVR_v1.0 (nothing is "
+            "ever downloaded)"
+        )
+    world = read_world()
+    made: dict[str, dict[str, int]] = {}
+    for each in choose_splits(find_source(published, world.vocabulary), hops, splits):
+        if not each.suite:
+            name = next(name for name in hops if same_hop(name, each.hop))
+            made.setdefault(name, {})[each.split] = each.n_questions
+    words = read_templates(world, None).words
+    answers = world.vocabulary.answers
+    return _Built(make_vocab(words, ProgramTokens(world.vocabulary).names, answers), made)
 
 
 def _translated(message: str, places: Places, own: Places, at: str) -> str:
@@ -219,7 +238,7 @@ def _check_runs(
         from clevrhope.training.run import check_settings
 
         made = check_settings(request, (built.covr_vocab if request.is_of_sets else None) or built.vocab)
-        _check_reads(getattr(made, "feature_kind", ""), model, dataset)
+        _check_reads(getattr(made, "feature_kind", ""), model.name, model.features, dataset)
     return [sentence for sentences in held_out.values() for sentence in sentences]
 
 
@@ -242,40 +261,46 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
         if split not in built.splits.get(hop, {}):
             raise ConfigError(
                 f"options: --tune-on {request.tune_on} is the split {split} of {hop}, which dataset "
-                f"{dataset.name} does not build"
+                f"{dataset.name} does not have"
             )
     splits = built.splits[request.hop]
     name, remedy = TRAIN.name, "add it to the dataset's splits"
     if request.is_of_sets:
         name, remedy = COVR_TRAIN, "set the dataset's covr to true"
     if name not in splits:
+        if dataset.published is not None and (request.is_of_sets or not dataset.splits):
+            remedy = f"{dataset.published} has none"
         raise ConfigError(f"{request.hop} in dataset {dataset.name} has no split {name}; {remedy}")
     if request.size > splits[name]:
+        more = f", or for more with the dataset's config.sizes.{name}" if dataset.is_built else ""
         raise ConfigError(
             f"sizes: {request.size:,} questions, but the train set of {request.hop} in dataset "
-            f"{dataset.name} has {splits[name]:,}; ask for fewer, or for more with the dataset's "
-            f"config.sizes.{name}"
+            f"{dataset.name} has {splits[name]:,}; ask for fewer{more}"
         )
     text = request.covr_split or request.iid_size_of
     if text is not None and built.covr_words:  # its questions can only be counted once they are built
         parse_expression(text, built.covr_words)
 
 
-def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
-    """Checks that a dataset has the features that a model reads, unless a store is named."""
-    from clevrhope.features.store import NOTHING
+def _check_reads(kind: str, model: str, store: str | None, dataset: DatasetConfig) -> None:
+    """Checks that a dataset has the features that a model reads; a named store of a new one may be any."""
+    from clevrhope.features.store import NOTHING, open_store
 
-    if kind == NOTHING or model.features is not None or dataset.folder is not None:
-        return
     made = [each.kind for each in dataset.features]
-    if kind not in made:
+    if kind == NOTHING:
+        return
+    if dataset.folder is not None:
+        if kind not in made:
+            open_store(dataset.folder, kind=kind, name=store)
+    elif store is None and kind not in made:
         raise ConfigError(
-            f"{model.name} reads features of kind {kind}, which dataset {dataset.name} has none of "
-            f"(it has: {', '.join(made) or 'none'}); add them to its features, or set others for the model"
+            f"{model} reads features of kind {kind}, which dataset {dataset.name} has none of "
+            f"(it has: {', '.join(made) or 'none'}); add them to its features"
+            + (", or set others for the model" if model in MODELS else "")
         )
-    if made.count(kind) > 1:
+    elif store is None and made.count(kind) > 1:
         raise ConfigError(
-            f"{model.name} reads features of kind {kind}, of which dataset {dataset.name} has several; say "
+            f"{model} reads features of kind {kind}, of which dataset {dataset.name} has several; say "
             "which with features"
         )
 

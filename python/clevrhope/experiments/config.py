@@ -92,8 +92,13 @@ class DatasetConfig:
         given = [name for name in ("seed", "folder", "published") if getattr(self, name) is not None]
         if self.seeds and given:
             raise ConfigError(f"seeds does not go with {given[0]}; give one of the two")
-        if self.published is not None and len(given) > 1:
-            raise ConfigError(f"published does not go with {given[0]}; give one of the two")
+        of_builds = ("templates", "asks", "mentions", "values", "config", "suites", "covr")
+        given += [name for name in of_builds if getattr(self, name)]
+        others = [name for name in given if name != "published"]
+        if self.published is not None and others:
+            raise ConfigError(
+                f"published does not go with {', '.join(others)}: published files are taken as they are"
+            )
         _check_unique(seeds=self.seeds)
         check_at_least(0, seed=self.seed, seeds=min(self.seeds, default=None))
         if self.suites and (self.asks or self.mentions):
@@ -251,6 +256,8 @@ class ZeroShotConfig:
     weights: Path
     labels: Path
     dataset: str
+    features: str | None = None
+    """As for `evaluate`, where the dataset has several stores of the kind."""
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ def _zero_shot_chains(experiment: Experiment) -> Iterator[Chain]:
     for k, asked in enumerate(experiment.content.zero_shot):
         name, data = f"zero_shot-{asked.dataset}-{k}", Places(experiment.out, of_name[asked.dataset]).data
         made, inputs = RunFolder(experiment.out / "runs" / name), DatasetInputs(data, "sources")
-        options = _options(labels=asked.labels, dataset=data, out=made.root)
+        options = _options(labels=asked.labels, dataset=data, features=asked.features, out=made.root)
         path = made.prediction("last", "predict")
         evaluate = _step(experiment, f"evaluate-{name}", ["evaluate", str(asked.weights), *options], path)
         score = _step(experiment, f"score-{name}", [], path)

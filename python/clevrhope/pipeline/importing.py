@@ -35,6 +35,7 @@ from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.runtime.atomic import DiskError, record
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.reading import read_utf8
+from clevrhope.runtime.settings import suggestion
 from clevrhope.scenes import read_world
 from clevrhope.sources import find_source
 from clevrhope.sources.source import Columns, Numbering, Source, SourceSplit
@@ -127,7 +128,7 @@ def import_source(
     """
     world = read_world(constraints=WORLD)
     source = find_source(path, world.vocabulary, form)
-    chosen = _chosen(source, hops, splits)
+    chosen = choose_splits(source, hops, splits)
     layout = Layout(out)
     if path.resolve() in (out.resolve(), *out.resolve().parents):
         raise ConfigError(f"{out}: inside {path}, into which nothing is written; choose another --out")
@@ -135,9 +136,6 @@ def import_source(
         manifest = read_manifest(layout.manifest)
         if manifest is not None and not (manifest.source and manifest.source["form"] == source.form):
             raise ConfigError(f"{out}: holds another dataset; choose another --out")
-        for split in chosen:
-            if not split.n_questions:
-                raise DatasetError(f"{split.file}: there are no questions of {split.split} in it")
         if manifest is None:
             _check_new(out)
             manifest = _new_manifest(world, source.about)
@@ -249,17 +247,33 @@ def _check_same(
         )
 
 
-def _chosen(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
+def choose_splits(source: Source, hops: Sequence[str], splits: Sequence[str]) -> list[SourceSplit]:
+    """The splits of a source to import; no names mean all.
+
+    Raises:
+        ConfigError: names that are unknown, all of them.
+        DatasetError: a split has no questions.
+    """
     known = tuple(dict.fromkeys(split.hop for split in source.splits))
-    for name in hops:
-        if not any(same_hop(name, hop) for hop in known):
-            raise no_hop(source.root, name, known)
     there = dict.fromkeys(split.split for split in source.splits)
-    for name in splits:
-        if name not in there:
-            raise ConfigError(f'{source.root}: no split "{name}"; there are: {", ".join(there)}')
-    wanted = [each for each in source.splits if any(same_hop(name, each.hop) for name in hops or known)]
-    return [each for each in wanted if each.split in (splits or there)]
+    unknown = [str(no_hop(source.root, name, known)) for name in hops if not _is_one(name, known)]
+    unknown += [
+        f'{source.root}: no split "{name}"{suggestion(name, there)}; there are: {", ".join(there)}'
+        for name in splits
+        if name not in there
+    ]
+    if unknown:
+        raise ConfigError("; ".join(unknown))
+    wanted = [each for each in source.splits if _is_one(each.hop, hops or known)]
+    chosen = [each for each in wanted if each.split in (splits or there)]
+    for split in chosen:
+        if not split.n_questions:
+            raise DatasetError(f"{split.file}: there are no questions of {split.split} in it")
+    return chosen
+
+
+def _is_one(name: str, hops: Sequence[str]) -> bool:
+    return any(same_hop(name, hop) for hop in hops)
 
 
 def _new_manifest(world: World, about: Mapping[str, Any]) -> Manifest:

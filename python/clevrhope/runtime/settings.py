@@ -231,7 +231,7 @@ class _Reader:
             value = _from_string(hint, value)
         if hint is float and type(value) is int:
             value = float(value) if abs(value) < self.most else _NOTHING
-        if hint is Path and isinstance(value, str):
+        if hint is Path and isinstance(value, str) and value:
             value = Path(value) if self.base is None else self.base / value
         if not (isinstance(value, Path) if hint is Path else type(value) is hint):
             return _NOTHING, expected

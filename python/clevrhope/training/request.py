@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
 
@@ -275,6 +276,11 @@ def covr_part_name(covr_split: str | None, iid_size_of: str | None, shots: int |
     if not text:
         return ""
     name = re.sub(r"[^\w-]+", "-", text, flags=re.ASCII).strip("-")
+    if re.search(
+        r"[^\w:+-]", text, re.ASCII
+    ):  # what tells !a from a, and a & b from a | b, is not in the name
+        digest = sha256("".join(text.split()).encode()).hexdigest()
+        name = f"{name[:80]}-{digest[:6]}"
     return f"{'size-of' if iid_size_of else 'without'}-{name}{f'-{shots}' if shots else ''}"
 
 
