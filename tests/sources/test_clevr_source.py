@@ -118,6 +118,13 @@ def test_what_is_not_there_is_said(clevr: Path, tmp_path: Path) -> None:
         ('"questions": [', '"asked": ['),
         ('"question": "', '"query": "'),
         ('"question_index": 0', '"number": 0'),
+        ('"question_index": 1,', '"question_index": 0,'),
+        ('"question_index": 3,', '"question_index": -3,'),
+        ('"question_index": 3,', '"question_index": "3",'),
+        ('"answer": "yes"', '"answer": true'),
+        ('"answer": "yes"', '"answer": 3'),
+        ('"answer": "yes"', '"answer": null'),
+        ('"split": "train", "answer": "2"', '"split": "val", "answer": "2"'),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(old: str, new: str, clevr: Path, tmp_path: Path) -> None:

@@ -12,18 +12,21 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clevrhope._core import Vocabulary
 from clevrhope.dataset.clevr_folder import FAMILIES, images_folder, questions_file, scenes_file
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError, listed
+from clevrhope.runtime.forms import INDEX, Fields, one_of
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import reading
-from clevrhope.sources.official.readers import json_questions, scenes_of
+from clevrhope.sources.official.readers import ROW, json_questions, scenes_of
 from clevrhope.sources.source import NO_FAMILY, Columns, Numbering, Source, SourceSplit
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import PLAIN_SPLITS, SPLITS
 
-_INDEX = re.compile(rb'"question_index"\s*:')
+_INDEX = re.compile(rb'"question_index"\s*:\s*(\d{0,18})')
 
 
 def find_clevr(root: Path, vocabulary: Vocabulary) -> Source | None:
@@ -60,7 +63,8 @@ def _has_answers(path: Path) -> bool:
 def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
     path, images = questions_file(root, name), images_folder(root, name)
     shown = images if images.is_dir() else None
-    n, (read, record) = _n_questions(path), json_questions(path, vocabulary, shown, family=_family)
+    n, form = _n_questions(path), Fields({**ROW.needed, "question_index": INDEX}, {"split": one_of([name])})
+    read, record = json_questions(path, vocabulary, shown, family=_family, form=form)
 
     def blocks(numbering: Numbering) -> Iterator[Columns]:
         n_read = 0
@@ -77,13 +81,27 @@ def _split(root: Path, name: str, vocabulary: Vocabulary) -> SourceSplit:
 
 
 def _n_questions(path: Path) -> int:
-    """The number of questions, by the key that each has: to parse CLEVR's 700,000 takes a minute or more."""
+    """The number of questions, by the key that each has: to parse CLEVR's 700,000 takes a minute or more.
+
+    Raises:
+        DatasetError: a question's number occurs twice, as in files that were joined.
+    """
     with (
         reading(path, "JSON"),
         path.open("rb") as file,
         mmap(file.fileno(), 0, access=ACCESS_READ) as content,
     ):
-        return sum(1 for _ in _INDEX.finditer(content))
+        found = (int(match[1] or -1) for match in _INDEX.finditer(content))
+        numbers = np.fromiter(found, dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    is_again = (np.diff(numbers[order]) == 0) & (numbers[order][1:] >= 0)  # what is no number is said later
+    for k in np.flatnonzero(is_again).tolist()[:1]:
+        first, second = order[k : k + 2].tolist()
+        raise DatasetError(
+            f"{path}: questions[{first}] and questions[{second}] have the question_index {numbers[first]}; "
+            "each question has its own"
+        )
+    return len(numbers)
 
 
 def _family(row: Mapping[str, Any]) -> int:

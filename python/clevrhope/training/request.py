@@ -276,9 +276,7 @@ def covr_part_name(covr_split: str | None, iid_size_of: str | None, shots: int |
     if not text:
         return ""
     name = re.sub(r"[^\w-]+", "-", text, flags=re.ASCII).strip("-")
-    if re.search(
-        r"[^\w:+-]", text, re.ASCII
-    ):  # what tells !a from a, and a & b from a | b, is not in the name
+    if re.search(r"[^\w:+-]", text, re.ASCII):  # the name would not tell !a from a, or a & b from a | b
         digest = sha256("".join(text.split()).encode()).hexdigest()
         name = f"{name[:80]}-{digest[:6]}"
     return f"{'size-of' if iid_size_of else 'without'}-{name}{f'-{shots}' if shots else ''}"

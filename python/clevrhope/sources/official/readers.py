@@ -5,6 +5,7 @@ docs/import.md says what the files hold, and what is read differently from what 
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -257,15 +258,16 @@ def _check_programs(file: OfficialFile, tokens: ProgramTokens, rows: Any, first:
 
 # JSON
 
-_ROW = Fields(
+ROW = Fields(
     {
         "question": TEXT,
-        "answer": ANY,
+        "answer": TEXT,
         "image_index": INDEX,
         "image_filename": FILE_NAME,
         "program": ListOf(ANY),
     }
 )
+"""The form of a question."""
 _CLEVR = {"answer": "", "image_index": 0, "image_filename": "", "question_family_index": 0}
 """What the reader of programs wants in a row besides the question."""
 _FAMILIES: Mapping[tuple[str, int], int] = {place: number for number, place in enumerate(FAMILIES)}
@@ -290,6 +292,7 @@ def json_questions(
     images: Path | None,
     n: int | None = None,
     family: Callable[[Mapping[str, Any]], int] = _official_family,
+    form: Fields = ROW,
 ) -> tuple[Callable[[Numbering], Iterator[Columns]], Callable[[], ImageRecord | None]]:
     """The first n questions of a file in CLEVR's form, and where their images are, as of `SourceSplit`.
 
@@ -299,6 +302,7 @@ def json_questions(
         images: the folder of its images; None if they are not there.
         n: number of questions; None for all.
         family: takes a row, gives its family.
+        form: the form of each question.
 
     Raises:
         DatasetError: the file is not a question file.
@@ -314,7 +318,7 @@ def json_questions(
                 return f"{path}: questions[{first + k}]"
 
             for k, row in enumerate(block):
-                check_form(row, _ROW, where(k))
+                check_form(row, form, where(k))
                 index, name = row["image_index"], row["image_filename"]
                 if names.setdefault(index, name) != name:
                     raise DatasetError(
@@ -340,10 +344,11 @@ def json_questions(
         rows = [{**_CLEVR, "question": row["question"], "program": _plain(row["program"])} for row in block]
         data = json.dumps({"questions": rows}).encode()
         try:
-            programs, _ = Programs.from_questions(vocabulary, data, file=f"{where(0)} and on")
+            programs, _ = Programs.from_questions(vocabulary, data, file="")
             tokens = programs.to_tokens(functions, MOST_PROGRAM_TOKENS)
         except ClevrhopeError as error:
-            raise DatasetError(str(error)) from error
+            place = re.compile(r"^(?:\.questions|programs)\[(\d+)\]")
+            raise DatasetError(place.sub(lambda k: where(int(k[1])), str(error))) from error
         return {
             **numbering.texts([row["question"] for row in block], where),
             "programs": tokens,
