@@ -113,6 +113,7 @@ def test_the_shapes_of_a_hypernym_may_be_levels_below_it(tmp_path: Path) -> None
         {"cube": "solid", "cylinder": "solid", "sphere": "solid"},
         {"cube": "Solid body", "cylinder": "Solid body"},
         {"cube": ["solid"]},
+        {"cube": "solid", "cylinder": "solid", "sphre": "thing"},
         ["cube"],
         {},
     ],

@@ -147,14 +147,16 @@ def test_an_audit_finds_spoiled_texts(people: Path) -> None:
     import h5py
 
     path = Layout(people).suite_h5(HOP, "people", SPLIT)
+    loud = table(people).sentences()[12].upper().encode()
     with h5py.File(path, "r+") as file:
         texts, questions = file["texts"][:], file["questions"][:]
         texts[1, :2] = list(b"At")
+        texts[13] = [*loud, *bytes(texts.shape[1] - len(loud))]
         questions[5], questions[7] = questions[4], questions[9]
         file["texts"][:], file["questions"][:] = texts, questions
     found = faults(people)
-    assert found["pair texts"].count("its tokens are not those of its text") == 3
-    assert "it is worded exactly like its original" in found["pair texts"]
+    assert found["pair texts"].count("its tokens are not those of its text") == 4
+    assert found["pair texts"].count("it is worded exactly like its original") == 2
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "bom"])
@@ -194,7 +196,8 @@ def test_several_texts_of_a_question_and_of_several_sources(
         [
             *lines({3: "In one way?", 0: own[0]}),
             *lines({3: "In another  way?"}),
-            *lines({3: "In one way"}),
+            *lines({3: "in ONE, way\u200b"}),
+            *lines({0: f"{own[0].upper()}\u2060 !"}),
             *lines({1: own[1]}, source="machine"),
         ],
     )
@@ -245,6 +248,10 @@ BAD: Mapping[str, str] = {
     "not JSON": "rubber_cylinder/complex_iid/1 Why?",
     "not an object": '["rubber_cylinder/complex_iid/1", "Why?"]',
     "blank": "",
+    "unseen": '{"id": "rubber_cylinder/complex_iid/1", "text": "\\u200b!"}',
+    "key twice": '{"id": "rubber_cylinder/complex_iid/1", "text": "Why?", "text": "So?"}',
+    "unknown key": '{"id": "rubber_cylinder/complex_iid/1", "text": "Why?", "soruce": "Ada"}',
+    "not a number": '{"id": "rubber_cylinder/complex_iid/1", "text": NaN}',
 }
 
 
@@ -266,8 +273,10 @@ def test_a_bad_line_is_an_error_that_names_it(kind: str, plain_copy: Path, tmp_p
         b'id,text\nrubber_cylinder/complex_iid/1,"Why?\n',
         "id,text\n".encode("utf-16"),
         b"",
+        b"id,text,text\nrubber_cylinder/complex_iid/1,Why?,So?\n",
+        b"id,text,soruce\nrubber_cylinder/complex_iid/1,Why?,Ada\n",
     ],
-    ids=["header", "comma", "cell", "quotation", "encoding", "nothing"],
+    ids=["header", "comma", "cell", "quotation", "encoding", "nothing", "column twice", "unknown column"],
 )
 def test_a_bad_table_is_an_error_that_names_its_line(
     content: bytes, plain_copy: Path, tmp_path: Path

@@ -41,6 +41,7 @@ BROKEN = {
     "more behind it": '{"a": 1}\n\n{"b": 2}',
     "a control character": '"a\nb"',
     "a comment": "// a\n1",
+    "a key twice": '{"a": [{"b": 1, "c": 2, "b": 1}]}',
 }
 
 

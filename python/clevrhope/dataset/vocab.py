@@ -7,6 +7,7 @@ a number.
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -120,6 +121,12 @@ def vocab_digest(vocab: Vocab) -> str:
     """SHA-256 of all words, program tokens and answers with their numbers."""
     maps = [dict(getattr(vocab, name)) for name in _MAPS]
     return hashlib.sha256(json.dumps(maps, sort_keys=True).encode()).hexdigest()
+
+
+def bare_text(text: str) -> str:
+    """A text without case, punctuation, spaces and what cannot be seen, to tell whether two differ."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(letter for letter in folded if unicodedata.category(letter)[0] in "LMN")
 
 
 def by_number(numbers: Mapping[str, int]) -> list[str]:

@@ -51,7 +51,7 @@ _AXES = (("left", "right"), ("behind", "front"))
 """Pairs of relations between which a question can offer a choice."""
 
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
-_REQUEST = Fields(
+REQUEST = Fields(
     {
         "id": _ID,
         "question": TEXT,
@@ -62,6 +62,7 @@ _REQUEST = Fields(
     },
     {"suite": TEXT, "suite_sha256": TEXT, "asked_of": TEXT, "asked": ListOf(TEXT), "seed": COUNT},
 )
+"""The keys of a request that are read again."""
 _REPLY = Fields({"id": _ID, "reply": ANY}, {"person": TEXT})
 
 
@@ -332,7 +333,7 @@ def write_answers(
 
 def read_requests(path: Path) -> Iterator[dict[str, Any]]:
     """The requests of a file that `write_requests` wrote; raises PredictionsError if a line is not one."""
-    return _lines(path, _REQUEST)
+    return _lines(path, REQUEST)
 
 
 def _replies(

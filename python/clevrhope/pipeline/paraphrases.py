@@ -28,17 +28,18 @@ from clevrhope.dataset.question_table import QuestionTable, read_table
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.suite_files import without_suites
 from clevrhope.dataset.suite_pools import VISUAL
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, bare_text, read_vocab
 from clevrhope.describe.suites import CELLS
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.metrics.answer_key import is_trained_on
+from clevrhope.metrics.request_files import REQUEST
 from clevrhope.pipeline.engine import Encoder
 from clevrhope.pipeline.suite_maker import SuiteSplit, TestCounts
 from clevrhope.pipeline.suite_writer import SuiteWriter
 from clevrhope.pipeline.suites import locked_dataset, with_datasheet
 from clevrhope.questions.suites import OF_SETS, suite_names
 from clevrhope.runtime.atomic import record, sweep
-from clevrhope.runtime.forms import NAME, TEXT, Fields, Nullable, check_form
+from clevrhope.runtime.forms import ANY, NAME, TEXT, Fields, Nullable, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.paths import NO_NAME, is_name
 from clevrhope.runtime.progress import Progress, Silent
@@ -53,7 +54,14 @@ TEST, TIER = "paraphrase", "beyond"
 MOST_WORDS = 1 << 16
 """The numbers of words stay below this."""
 
-_FORM = Fields({"id": TEXT, "text": TEXT}, {"source": Nullable(NAME)})
+_OF_REQUESTS = {*REQUEST.needed, *REQUEST.optional, "image", "images", "instruction"} - {"id"}
+"""Keys of a request of `clevrhope ask`, to which a text may have been added; they are not read."""
+
+_FORM = Fields(
+    {"id": TEXT, "text": TEXT},
+    {"source": Nullable(NAME), **dict.fromkeys(sorted(_OF_REQUESTS), ANY)},
+    is_closed=True,
+)
 _ID = re.compile(r"([^/@]+)/([^/@]+)/(\d{1,9})(?:@(\w+))?")
 _REMEDY = 'expected {"id": ..., "text": ...}'
 _BUILD_AGAIN = "restore it, or run the dataset's build again"
@@ -78,7 +86,7 @@ class ParaphraseSplit(SuiteSplit):
     """The pairs on one split."""
 
     n_same: int
-    """Number of texts that are their question's own, word for word, and are left out."""
+    """Number of texts that have the letters and digits of their question's own, and are left out."""
     n_again: int
     """Number of texts that a test has twice for a question, of which one is left out."""
 
@@ -219,9 +227,11 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     yield number, parse_json(line, path, line=number, error=ConfigError, remedy=_REMEDY)
             return
         table = csv.DictReader(file, strict=True)
-        for name in _FORM.needed:
-            if name not in (table.fieldnames or ()):
-                raise ConfigError(f"{path}:1: the header has no {name}; expected id,text or id,text,source")
+        header = list(table.fieldnames or ())
+        problems = [f"no {name}" for name in _FORM.needed if name not in header]
+        problems += [f"{shown(name)} twice" for name in dict.fromkeys(header) if header.count(name) > 1]
+        if problems:
+            raise ConfigError(f"{path}:1: the header has {problems[0]}; expected id,text or id,text,source")
         for row in table:
             if None in row:
                 raise ConfigError(
@@ -240,7 +250,7 @@ def _text(given: str, place: str) -> str:
     text = unicodedata.normalize("NFC", " ".join(given.split()))
     wrong = next((letter for letter in text if unicodedata.category(letter) in ("Cc", "Cs")), None)
     token = next((token for token in SPECIAL_TOKENS if token in text), None)
-    if not text.strip(" ?.,;!"):
+    if not bare_text(text):
         raise ConfigError(
             f"{place}: text is {shown(given)}, without a word; expected the question in other words"
         )
@@ -311,19 +321,19 @@ class _Maker:
                 raise DatasetError(f"{path}: not the file that the manifest lists; {_BUILD_AGAIN}")
         own = read_table(h5, self._kind, vocab=self._vocab).load()
         given = sorted(self._texts[hop, split], key=lambda each: (each.test, each.row))
-        (tokens, _), _ = number_texts([each.text for each in given], self.writer.encoder.words)
-        width = max(tokens.shape[1], own.widths[0])
-        tokens, known = _wide(tokens, width), _wide(own.questions, width)
-        is_same = (tokens == known[[each.row for each in given]]).all(axis=1)
-        new = {(given[k].test, given[k].row, tokens[k].tobytes()): k for k in np.flatnonzero(~is_same)[::-1]}
-        kept = sorted(new.values())
-        n_same = int(is_same.sum())
-        left_out = (n_same, len(given) - n_same - len(kept))
-        table = self._table(own, [given[k] for k in kept], tokens[kept])
-        rows = table.orig_idxs[::2].tolist()
-        lines = {row: line for row, line in enumerate(read_row_lines(questions)) if row in set(rows)}
+        asked = {each.row for each in given}
+        lines = {row: line for row, line in enumerate(read_row_lines(questions)) if row in asked}
+        of_rows = {row: bare_text(json.loads(line)["question"]) for row, line in lines.items()}
+        new = [each for each in given if bare_text(each.text) != of_rows[each.row]]
+        first: dict[tuple[str, int, str], Paraphrase] = {}
+        for each in new:
+            first.setdefault((each.test, each.row, bare_text(each.text)), each)
+        kept = [*first.values()]
+        left_out = (len(given) - len(new), len(new) - len(kept))
+        (tokens, _), _ = number_texts([each.text for each in kept], self.writer.encoder.words)
+        table = self._table(own, kept, _wide(tokens, own.widths[0]))
         about = {"pool": own.pool, **{name: own.attributes[name] for name in self._kind.lists}}
-        texts = _Rows([lines[row] for row in rows], [given[k].text for k in kept], about)
+        texts = _Rows([lines[each.row] for each in kept], [each.text for each in kept], about)
         return (
             ParaphraseSplit(hop, split, len(own), self._counts(table), 0, "questions", *left_out),
             texts,

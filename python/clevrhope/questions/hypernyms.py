@@ -35,7 +35,7 @@ _ATTRIBUTES = ["<Z>", "<C>", "<M>"]
 
 
 def read_hypernyms(path: Path) -> dict[str, tuple[str, ...]]:
-    """Each hypernym but "thing", with its shapes, which may be several levels below it.
+    """Each hypernym with its shapes, which may be several levels below it; "thing" with those right below it.
 
     Raises:
         TemplateError: the file is not such a table, or a name is its own hypernym.
@@ -53,8 +53,8 @@ def read_hypernyms(path: Path) -> dict[str, tuple[str, ...]]:
                 )
             above.append(hypernym)
         if name not in shapes:
-            for hypernym in above[1:]:
-                shapes[hypernym] += (name,)
+            for hypernym in above[1:] or [THING]:
+                shapes[hypernym] = (*shapes.get(hypernym, ()), name)
     return shapes
 
 
@@ -75,6 +75,8 @@ def check_hypernyms(
             raise TemplateError(
                 f'{path}: "{unknown[0]}" is neither a shape{hint} nor a hypernym; shapes: {", ".join(shapes)}'
             )
+        if name == THING:
+            continue
         if not (name.isascii() and name.isalpha() and name.islower()):
             raise TemplateError(f'{path}: "{name}" is not a word of small letters, as a hypernym is')
         taken = {name, f"{name}s"} & {*words, *shapes}
@@ -97,7 +99,7 @@ def hypernym_entries(hypernyms: Mapping[str, Sequence[str]]) -> list[dict[str, A
 
     Relation and conditions are those of the test `ontology`, which asks from a shape to "thing".
     """
-    return [entry for name, shapes in hypernyms.items() for entry in _entries(name, shapes)]
+    return [e for name, shapes in hypernyms.items() if name != THING for e in _entries(name, shapes)]
 
 
 def _entries(name: str, shapes: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -1,13 +1,14 @@
 """Checks of JSON values: which keys they have, and what each key holds."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.paths import NO_NAME, NO_PATH, is_name, is_path
+from clevrhope.runtime.settings import suggestion
 
 _MISSING = object()
 
@@ -107,10 +108,12 @@ class MapOf:
 
 @dataclass(frozen=True)
 class Fields:
-    """An object with certain keys; other keys are ignored."""
+    """An object with certain keys."""
 
     needed: Mapping[str, "Form"]
     optional: Mapping[str, "Form"] = field(default_factory=dict)
+    is_closed: bool = False
+    """Whether other keys are refused; they are ignored otherwise."""
     words = "a JSON object"
 
     def misfit(self, value: Any) -> Misfit | None:
@@ -124,6 +127,15 @@ class Fields:
             for key, form in forms.items():
                 if key in value and (found := form.misfit(value[key])):
                     return found.below(_below(key))
+        return self.unknown(value) if self.is_closed else None
+
+    def unknown(self, names: Iterable[str]) -> Misfit | None:
+        """The first of the names that is no key of such an object; None if all are."""
+        known = [*self.needed, *self.optional]
+        for name in names:
+            if name not in known:
+                near = suggestion(name, known)
+                return Misfit(name, "", f"is an unknown key{near}; known: {', '.join(known)}")
         return None
 
 

@@ -24,7 +24,7 @@ _TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
 class _LimitError(ValueError):
-    """JSON beyond the limits; its message follows "broken JSON"."""
+    """JSON beyond the limits, or with a key twice; its message follows "broken JSON"."""
 
 
 def read_json(
@@ -64,7 +64,7 @@ def parse_json(
     content: bytes | str,
     place: Path | str,
     *,
-    line: int = 1,
+    line: int | None = None,
     error: type[ClevrhopeError] = DatasetError,
     remedy: str = "",
 ) -> Any:
@@ -73,32 +73,33 @@ def parse_json(
     Args:
         content: the text; bytes are UTF-8.
         place: names the file in messages.
-        line: number of the text's first line in the file.
+        line: number of the text's first line in the file; None if the text is the whole file.
         error: the class that is raised.
         remedy: ends the sentence.
 
     Raises:
-        ClevrhopeError: of class `error`: the JSON is broken or exceeds the limits.
+        ClevrhopeError: of class `error`: the JSON is broken, has a key twice or exceeds the limits.
     """
     ending = f"; {remedy}" if remedy else ""
+    at = str(place) if line is None else f"{place}:{line}"
     try:
         text = content if isinstance(content, str) else str(content, "utf-8-sig")
         return decode(text)
     except UnicodeDecodeError as problem:
-        raise error(f"{place}: {encoding_problem(problem)}{ending}") from problem
+        raise error(f"{at}: {encoding_problem(problem)}{ending}") from problem
     except json.JSONDecodeError as problem:
-        at = f"{place}:{line + problem.lineno - 1}:{problem.colno}"
+        at = f"{place}:{(line or 1) + problem.lineno - 1}:{problem.colno}"
         raise error(f"{at}: broken JSON ({problem.msg}){ending}") from problem
     except (_LimitError, RecursionError) as problem:
         what = str(problem) if isinstance(problem, _LimitError) else _TOO_DEEP
-        raise error(f"{place}: broken JSON ({what}){ending}") from problem
+        raise error(f"{at}: broken JSON ({what}){ending}") from problem
 
 
 def decode(text: str) -> Any:
     """Parses a JSON text within the limits.
 
     Raises:
-        ValueError: the JSON is broken or exceeds the limits.
+        ValueError: the JSON is broken, has a key twice or exceeds the limits.
         RecursionError: the nesting is far too deep.
     """
     value = _DECODER.decode(text)
@@ -182,4 +183,16 @@ def _real(digits: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_constant)
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of keys and values, each of which is there once: readers differ in which one they take."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _LimitError(f"{shown(twice)} appears twice in one object")
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    parse_int=_integer, parse_float=_real, parse_constant=_constant, object_pairs_hook=_object
+)

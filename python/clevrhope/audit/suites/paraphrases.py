@@ -9,7 +9,7 @@ from clevrhope._core import TextReader, number_texts
 from clevrhope.audit.report import Found, where
 from clevrhope.audit.suites.pairs import Flags, SuitePairs
 from clevrhope.dataset.native_reader import Ints, known_words
-from clevrhope.dataset.vocab import by_number
+from clevrhope.dataset.vocab import bare_text, by_number
 from clevrhope.sources.source import MOST_PROGRAM_TOKENS
 from clevrhope.splits.covr.kinds import COVR_KINDS
 from clevrhope.splits.kinds import SPLITS
@@ -23,11 +23,13 @@ def words(pairs: SuitePairs) -> Iterator[Found]:
     made, texts, questions = pairs.made, _texts(pairs), pairs.tokens("questions")
     other = _differ(_numbered(texts, pairs), questions[made])
     yield from where(other, "its tokens are not those of its text", texts, made)
+    bare = [bare_text(text) for text in texts]
     same = ~_differ(questions[made], questions[pairs.given])
+    same |= [text == bare_text(pairs.text(row)) for text, row in zip(bare, pairs.given.tolist(), strict=True)]
     yield from where(same, "it is worded exactly like its original", texts, made)
-    seen: set[tuple[int, int, bytes]] = set()
+    seen: set[tuple[int, int, str]] = set()
     for k, test in enumerate(pairs.of_pair("test").tolist()):
-        key = (test, int(pairs.originals[k]), questions[made[k]].tobytes())
+        key = (test, int(pairs.originals[k]), bare[k])
         if key in seen:
             yield int(made[k]), "the same text again for its question and test", texts[k]
         seen.add(key)
