@@ -1,10 +1,13 @@
-"""A Ray actor that renders nothing and behaves as its scenes ask: {"do": ok, die, refuse, wear, break}.
+"""A Ray actor that renders nothing and behaves as its scenes ask.
 
-With a "marker", a file that it makes, an actor behaves so once.
+They have {"do": ok, die, kill, refuse, wear, break, full}. With a "marker", a file that it makes, an actor
+behaves so once.
 """
 
 import asyncio
+import errno
 import os
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,6 +40,10 @@ class FakeActor:
             Path(scene["marker"]).touch()
         if do == "die":
             os._exit(7)
+        if do == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if do == "full":
+            raise OSError(errno.ENOSPC, "No space left on device")
         if do == "break":
             return Answer(problem="here: no space left in memory")
         if do == "wear":

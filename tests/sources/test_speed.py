@@ -6,15 +6,18 @@ files are opened by as many threads, and 2 s have 4 s of it.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from official_files import write_parquet
+from official_files import write_hdf5, write_parquet
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +45,7 @@ print(json.dumps({"splits": len(splits), "questions": n, "seconds": taken_s, "pe
 """
 
 AUDIT = """
-import json, sys, tempfile, time
+import json, re, sys, tempfile, time
 from pathlib import Path
 from clevrhope.audit import audit
 from clevrhope.pipeline.importing import import_source
@@ -54,7 +57,9 @@ def audited(source):
         return time.process_time() - start, checks["pair in words"]
 audited(sys.argv[2])  # loads the modules
 taken_s, check = audited(sys.argv[1])
-print(json.dumps({"seconds": taken_s, "checked": check.n_checked, "faults": check.n_faults}))
+peak = re.search("VmHWM:\\s*([0-9]+) kB", Path("/proc/self/status").read_text())[1]
+found = {"checked": check.n_checked, "faults": check.n_faults, "peak_kb": int(peak)}
+print(json.dumps({"seconds": taken_s, **found}))
 """
 
 
@@ -108,3 +113,35 @@ def test_texts_are_audited(dataset: Path, tmp_path: Path) -> None:
     assert found["checked"] == n
     assert not found["faults"]
     assert n / (found["seconds"] / 2) >= 100_000
+
+
+def test_a_pair_in_hdf5_is_opened_and_audited(dataset: Path, tmp_path: Path) -> None:
+    """The files of a pair of the first run, without images; paired questions follow the plain ones."""
+    small, out = write_hdf5(dataset, tmp_path / "small"), tmp_path / "full"
+    shutil.rmtree(small / "held_out_CLEVR_add")
+    for path in small.rglob("*_ims.h5"):
+        path.unlink()
+    shutil.copytree(small, out)
+    for name, n, n_plain in (
+        ("train", 700_000, 567_000),
+        ("val", 150_000, 121_500),
+        ("test", 15_000, 15_000),
+    ):
+        (path,) = out.rglob(f"{name}_CLEVR_ho_questions.h5")
+        with h5py.File(path, "r") as file:
+            arrays = {key: file[key][:] for key in file}
+        in_order = np.argsort(arrays["image_idxs"], kind="stable")
+        times, rows = np.divmod(np.arange(n) % n_plain, len(in_order))
+        with h5py.File(path, "w") as file:
+            for key, values in arrays.items():
+                shift = times * (values.max() + 1) if key == "image_idxs" else 0
+                file[key] = values[in_order[rows]] + shift
+    n_questions = 567_000 + 121_500 + 15_000
+    opened = best_of_three(OPEN, out)
+    assert opened["questions"] == n_questions
+    assert opened["seconds"] < 1
+    assert opened["peak_kb"] < 300_000
+    audited = best_of_three(AUDIT, out, small)
+    assert (audited["checked"], audited["faults"]) == (n_questions, 0)
+    assert audited["seconds"] / n_questions <= 20e-6
+    assert audited["peak_kb"] < 1_000_000

@@ -15,7 +15,7 @@ from itertools import islice
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-from clevrhope.errors import ConfigError, RenderError
+from clevrhope.errors import ConfigError, RenderError, listed
 from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
 from clevrhope.images.blender.pool import (
     ATTEMPTS,
@@ -158,7 +158,8 @@ class RayRenderer(Renderer):
         """Yields images, (height, width, 3) uint8 sRGB, in order of completion.
 
         Raises:
-            RenderError: no actor can be placed or can work, or too many in a row are lost.
+            RenderError: no actor can be placed or can work, too many in a row are lost, or some were lost for
+                an unknown reason, raised after all other scenes are done.
             ScenesFailedError: some scenes could not be rendered; raised after all others are done.
         """
         return self._run("render", scenes)
@@ -174,6 +175,7 @@ class RayRenderer(Renderer):
         if not again:
             return
         failed: dict[K, str] = {}
+        given_up: dict[K, str] = {}
         lost_in_a_row = failed_in_a_row = 0
         ended = ""
         self._has_images = False
@@ -193,9 +195,7 @@ class RayRenderer(Renderer):
                                 again.append(each)
                             else:
                                 failed_in_a_row, ended = failed_in_a_row + 1, answer
-                                failed[each.key] = (
-                                    f"{ATTEMPTS} of Ray's actors in turn were lost over it: {answer}"
-                                )
+                                given_up[each.key] = answer
                     elif given is None:
                         actor.is_ready = True
                     elif answer.made is None:
@@ -214,6 +214,11 @@ class RayRenderer(Renderer):
                 self._end_actors()  # nobody will take the results still in flight
         if failed_in_a_row >= FAILURES_OF_MACHINE and not self._has_images:
             raise WorkersFailedError(f"{failed_in_a_row * ATTEMPTS} render workers", ended)
+        if given_up:  # Ray does not say whether a scene ended an actor, or a signal or full memory did
+            raise RenderError(
+                f"{len(given_up) * ATTEMPTS} of Ray's actors were lost without giving an image, and so there "
+                f"are none of {listed([*given_up], most=10)}; the cause need not be a scene: {ended}"
+            )
         if failed:
             raise ScenesFailedError(failed)
 
