@@ -48,8 +48,12 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     A pair is a question of the dataset and a partner whose answer follows from its answer; in visual, the
     partner is the same question about an edited image. The pairs are written to hops/HOP/suites/SUITE in DIR.
     Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
-    images of each split. In the train sets of --train, a partner of one of the questions so far follows every
-    ten questions. With --texts, partners are paraphrases that people or another model wrote.
+    images of each split. With --texts, partners are paraphrases that people or another model wrote.
+
+    With --train, the questions of train stay in their order, and after every ten of them comes one question of
+    the suite: the partner of one of the questions before it, or, in tests on questions that no dataset has,
+    one that was searched for on their images. The tests of the suite take turns, and none of its questions
+    mentions the held-out pair.
     """
     from clevrhope.dataset.suite_pools import VISUAL
     from clevrhope.pipeline.suites import make_suite, remove_suite, suite_lines

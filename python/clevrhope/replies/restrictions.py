@@ -12,7 +12,7 @@ _N, _WHOLE = lexicon.NUMBER, r"of (?:which|them|these|those)\b"
 _PART = re.compile(
     r"(?P<bound>\b(?:about|almost|nearly|over|than|least|most|roughly|around|approximately|maybe|perhaps) )?"
     rf"\b(?P<part>half|(?:{_N} )?(?:quarters?|thirds?)|most|some|many|several|few|majority|minority|not all"
-    rf"|allbut {_N}|none(?= {_WHOLE})|(?:only|just) the (?:first|second|third|fourth|fifth|last)(?: one)?"
+    rf"|allbut {_N}|none(?! of the\b)|(?:only|just) the (?:first|second|third|fourth|fifth|last)(?: one)?"
     r"|(?:only|just) the [^,]{1,30}?(?= (?:is|are|has|have)\b)"
     rf"|(?<=\bof which ){_N}|(?<!\bof the ){_N}(?= {_WHOLE}| of the\b))"
     rf"(?P<whole> {_WHOLE}| of (?:the|all)\b[^,]{{1,30}}?(?= (?:is|are)\b))?"
@@ -40,7 +40,7 @@ def restricted(number: str | None, tokens: Sequence[str], question: Question, wo
         known = {value for value in map(words.value, counted) if value}
         is_of_side = not sides.isdisjoint(said) and sides.isdisjoint(before)
         is_news = bool(values - known) or is_of_side or not kinds.isdisjoint(said)
-        is_part = match["whole"] or match["verb"] or match["part"] == "half"
+        is_part = match["whole"] or match["verb"] or match["part"] in ("half", "none")
         if not is_part or not is_news or (asked and asked <= known and not is_of_side):
             continue
         named = {each for each in map(words.count, counted) if each and each.isdecimal()}

@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
+
 from clevrhope.describe.stats.charts import FAINT, GRID, figure, png
-from clevrhope.metrics.results import Results
+from clevrhope.metrics.results import PredicateScores, Results
 from clevrhope.metrics.text_tables import MODELS
 from clevrhope.report.figures import legend, look_of, looks_of
 from clevrhope.report.page import Figure, file_name
@@ -47,30 +49,30 @@ def shots_curves(scores: Results, number: int) -> Iterator[Figure]:
             for axes in places[len(panels) :]:
                 axes.set_axis_off()
             for axes, (text, of_text) in zip(places, panels.items(), strict=False):
-                of_text.sort(key=lambda row: row.training.shots)
-                for name, look in _OF_MODELS.items():
-                    found = [
-                        (k, each.accuracies[name]["accuracy"])
-                        for k, each in enumerate(of_text)
-                        if name in each.accuracies
-                    ]
-                    points = [(k, measure.value) for k, measure in found if measure.value is not None]
-                    if points:
-                        axes.plot(*zip(*points, strict=True), linewidth=1.8, markersize=6, **look)
-                    for k, measure in found:
-                        if measure.interval:
-                            ends = (measure.interval.low, measure.interval.high)
-                            axes.vlines(k, *ends, color=look["color"], linewidth=1.2)
+                _draw_panel(axes, sorted(of_text, key=lambda row: row.training.shots))
                 axes.set_title(text, fontsize=9, wrap=True)
-                axes.set_xticks(range(len(of_text)), [f"{each.training.shots:,}" for each in of_text])
-                axes.set_xlabel("shots")
-                axes.set_ylim(0, 101)
-                axes.grid(axis="y", color=GRID, linewidth=0.8)
             places[0].set_ylabel("accuracy, %")
             there = {name for of in panels.values() for row in of for name in row.accuracies}
             legend(drawn, {MODELS[name]: dict(look) for name, look in _OF_MODELS.items() if name in there})
             name = file_name(f"{number} {model} {hop} {size or 'unknown'}")
             yield Figure(f"shots_{name}", title, png(drawn))
+
+
+def _draw_panel(axes: Axes, rows: Sequence[PredicateScores]) -> None:
+    """Draws the accuracy and its interval over the shots of each row, with a line for each model."""
+    for name, look in _OF_MODELS.items():
+        found = {k: row.accuracies[name]["accuracy"] for k, row in enumerate(rows) if name in row.accuracies}
+        values = {k: measure.value for k, measure in found.items() if measure.value is not None}
+        if values:
+            axes.plot([*values], [*values.values()], linewidth=1.8, markersize=6, **look)
+        for k, measure in found.items():
+            if measure.interval:
+                low, high = measure.interval.low, measure.interval.high
+                axes.vlines(k, low, high, color=look["color"], linewidth=1.2)
+    axes.set_xticks(range(len(rows)), [f"{row.training.shots:,}" for row in rows])
+    axes.set_xlabel("shots")
+    axes.set_ylim(0, 101)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
 
 
 def learning_curves(results: Sequence[Result]) -> Figure | None:

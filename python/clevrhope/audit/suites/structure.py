@@ -53,11 +53,9 @@ def structure(pairs: SuitePairs) -> Iterator[Found]:
     for name, expected in (("pair_idxs", np.arange(pairs.n)[:, None]), ("role", np.asarray([[0, 1]]))):
         stored = pairs.both(name)
         yield from where((stored != expected).ravel(), f"{name} is not that of the row", stored.ravel())
-    for name in _OF_A_PAIR:
-        if name not in arrays.columns or (
-            name == "image_idxs" and (pairs.place.own_pool or arrays.kind.of_sets)
-        ):
-            continue  # its pairs differ in their images; `of_sets` compares sets
+    # Pairs of a pool of their own differ in their images, and `of_sets` compares sets.
+    left_out = {"image_idxs"} if pairs.place.own_pool or arrays.kind.of_sets else set()
+    for name in [name for name in _OF_A_PAIR if name in arrays.columns.keys() - left_out]:
         stored = pairs.both(name)
         yield from pairs.at_pairs(stored[:, 0] != stored[:, 1], f"{name} differs within the pair", stored)
     problem = "orig_idxs is not the row of one question of the split, and -1 for the other question"
@@ -76,14 +74,18 @@ def order(pairs: SuitePairs) -> Iterator[Found]:
     # Pairs whose originals were searched for follow the pairs of the split's own questions.
     beyond = last + np.arange(pairs.n)
     ranks = tests * (last + 1 + pairs.n) + np.where(pairs.searched, beyond, pairs.originals)
+
+    def may_repeat(k: int) -> bool:
+        """Whether pair k may have the original of the pair before it."""
+        rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
+        if rules is not None:
+            return rules.has_groups
+        return bool(values[k] != values[k - 1]) or pairs.arrays.is_paraphrased
+
     for k in (1 + np.flatnonzero(np.diff(ranks) <= 0)).tolist():
-        if ranks[k] == ranks[k - 1]:
-            rules = pairs.source.tests.get(pairs.test(tests[k])) if pairs.source else None
-            may_repeat = values[k] != values[k - 1] or pairs.arrays.is_paraphrased
-            if rules.has_groups if rules else may_repeat:
-                continue
-        problem = "not in the order of tests and originals, each original once for a test"
-        yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"
+        if ranks[k] < ranks[k - 1] or not may_repeat(k):
+            problem = "not in the order of tests and originals, each original once for a test"
+            yield 2 * k, problem, f"test {tests[k]}, original {pairs.originals[k]}"
 
 
 def originals(pairs: SuitePairs) -> Iterator[Found]:
@@ -197,17 +199,19 @@ def quotas(pairs: SuitePairs) -> Iterator[Found]:
     """
     tests, cells, controls = pairs.of_pair("test"), pairs.of_pair("cell"), pairs.arrays.controls
     per_cell = int(pairs.arrays.attributes.get("per_cell", 0))
-    groups = np.stack([tests.astype(np.int64), pairs.numbers])
-    _, group, sizes = np.unique(groups, axis=1, return_inverse=True, return_counts=True)
-    last = np.zeros(len(sizes), dtype=cells.dtype)
-    np.maximum.at(last, group, cells)
-    wanted = pairs.searched & (cells == last[group])
-    for test, cell in np.unique(np.stack([tests[wanted], cells[wanted]]), axis=1).T.tolist():
+    groups = np.stack([tests.astype(np.int64), pairs.numbers])  # (2, K)
+    _, group, sizes = np.unique(groups, axis=1, return_inverse=True, return_counts=True)  # (K,), (G,)
+    last_cells = np.zeros(len(sizes), dtype=cells.dtype)
+    np.maximum.at(last_cells, group, cells)
+    was_wanted = pairs.searched & (cells == last_cells[group])
+    for test, cell in np.unique(np.stack([tests[was_wanted], cells[was_wanted]]), axis=1).T.tolist():
+        if named(controls, test, " ").strip():
+            continue
         is_of_test = tests == test
-        n_pairs = int(np.count_nonzero(is_of_test & (cells == cell) & (wanted | ~pairs.searched)))
+        n_pairs = int(np.count_nonzero(is_of_test & (cells == cell) & (was_wanted | ~pairs.searched)))
         # If yes and no are balanced, pairs are added two at a time.
         at_once = max(2, sizes[group[is_of_test & pairs.searched]].max())
-        if n_pairs >= per_cell + at_once and not named(controls, test, " ").strip():
+        if n_pairs >= per_cell + at_once:
             problem = f"a cell of {pairs.test(test)} has {n_pairs} pairs after a search for {per_cell}"
             yield None, problem, f"{cell:02b}"
 
@@ -218,19 +222,26 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
     Rows are those of the whole file.
     """
     arrays = pairs.arrays
-    split = pairs.split
     assert isinstance(arrays, AddedPairs)
     columns = arrays.whole
     n = len(columns["answers"])
     pairs.counted["added questions"] += n
     is_own = columns["test"] < 0
-    numbers = columns["orig_idxs"]
-    sources = columns["source_idxs"]
     problem = f"not {BLOCK} questions of the train set, then one of the suite"
     sides = np.where(is_own, "one of the train set", "one of the suite")
     yield from where(is_own != (np.arange(n) % (BLOCK + 1) < BLOCK), problem, sides)
+    numbers = columns["orig_idxs"]
     yield from where(numbers != np.arange(n), "orig_idxs is not the row's number", numbers)
     before: Rows = np.cumsum(is_own) - is_own
+    yield from _own(arrays, pairs.split, is_own, before)
+    lone = arrays.rows[arrays.lone]
+    yield from _lone(pairs, lone, np.flatnonzero(is_own)[: len(pairs.split)])
+    yield from _partners(columns, np.setdiff1d(np.flatnonzero(~is_own), lone), before)
+
+
+def _own(arrays: AddedPairs, split: SplitArrays, is_own: Flags, before: Rows) -> Iterator[Found]:
+    """Questions in `is_own` (N,) are as `train` has them, where their rows are `before` (N,)."""
+    columns, sources = arrays.whole, arrays.whole["source_idxs"]
     problem = "source_idxs is not the question's row in the train set"
     yield from where(is_own & (sources != before), problem, sources)
     for name in ("tier", "relation", "value"):
@@ -241,18 +252,18 @@ def added(pairs: SuitePairs) -> Iterator[Found]:
         stored = (columns[name] if padding is None else arrays.whole_tokens(name))[own]
         differs = _differing(stored, _of_split(split, name)[: len(own)], padding)
         yield from where(differs, f"{name} is not that of the question's row of train", stored, own)
-    lone = arrays.rows[arrays.lone]
+
+
+def _partners(columns: Mapping[str, Any], rows: Rows, before: Rows) -> Iterator[Found]:
+    """Added questions in `rows` are of one of the train questions `before` (N,), each once for a test."""
+    sources = columns["source_idxs"][rows]
     problem = "source_idxs is not the row in train of a question before it"
-    wrong = ~is_own & ((sources < 0) | (sources >= before))
-    wrong[lone] = False
-    yield from where(wrong, problem, sources)
-    yield from _lone(pairs, lone, own)
-    extra = np.setdiff1d(np.flatnonzero(~is_own), lone)
-    made_of = np.stack([columns["test"][extra], sources[extra]], axis=1)
+    yield from where((sources < 0) | (sources >= before[rows]), problem, sources, rows)
+    made_of = np.stack([columns["test"][rows], sources], axis=1)
     _, first = np.unique(made_of, axis=0, return_index=True)
-    again = ~np.isin(np.arange(len(extra)), first)
+    again = ~np.isin(np.arange(len(rows)), first)
     problem = "the same test has made a question of this original before"
-    yield from where(again, problem, sources[extra], extra)
+    yield from where(again, problem, sources, rows)
 
 
 def _lone(pairs: SuitePairs, rows: Rows, own: Rows) -> Iterator[Found]:
