@@ -50,7 +50,7 @@ def suite(name: str, folder: Path, **choices: Any) -> None:
     Questions that no dataset has, and with --from search others that are rare in it, are searched for on the
     images of each split. With --texts, partners are paraphrases that people or another model wrote.
 
-    With --train, the questions of train stay in their order, and after every ten of them comes one question of
+    With --train, the questions of train stay in their order, and after every ten of them comes a question of
     the suite: the partner of one of the questions before it, or, in tests on questions that no dataset has,
     one that was searched for on their images. The tests of the suite take turns, and none of its questions
     mentions the held-out pair.
