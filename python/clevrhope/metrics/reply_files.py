@@ -248,7 +248,7 @@ def _read_table(path: Path, file: TextIO, *, partial: bool) -> Iterator[Reply]:
             if row is not None and (None in row or None in row.values()):
                 raise csv.Error("it has more or fewer cells than the header")
         except csv.Error as problem:
-            place = f"{path}:{table.line_num}"
+            place = f"{path}:{table.reader.line_num}"
             if not partial:
                 raise PredictionsError(f"{place}: a broken row ({problem}); {_IF_CUT}") from problem
             yield Reply(place, "", failure=f"a broken row ({problem})")
