@@ -47,7 +47,7 @@ def asked(folder: Path) -> Path:
     out = folder.parent / "asked.jsonl"
     short = INSTRUCTIONS["short"]
     splits = ["complex_iid", "complex_ood"]
-    write_requests(folder, out, splits=splits, limit=20, seed=1, instruction=short, with_answers=True)
+    write_requests(folder, out, splits=splits, limit=20, seed=1, form="vlmeval", instruction=short)
     return out
 
 

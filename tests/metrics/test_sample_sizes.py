@@ -42,7 +42,7 @@ def test_the_width_is_that_of_scores_interval(tmp_path: Path) -> None:
     hops = {HOP: {"complex_iid": asked, "complex_ood": asked}}
     folder = make_folder(tmp_path / "data", hops)
     size = sample_sizes(folder, [(HOP, "complex_iid")], 1.0)[HOP, "complex_iid"]
-    assert (size.n, size.is_enough) == (2000, False)
+    assert size.n == size.of == 2000
     assert size.design_effect > 1.5
     most = max("yes", "no", key=[answer for *_, answer in asked].count)
     rows = [
@@ -68,9 +68,8 @@ def test_a_point_needs_over_9600_questions_and_small_splits_are_named(tmp_path: 
     places = [(HOP, "complex_iid"), (HOP, "complex_ood")]
     large, small = sample_sizes(folder, places, 1).values()
     assert 9_604 <= large.n <= 10_300
-    assert large.is_enough
     assert large.half_width == pytest.approx(1, rel=1e-3)
-    assert (small.n, small.is_enough) == (600, False)
+    assert small.n == small.of == 600
     assert small.half_width == pytest.approx(4.0, abs=0.2)
     said = cli("ask", folder, "--half-width", 1, "--seed", 1, "--out", "r.jsonl", code=1)  # it has no images
     assert f"{HOP} complex_ood: only 600 questions" in said.err

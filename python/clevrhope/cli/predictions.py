@@ -116,18 +116,14 @@ def ask(
     choices |= {"splits": read_names(splits), "limit": limit}
     if half_width is not None:
         choices["limit"] = _limits(folder, choices, half_width)
-    columns: dict[str, Any] = {} if jpeg is None else {"jpeg": jpeg}
-    if found is not None and form == "html":
-        columns["instruction"] = found.label
     requests = out if form == "requests" else out.with_suffix(".jsonl")
     n = write_requests(
         folder,
         requests,
         seed=drawn,
-        instruction=None if form == "html" else found,
-        with_asked=form == "html",
-        with_answers=form == "vlmeval",
-        columns=columns,
+        form=form,
+        instruction=found,
+        jpeg=jpeg,
         progress=shown_progress({"quiet": quiet}),
         **choices,
     )
@@ -172,11 +168,12 @@ def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tu
     chosen = chosen_splits(Layout(folder), choices["hops"], choices["splits"])
     sizes = sample_sizes(folder, chosen, half_width)
     for (hop, split), size in sizes.items():
-        part = f"{size.n:,} of {size.of:,} questions" if size.is_enough else f"only {size.of:,} questions"
+        is_enough = size.half_width <= half_width
+        part = f"{size.n:,} of {size.of:,} questions" if is_enough else f"only {size.of:,} questions"
         say(
             f"{hop} {split}: {part}, a half-width of {size.half_width:.2f} points "
             f"(design effect of images: {size.design_effect:.2f})",
-            err=not size.is_enough,
+            err=not is_enough,
         )
     return {place: size.n for place, size in sizes.items()}
 

@@ -22,6 +22,7 @@ from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, o
 
 ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REPLY = Fields({"id": ID, "reply": ANY}, {"person": TEXT})
+_HAS_CUSTOM_ID = re.compile(r'"custom_id"\s*:')
 _RESULT = Fields({"custom_id": ID, "response": Nullable(OBJECT)})
 _BODY = Fields({"choices": ListOf(Fields({"message": OBJECT}), least=1)})
 _COLUMNS = ("id", "prediction")
@@ -151,22 +152,16 @@ def numbered_rows(path: Path, form: Fields) -> Iterator[tuple[str, dict[str, Any
     with reading(path, "JSON lines", error=PredictionsError), open_text(path, error=PredictionsError) as file:
         for number, line in numbered_lines(path, file):
             if not line.isspace():
-                yield f"{path}:{number}", _checked(_parsed(line, path, number, form), form, path, number)
+                yield f"{path}:{number}", _row(line, path, number, form)
 
 
-def _parsed(line: str, path: Path, number: int, form: Fields) -> Any:
-    return parse_json(line, path, line=number, error=PredictionsError, remedy=_remedy(form))
-
-
-def _checked(row: Any, form: Fields, path: Path, number: int) -> dict[str, Any]:
-    check_form(row, form, f"{path}:{number}", error=PredictionsError, remedy=_remedy(form))
-    checked: dict[str, Any] = row
-    return checked
-
-
-def _remedy(form: Fields) -> str:
+def _row(line: str, path: Path, number: int, form: Fields) -> dict[str, Any]:
+    """The object that a line is."""
     example = ", ".join(f'"{key}": ...' for key in form.needed)
-    return f"expected {{{example}}}"
+    remedy = f"expected {{{example}}}"
+    row: dict[str, Any] = parse_json(line, path, line=number, error=PredictionsError, remedy=remedy)
+    check_form(row, form, f"{path}:{number}", error=PredictionsError, remedy=remedy)
+    return row
 
 
 def _read(path: Path, *, partial: bool, several: bool) -> Iterator[Reply]:
@@ -193,9 +188,10 @@ def _read_lines(path: Path, file: TextIO, *, partial: bool, person: str) -> Iter
     for number, line in numbered_lines(path, file):
         if line.isspace():
             continue
+        form = _RESULT if _HAS_CUSTOM_ID.search(line) else _REPLY
         place = f"{path}:{number}"
         try:
-            row = _parsed(line, path, number, _REPLY)
+            row = _row(line, path, number, form)
         except PredictionsError as problem:
             if line.endswith("\n"):
                 raise
@@ -203,10 +199,9 @@ def _read_lines(path: Path, file: TextIO, *, partial: bool, person: str) -> Iter
                 raise PredictionsError(f"{problem}; {_IF_CUT}") from problem
             yield Reply(place, "", failure="the file ends within this line")
             continue
-        if isinstance(row, dict) and "custom_id" in row:
-            yield _result(_checked(row, _RESULT, path, number), place)
+        if form is _RESULT:
+            yield _result(row, place)
         else:
-            row = _checked(row, _REPLY, path, number)
             text = "" if row["reply"] is None else str(row["reply"])
             yield Reply(place, str(row["id"]), [text], person=row.get("person", person))
 
@@ -218,7 +213,7 @@ def _result(row: Mapping[str, Any], place: str) -> Reply:
     error = row.get("error") or (body.get("error") if isinstance(body, dict) else None)
     status = response.get("status_code", 200)
     if error or status != 200 or not response:
-        said = error.get("message") if isinstance(error, dict) else error
+        said = (error.get("message") or error.get("code")) if isinstance(error, dict) else error
         return Reply(place, name, failure=str(said or f"status {status}"))
     check_form(body, _BODY, place, place="response.body", error=PredictionsError)
     texts = [_text(choice["message"]) for choice in body["choices"]]

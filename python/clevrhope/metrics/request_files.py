@@ -100,10 +100,9 @@ def write_requests(
     suite: str | None = None,
     limit: int | Mapping[tuple[str, str], int] | None = None,
     seed: int,
+    form: str = "requests",
     instruction: Instruction | None = None,
-    with_asked: bool = False,
-    with_answers: bool = False,
-    columns: Mapping[str, Any] | None = None,
+    jpeg: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Writes requests and returns their number.
@@ -119,10 +118,10 @@ def write_requests(
         limit: maximum number of questions from each split, or from each (HOP, split), about drawn images; for
             a suite, its tests take turns.
         seed: seed for drawing images. The questions of a smaller limit are a subset of those of a larger one.
-        instruction: what follows each question.
-        with_asked: whether requests about one image have `asked`, too.
-        with_answers: whether all requests have `right_answer`.
-        columns: what else each request has.
+        form: what is made of the requests: for "html", a page for people, all have `asked` and none `prompt`;
+            for "vlmeval", a table, all have `right_answer`.
+        instruction: what follows each question; for "html", what stands above all.
+        jpeg: the quality of images as JPEG in what is made of the requests, which record it.
         progress: shows the splits; None shows nothing.
 
     Raises:
@@ -131,22 +130,11 @@ def write_requests(
     """
     layout = Layout(Path(folder))
     chosen = chosen_splits(layout, hops, splits, suite)
-    more = dict(columns or {}) | ({} if instruction is None else {"instruction": instruction.label})
-    after = None if instruction is None else instruction.after
+    label = None if instruction is None else instruction.label
+    known = {"seed": None if limit is None else seed, "jpeg": jpeg, "instruction": label}
+    same = {name: value for name, value in known.items() if value is not None}
     with (progress or Silent()).stage("Writing requests", total=len(chosen), unit="splits") as advance:
-        requests = _requests(
-            layout,
-            out,
-            chosen,
-            suite,
-            limit,
-            seed,
-            advance,
-            prompt=after,
-            with_asked=with_asked,
-            with_answers=with_answers,
-            columns=more,
-        )
+        requests = _requests(layout, out, chosen, suite, limit, seed, form, instruction, same, advance)
         n = write_predictions(out, requests, marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: the folder has no test set")
@@ -174,15 +162,15 @@ def _requests(
     suite: str | None,
     limit: int | Mapping[tuple[str, str], int] | None,
     seed: int,
+    form: str,
+    instruction: Instruction | None,
+    same: Mapping[str, Any],
     advance: Advance,
-    *,
-    prompt: Callable[[str], str] | None,
-    with_asked: bool,
-    with_answers: bool,
-    columns: Mapping[str, Any],
 ) -> Iterator[dict[str, Any]]:
-    """The requests of the chosen splits in the order of the dataset; see `write_requests`."""
-    draw = {} if limit is None else {"seed": seed}
+    """The requests of the chosen splits in the order of the dataset, with what is the same in all.
+
+    See `write_requests`.
+    """
     manifest = existing_manifest(layout.manifest)
     attributes, asked_of = manifest.world["attributes"], manifest.digest
     for hop, split in chosen:
@@ -211,21 +199,20 @@ def _requests(
                     question = table.sentence(k, questions[k - first])
                     of_sets = table.kind.of_sets
                     about: dict[str, Any] = {"images": paths} if of_sets else {"image": paths[0]}
-                    if of_sets or with_asked:
+                    if of_sets or form == "html":
                         program = spoken.program(programs[k - first])
                         about["asked"] = asked_answers(program, answers, attributes)
                     about["question"] = question
-                    if prompt is not None:
-                        about["prompt"] = prompt(question)
-                    if with_answers or is_trained_on(split):
+                    if instruction is not None and form != "html":
+                        about["prompt"] = instruction.after(question)
+                    if form == "vlmeval" or is_trained_on(split):
                         about["right_answer"] = table.answer_names[table.answers[k]]
                     yield {
                         "id": f"{name}/{rows[k]}@{asked_of}",
                         **about,
                         "answers": answers,
                         **place,
-                        **draw,
-                        **columns,
+                        **same,
                         "question_index": int(rows[k]),
                     }
         advance(1)

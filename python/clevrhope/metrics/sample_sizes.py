@@ -32,8 +32,6 @@ class SampleSize(NamedTuple):
     half_width: float
     """What n of them give, in percentage points, at an accuracy of 50%."""
     design_effect: float
-    is_enough: bool
-    """Whether the split has as many questions as are needed."""
 
 
 def sample_sizes(
@@ -60,11 +58,8 @@ def sample_sizes(
         table = key.test_set(hop, split)
         units = drawn_images(table) // key.images_of_a_unit(table.pool, split)
         effect = design_effect(_guessed_right(table.question_families, table.answers), units)
-        needed = ceil(effect * (50 * _Z / half_width) ** 2)
-        n = min(needed, len(table))
-        sizes[hop, split] = SampleSize(
-            n, len(table), 50 * _Z * sqrt(effect / n), effect, is_enough=needed <= len(table)
-        )
+        n = min(ceil(effect * (50 * _Z / half_width) ** 2), len(table))
+        sizes[hop, split] = SampleSize(n, len(table), 50 * _Z * sqrt(effect / n), effect)
     return sizes
 
 
