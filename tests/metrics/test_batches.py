@@ -329,7 +329,7 @@ def test_failed_requests_are_printed(asked: Path, tmp_path: Path, cli: Cli) -> N
     assert [line.partition(": ")[0] for line in said[1:11]] == [f"results.jsonl:{k}" for k in range(1, 11)]
     assert said[1].endswith(f'the request "{rows[0]["id"]}" failed (too late)')
     assert said[11].startswith("... and 2 more")
-    assert said[12].startswith(f"12 of {len(rows)} replies are missing")
+    assert said[12].startswith(f"12 of {len(rows)} requests lack a reply")
     found = json.loads(cli(*words, "--json").out)
     assert (len(found["failed"]), found["missing"], found["replies"]) == (12, 12, len(rows) - 12)
 

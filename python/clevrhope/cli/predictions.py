@@ -246,7 +246,8 @@ def answers(
         lines.append(f"... and {len(found.failed) - _MOST_FAILED:,} more that failed (--json lists all)")
     if found.missing:
         n = counts["replies"] + counts["missing"]
-        lines.append(f"{counts['missing']:,} of {n:,} replies are missing (first {found.missing[0]})")
+        lack = "requests lack a reply" if counts["samples"] == 1 else "replies are missing"
+        lines.append(f"{counts['missing']:,} of {n:,} {lack} (first {found.missing[0]})")
     if found.unreadable:
         lines += [
             f"Replies that cannot be read: {_of(counts['unreadable'], counts['replies'])} "
