@@ -209,7 +209,7 @@ def _read_lines(path: Path, file: TextIO, *, partial: bool, person: str) -> Iter
 def _result(row: Mapping[str, Any], place: str) -> Reply:
     """What a line of a batch's results says."""
     name, response = str(row["custom_id"]), row["response"] or {}
-    body = response.get("body")
+    body: Any = response.get("body")
     error = row.get("error") or (body.get("error") if isinstance(body, dict) else None)
     status = response.get("status_code", 200)
     if error or status != 200 or not response:
