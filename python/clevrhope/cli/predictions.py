@@ -55,6 +55,8 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
 @click.command(cls=Command, short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=DATASET)
 @options(f"""
+    {_QUIET}
+Which questions
     --split SPLIT... -> splits: Only this split, such as covr_test, or train with its right answers;
         repeatable.  [default: all test sets about one image]
     {_HOPS}
@@ -64,6 +66,8 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
         half-width, in points, at an accuracy of 50%.
     --seed N0: With --limit or --half-width, seed of the images; if left out, one is drawn and printed.
     {_SUITE}
+What is written
+    {_OUT}
     --format requests|batch|vlmeval|html = requests -> form: requests: for a program; batch: files beside the
         requests for OpenAI's batches and vLLM; vlmeval: a table for VLMEvalKit; html: a page for people.
         [default: requests]
@@ -74,8 +78,6 @@ def baseline(folder: Path, kind: str, size: str | None, out: Path, quiet: bool, 
     --max-tokens N = 1024: With --format batch, the most tokens of a reply, thoughts included.  [default:
         1024]
     --jpeg QUALITY: With --format batch or vlmeval, images as JPEG, which is smaller and changes pixels.
-    {_OUT}
-    {_QUIET}
 """)
 def ask(
     folder: Path,
@@ -181,7 +183,14 @@ def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tu
 @click.command(cls=Command, short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl...", nargs=-1, required=True, type=PATH)
 @options(f"""
+    {_JSON}
+    {_OUT}
+What is read
     --requests FILE!: The file that `ask` wrote.
+    --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
+    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
+    --partial: Read the replies that there are, and say how many are missing or failed.
+Whose replies they are
     --model NAME: The model's name in reports.  [default: that in a batch's results, or the name of REPLIES;
         people, if several answered]
     --run NAME: A name or number that tells the model from others of its kind, such as a training seed.
@@ -189,11 +198,6 @@ def _limits(folder: Path, choices: dict[str, Any], half_width: float) -> dict[tu
     --trained-on SPLIT: The train set on which the model was trained, such as train; the predictions are
         marked with it, in place of "not trained on the splits".
     --no-note: Do not mark the predictions with a note.
-    --dataset DATASET -> folder: The dataset, if its values are not CLEVR's.
-    --properties FILE: With --dataset, its properties file, whose colors tell what "silver" or "teal" means.
-    --partial: Read the replies that there are, and say how many are missing or failed.
-    {_JSON}
-    {_OUT}
 """)
 def answers(
     replies: tuple[Path, ...],
@@ -209,7 +213,7 @@ def answers(
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong.
 
-    REPLIES are lines {{"id": ..., "reply": ...}}, results of batches, or VLMEvalKit's results as a table with
+    REPLIES are lines {"id": ..., "reply": ...}, results of batches, or VLMEvalKit's results as a table with
     tabs. If several people answered, each in a file of their own, the answer of most of them counts.
     """
     from clevrhope.dataset.vocab import NOT_TRAINED
